@@ -44,8 +44,11 @@ export interface Call<S> {
   readonly oauth: ReadonlyMap<string, string>
   /** Returns true if the entry is to be applied, by its index and key. A fault may answer others without applying them. */
   readonly applies: (index: number, key: string) => boolean
-  /** Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. */
-  readonly effect: <T>(run: () => Promise<T>) => Promise<T>
+  /**
+   * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. A call that a
+   * fault does not apply runs nothing, and returns `unapplied`.
+   */
+  readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
 
 /** Success of a handler. Values may contain bigint, which is written with exact digits (docs/spec-notes.md#echoes-and-cursors). */

@@ -107,6 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   ticker.unref()
   const close = async () => {
     clearInterval(ticker)
+    handler.close()
     runner.clear()
     listeners.close()
     world.stop()

@@ -51,6 +51,14 @@ describe('look-up', () => {
     })
   })
 
+  test('a mention or hashtag inside a link is none, and those after it keep their places', async () => {
+    const text = 'See https://example.com/@ann/#tea?x=🍵 by @potter #mugs'
+    const { id } = (await sandbox.call('POST', '/2/tweets', { json: { text } })).body.data
+    const { entities } = (await look({ ids: id, 'tweet.fields': 'entities' })).body.data[0]
+    expect(entities.mentions).toEqual([{ start: 41, end: 48, username: 'potter' }])
+    expect(entities.hashtags).toEqual([{ start: 49, end: 54, tag: 'mugs' }])
+  })
+
   test('expansions come under includes, each object once and with the fields asked for', async () => {
     const answer = await look({
       ids: `${FILM},${REPLY}`,

@@ -243,6 +243,18 @@ test.skipIf(target !== undefined)(
   },
 )
 
+test.skipIf(target !== undefined)('a request that a fault holds is not applied when the sandbox is closed', async () => {
+  const file = join(folder, 'state.jsonl')
+  const first = await withSandbox({ stateFile: file })
+  await first.control.fault({}, { kind: 'hold', stage: 'before_apply' })
+  const held = first.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a')] } }).catch(() => 'broken')
+  await expect.poll(async () => (await first.control.holds()).length).toBe(1)
+  await first.close()
+  expect(await held).toBe('broken')
+  await using again = await withSandbox({ stateFile: file })
+  expect((await again.control.catalog()).products).toBe(0)
+})
+
 test.skipIf(target !== undefined)('a damaged line of the state file is named with file and line, and the file stays as it is', async () => {
   const file = join(folder, 'state.jsonl')
   const first = await withSandbox({ stateFile: file })

@@ -46,6 +46,15 @@ describe('registration', () => {
       expect([again.status, again.body.errors[0].message]).toEqual([400, expect.stringMatching(/^WebhookIdInvalid: /)])
     }))
 
+  test('a registration that a fault does not apply sends no challenge', () =>
+    story(async ({ sandbox, endpoint, bearer }) => {
+      await sandbox.control.fault({ path: '/2/webhooks' }, { kind: 'latency', ms: 1, apply: 'none' })
+      const made = await sandbox.call('POST', '/2/webhooks', { json: { url: `${endpoint.url}/other` }, bearer })
+      expect([made.status, made.body.data.valid]).toEqual([200, true])
+      expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.meta.result_count).toBe(1)
+      expect(endpoint.challenges).toBe(1)
+    }))
+
   test.for([['wrong-token'], ['redirect'], ['error']] as const)(
     'an endpoint that answers the challenge with %s is not registered',
     async ([behaviour]) => {

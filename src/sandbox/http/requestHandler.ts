@@ -29,7 +29,7 @@ interface RefusalParts {
   echo: Record<string, unknown>
 }
 
-/** Thrown for a request to a state that a reset has ended. Nothing of it is applied. */
+/** Thrown for a request to a state that a reset has ended, or to a closed sandbox. Nothing of it is applied. */
 export class DroppedRequest extends Error {}
 
 export class RequestHandler {
@@ -37,6 +37,8 @@ export class RequestHandler {
   readonly #nonces = new Nonces()
   /** Admitted requests: a fault may apply a request twice, but it arrived once, so that its nonce is used and it is counted once. */
   readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: RefusalParts }>()
+
+  #isClosed = false
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
@@ -49,6 +51,7 @@ export class RequestHandler {
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
+    if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admitted = this.#admitted.get(context)
     const known: RefusalParts = admitted?.known ?? { headers: {}, echo: {} }
@@ -95,6 +98,11 @@ export class RequestHandler {
       context,
       context.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error'),
     )
+  }
+
+  /** Drops all requests from now on, those too that a fault holds. */
+  close(): void {
+    this.#isClosed = true
   }
 
   /** Drops the nonces of earlier requests. */

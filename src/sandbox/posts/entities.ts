@@ -14,17 +14,21 @@ export interface Entities {
   readonly annotations?: readonly Annotation[]
 }
 
+const LINK = /https?:\/\/\S+/g
+
 /** Returns the entities of a text. A type without entities is absent. */
 export function entitiesOf(text: string): Entities {
-  const urls = findAll(text, /https?:\/\/\S+/g).map(({ value, start, end }) => ({
+  const urls = findAll(text, LINK).map(({ value, start, end }) => ({
     start,
     end,
     url: value,
     expanded_url: value,
     display_url: value.replace(/^https?:\/\//, ''),
   }))
-  const mentions = findAll(text, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
-  const hashtags = findAll(text, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
+  // Mentions and hashtags are not searched in links. A space for each code point keeps the positions of the others.
+  const plain = text.replaceAll(LINK, (url) => ' '.repeat([...url].length))
+  const mentions = findAll(plain, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
+  const hashtags = findAll(plain, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
   const annotations = annotationsOf(text)
   return {
     ...(urls.length > 0 ? { urls } : {}),

@@ -31,7 +31,7 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
         const version = call.state.posts.get(id)
         if (version !== undefined) version.edit_history = post.edit_history
       }
-      await call.effect(() => Promise.resolve(onPost(call.world, post)))
+      await call.effect(() => Promise.resolve(onPost(call.world, post)), undefined)
       const history = call.world.switch('edit_history') === 'on' ? { [`edit_history_${fieldPrefixOf(call)}_ids`]: post.edit_history } : {}
       return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
     },

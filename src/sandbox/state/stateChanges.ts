@@ -174,12 +174,20 @@ export class StateChanges {
     return appliesOf(apply)(0, '')
   }
 
-  /** Returns the answer that the call would get. The handler changes a copy of the state. @throws {Refusal} */
+  /**
+   * Returns the answer that the call would get. The handler changes a copy of the state, and nothing outside the process.
+   *
+   * @throws {Refusal}
+   */
   rehearse(input: DispatchInput, checked: Validated): Dispatched | Promise<Dispatched> {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
     return this.#world.onCopy(() => {
-      const call = this.#callOf(found.area, input, checked, { now: this.#world.now(), apply: 'all', effect: (run) => run() })
+      const call = this.#callOf(found.area, input, checked, {
+        now: this.#world.now(),
+        apply: 'all',
+        effect: (_run, unapplied) => Promise.resolve(unapplied),
+      })
       const reply = found.handler(call)
       return reply instanceof Promise ? reply.then((ready) => ({ reply: ready, echo: call.echo })) : { reply, echo: call.echo }
     })

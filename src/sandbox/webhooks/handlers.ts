@@ -28,7 +28,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     }
     refuseIfTaken()
     const id = call.world.newId()
-    const outcome = await call.effect(() => challenge(call.world, url))
+    const outcome = await call.effect(() => challenge(call.world, url), 'valid')
     if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
     // Another call may have registered a webhook while this one waited for the receiver.
     refuseIfTaken()
@@ -50,7 +50,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   },
   'webhooks.check': async (call) => {
     const webhook = findWebhook(call, call.params['webhook_id'])
-    const outcome = await call.effect(() => challenge(call.world, webhook.url))
+    const outcome = await call.effect(() => challenge(call.world, webhook.url), 'valid')
     if (outcome !== 'valid') {
       // Refused calls are not in the journal, so the outcome is recorded as an event.
       call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
@@ -81,7 +81,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     await call.effect(() => {
       setImmediate(() => void runJobs(call.world, call.state))
       return Promise.resolve(null)
-    })
+    }, null)
     return { kind: 'json', body: { data: { job_id: id, created_at: created } } }
   },
 }
