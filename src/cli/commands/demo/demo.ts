@@ -40,18 +40,18 @@ const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()
   const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
-  // If this process runs as root, the embedded server runs as another user, who needs access to these files.
-  chmodSync(folder, 0o755)
-  cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
-  cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
   const home = process.cwd()
-  process.chdir(folder)
-  const sandbox = await startSandbox()
-  const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
-  const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
-  const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
   const keep = flag(invocation, 'keep')
   try {
+    // If this process runs as root, the embedded server runs as another user, who needs access to these files.
+    chmodSync(folder, 0o755)
+    cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
+    cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
+    process.chdir(folder)
+    await using sandbox = await startSandbox()
+    const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
+    const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
+    const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
     return await withEngine(
       context,
       async (engine) => {
@@ -69,7 +69,6 @@ export const run: CommandRun = async (outer, invocation) => {
       keep ? { role: 'serve' } : {},
     )
   } finally {
-    await sandbox.close()
     process.chdir(home)
     rmSync(folder, { recursive: true, force: true })
   }
@@ -117,7 +116,7 @@ function stillRunning(
       ['  the pipelines', `${folder}/pipelines`],
     ]) +
     title(context, 'To try commands, in a second terminal') +
-    `  cd ${folder}; alias sluice="node ${launcher}"\n` +
+    `  cd "${folder}"; alias sluice='node "${launcher}"'\n` +
     '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
     '\nCtrl-C stops dashboard, sandbox and database and removes the folder.\n'
   )
