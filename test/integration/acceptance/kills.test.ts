@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
@@ -31,6 +31,8 @@ function run(
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...engine.env, ...env },
     stdio: 'ignore',
   })
+  // A test that times out must not leave its process.
+  onTestFinished(() => void child.kill('SIGKILL'))
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
