@@ -1,14 +1,14 @@
 /** Lists the areas with the types of their states and of their events in the journal, so that one area can read the state of another. */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
-import type { AuthState, BearerExpired, PersonAdded } from './auth/tokens.ts'
+import type { AuthState, BearerExpired, UserAdded } from './auth/tokens.ts'
 import type { CampaignsState, FeaturesSet } from './campaigns/state.ts'
 import type { CatalogState } from './catalogs/state.ts'
 import type { CreativesState } from './creatives/state.ts'
 import type { PostPublished, PostsState } from './posts/state.ts'
 import type { WebhooksJournalEvent, WebhooksState } from './webhooks/state.ts'
 
-const auth: AreaRef<AuthState, PersonAdded | BearerExpired> = { name: 'auth' }
+const auth: AreaRef<AuthState, UserAdded | BearerExpired> = { name: 'auth' }
 const catalogs: AreaRef<CatalogState> = { name: 'catalogs' }
 const audiences: AreaRef<AudienceState> = { name: 'audiences' }
 const creatives: AreaRef<CreativesState> = { name: 'creatives' }

@@ -8,10 +8,10 @@ export {
   expectNoViolations,
   sandboxControl,
   SandboxControlError,
-  type AddedPerson,
+  type AddedUser,
   type ArmedFault,
-  type AudienceState,
-  type CatalogState,
+  type AudienceSummary,
+  type CatalogSummary,
   type FaultInput,
   type SandboxControl,
-} from './controlApi.ts'
+} from './controlClient.ts'

@@ -5,8 +5,8 @@ import { endpoints } from '../service/contract/index.ts'
 import { fixedCredentials, type SandboxCredentials } from './area.ts'
 import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
-import { Control } from './control.ts'
-import { sandboxControl, type SandboxControl } from './controlApi.ts'
+import { ControlServer } from './controlServer.ts'
+import { sandboxControl, type SandboxControl } from './controlClient.ts'
 import { StateChanges } from './state/stateChanges.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
 import { ArmedFaults } from './faults/armedFaults.ts'
@@ -78,7 +78,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
   const handler = new RequestHandler({ world, changes, ledger, rates, faults, trafficRules })
-  const control = new Control({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
+  const control = new ControlServer({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),

@@ -1,6 +1,6 @@
 /** The typed control API of `startSandbox()`, and what a test helper makes of violations. */
 import { expect, test } from 'vitest'
-import { commonFaultKinds } from '../../src/sandbox/controlApi.ts'
+import { commonFaultKinds } from '../../src/sandbox/controlClient.ts'
 import { createClient, expectNoViolations, sandboxControl, SandboxControlError, startSandbox } from '../../src/index.ts'
 
 const account = { account_id: '18ce54d4x5t' }

@@ -1,6 +1,6 @@
 /** A sandbox of the test on a free port, signed calls to it, and its control API. */
 import type { Clock } from '../../src/clock.ts'
-import type { SandboxControl } from '../../src/sandbox/controlApi.ts'
+import type { SandboxControl } from '../../src/sandbox/controlClient.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
 import { authorization, encode, sandboxCredentials, type SignerCredentials } from './signer.ts'
 import { skipWithoutControlApi, target, targetHasControlApi } from './target.ts'

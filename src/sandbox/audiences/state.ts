@@ -1,6 +1,6 @@
 /** State of the audiences area: custom audiences, do-not-reach lists and permissions. */
 import type { Call, World } from '../area.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../fixed.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isProcessed } from '../processing.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'

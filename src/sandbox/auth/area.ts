@@ -3,7 +3,7 @@ import { defineArea, type Call, type Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { callbackRefusal, coreRefusal } from '../refusal.ts'
 import { percentEncode } from '../verify/signature.ts'
-import { addPerson, applyPerson, listPeople } from './people.ts'
+import { addUser, applyAddedUser, listUsers } from './users.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
 import { createAuthState, loadAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
 
@@ -22,9 +22,9 @@ export const authArea = defineArea({
     'oauth2.token': bearerToken,
     'oauth2.invalidateToken': invalidateBearer,
   },
-  control: { 'POST /_sandbox/users': addPerson, 'GET /_sandbox/users': listPeople },
+  control: { 'POST /_sandbox/users': addUser, 'GET /_sandbox/users': listUsers },
   applyEvent: (world, state, event) => {
-    if (event.kind === 'person') applyPerson(world, state, event)
+    if (event.kind === 'person') applyAddedUser(world, state, event)
     else state.bearer = null
   },
 })

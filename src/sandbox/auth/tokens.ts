@@ -1,6 +1,6 @@
 /** State of the auth area: request, access and app-only tokens (spec 3.2). */
 import type { SandboxUser, World } from '../area.ts'
-import { FIXED_USER } from '../fixed.ts'
+import { FIXED_USER } from '../firstIds.ts'
 
 export interface AccessToken {
   readonly token: string
@@ -31,8 +31,9 @@ export interface AuthState {
   readonly granted: Set<string>
 }
 
-/** Event of the journal: an added user. Here and not in `people.ts`, because that imports `areaRefs`, which has this type. */
-export interface PersonAdded {
+/** Event of the journal: an added user. Here and not in `users.ts`, because that imports `areaRefs`, which has this type. */
+export interface UserAdded {
+  /** As in the state files of earlier versions. */
   readonly kind: 'person'
   readonly user: SandboxUser
   readonly accounts: readonly { readonly id: string; readonly role: string }[]

@@ -1,5 +1,5 @@
 /** Invented business categories, curated categories and placements, in the shapes of spec 2.5. */
-import { FIRST_DAY } from '../fixed.ts'
+import { FIRST_DAY } from '../firstIds.ts'
 
 export interface BusinessCategory {
   readonly id: string

@@ -25,8 +25,8 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   'GET /_sandbox/features': ({ state, rest }) => state.features.get(rest[0] ?? '') ?? [],
   'PUT /_sandbox/features': ({ world, state, body }) => {
     const { account_id: account, add = [], remove = [] } = recordOf(body)
-    if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(400, `no account ${String(account)}`)
-    if (!areKeys(add) || !areKeys(remove)) throw new ControlError(400, 'add and remove are arrays of feature keys')
+    if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${String(account)}`)
+    if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove are arrays of feature keys')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
     world.record(areaRefs.campaigns, { kind: 'features', account, features })
     return features

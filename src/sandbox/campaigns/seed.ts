@@ -1,7 +1,7 @@
 /** Creates the first state of the campaigns area, with records for every read. */
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../fixed.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../firstIds.ts'
 import { unsetFields, type CampaignsState, type LineItem } from './state.ts'
 
 /** Second account of the first user. It has the feature of media polls, which no endpoint grants (spec 5 rule 7). */

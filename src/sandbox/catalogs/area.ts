@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { FIXED_USER } from '../fixed.ts'
+import { FIXED_USER } from '../firstIds.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { canonicalJson, catalogOf, deleteProducts, listProducts, putProducts } from './products.ts'

@@ -1,6 +1,6 @@
 /** State of the catalogs area: catalogs with their products, sets and feeds. */
 import type { World } from '../area.ts'
-import { FIXED_CATALOG, FIXED_USER } from '../fixed.ts'
+import { FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
 export interface Product {

@@ -1,6 +1,6 @@
 /** Creates the first state of the creatives area. */
 import { recordsOfAccount, type AccountRecord } from '../accountRecords.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { Component, CreativesState } from './state.ts'

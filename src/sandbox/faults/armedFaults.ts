@@ -1,9 +1,9 @@
 /** Stores the armed faults and finds the one that hits a request (docs/sandbox.md#faults). */
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
-import { readRule, type FaultMatch, type RuleInput } from './faultRule.ts'
+import type { FaultMatch, FaultRule } from './faultRule.ts'
 
 /** Armed rule. */
-export interface FaultRule extends RuleInput {
+export interface ArmedRule extends FaultRule {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
   readonly armedAt: number
@@ -26,7 +26,7 @@ export interface FaultProbe {
 }
 
 export class ArmedFaults {
-  #rules: FaultRule[] = []
+  #rules: ArmedRule[] = []
   /** Number of requests by method, path and body, for `attempt_of_same_body`. */
   readonly #attempts = new Map<string, number>()
   readonly #now: () => number
@@ -47,16 +47,15 @@ export class ArmedFaults {
     return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagMsOf(fault) : 0)))
   }
 
-  list(): readonly FaultRule[] {
+  list(): readonly ArmedRule[] {
     return this.#rules
   }
 
-  /** Arms a rule from the body of `POST /_sandbox/faults`. @throws {ControlError} if the rule is invalid */
-  add(input: unknown): FaultRule {
-    const checked = readRule(input)
-    const rule: FaultRule = { id: `f${this.#nextId++}`, ...checked, armedAt: this.#now(), matched: 0, fired: 0 }
-    this.#rules.push(rule)
-    return rule
+  /** Arms a rule. */
+  add(rule: FaultRule): ArmedRule {
+    const armed: ArmedRule = { id: `f${this.#nextId++}`, ...rule, armedAt: this.#now(), matched: 0, fired: 0 }
+    this.#rules.push(armed)
+    return armed
   }
 
   remove(id: string): boolean {
@@ -71,12 +70,12 @@ export class ArmedFaults {
   }
 
   /** Returns the first rule that hits this request before its body is read; undefined without one. */
-  beforeBody(probe: FaultProbe): FaultRule | undefined {
+  beforeBody(probe: FaultProbe): ArmedRule | undefined {
     return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && !needsBody(rule.match))
   }
 
   /** Returns the first rule that hits this request once its body is read, and counts the request for `attempt_of_same_body`. */
-  withBody(probe: FaultProbe): FaultRule | undefined {
+  withBody(probe: FaultProbe): ArmedRule | undefined {
     if (probe.bodyHash !== undefined && (probe.body?.length ?? 0) > 0) {
       const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
       this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)
@@ -85,8 +84,8 @@ export class ArmedFaults {
   }
 
   /** Returns the first eligible rule that hits the request. Counts the request in every rule that matches it. */
-  #first(probe: FaultProbe, eligible: (rule: FaultRule) => boolean): FaultRule | undefined {
-    let chosen: FaultRule | undefined
+  #first(probe: FaultProbe, eligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
+    let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {
       if (!eligible(rule) || (rule.times !== undefined && rule.fired >= rule.times) || !this.#hits(rule, probe)) continue
       rule.matched++
@@ -99,7 +98,7 @@ export class ArmedFaults {
     return chosen
   }
 
-  #hits({ match, armedAt }: FaultRule, probe: FaultProbe): boolean {
+  #hits({ match, armedAt }: ArmedRule, probe: FaultProbe): boolean {
     if (match.method !== undefined && match.method.toUpperCase() !== probe.method) return false
     if (match.path !== undefined && !probe.path.startsWith(match.path) && !pattern(match.path).test(probe.path)) return false
     if (match.worker !== undefined && match.worker !== probe.worker) return false

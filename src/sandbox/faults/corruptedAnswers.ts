@@ -1,6 +1,6 @@
 /** Corrupts answers after the request was handled (docs/sandbox.md#faults). */
 import { exactJson, type Answer } from '../answer.ts'
-import { effectOf, wholeNumberOr, type Fault, type FaultKind } from './faultKinds.ts'
+import { effectOf, integerSetting, type Fault, type FaultKind } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 import { corruptBytes } from './corruptedBytes.ts'
 import { corruptCounts } from './corruptedCounts.ts'
@@ -21,7 +21,7 @@ export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: A
   if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
   switch (kind) {
     case 'short':
-      return edit(answer, (body) => editResults(body, (results) => results.slice(0, -1 * wholeNumberOr(fault['by'], 1))))
+      return edit(answer, (body) => editResults(body, (results) => results.slice(0, -1 * integerSetting(fault, 'by', 1))))
     case 'long':
       return edit(answer, (body) => editResults(body, (results) => [...results, unknownResult(results.at(-1))]))
     case 'reorder':
@@ -41,7 +41,7 @@ export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: A
     case 'operation_errors':
       return operationErrors(answer, fault)
     case 'page_shift':
-      return edit(answer, (body) => shiftPage(body, wholeNumberOr(fault['by'], 1)))
+      return edit(answer, (body) => shiftPage(body, integerSetting(fault, 'by', 1)))
     case 'cursor_repeats':
       return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: cursor ?? body['next_cursor'] } : body))
     case 'partial_apply':
@@ -105,9 +105,9 @@ function unknownResult(last: unknown): unknown {
 /** Returns a 400 with an error for each entry of `indices` (default: the first). `offset` moves the errors to other entries than those. */
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map(
-    (index) => index + wholeNumberOr(fault['offset'], 0),
+    (index) => index + integerSetting(fault, 'offset', 0),
   )
-  const length = Math.max(wholeNumberOr(fault['length'], 0), ...at.map((index) => index + 1))
+  const length = Math.max(integerSetting(fault, 'length', 0), ...at.map((index) => index + 1))
   const errors = Array.from({ length }, (_, index) =>
     at.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : [],
   )

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { Answer } from '../answer.ts'
 import { textOf } from '../text.ts'
 import type { ActingKind } from './faultActions.ts'
-import { wholeNumberOr, type Fault } from './faultKinds.ts'
+import { integerSetting, type Fault } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 
 /** Returns the answer as the fault of this kind changes it. Kinds that other modules implement do not change it here. */
@@ -21,13 +21,13 @@ const CHANGES = {
   bom: (_, bytes) => ({ body: Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]) }),
   gzip: (answer, bytes) => asGzip(answer, gzipSync(bytes)),
   gzip_broken: (answer, bytes) => asGzip(answer, gzipSync(bytes).subarray(0, -6)),
-  gzip_bomb: (answer, _, fault) => asGzip(answer, gzipSync(Buffer.alloc(wholeNumberOr(fault['bytes'], 200_000_000)))),
+  gzip_bomb: (answer, _, fault) => asGzip(answer, gzipSync(Buffer.alloc(integerSetting(fault, 'bytes', 200_000_000)))),
   wrong_type: (answer, _, fault) => ({ headers: { ...answer.headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }),
   large: (_, bytes, fault) => ({
-    body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(wholeNumberOr(fault['bytes'], 200_000_000))}"}`)]),
+    body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(integerSetting(fault, 'bytes', 200_000_000))}"}`)]),
   }),
   deep: (_, __, fault) => {
-    const depth = wholeNumberOr(fault['depth'], 100_000)
+    const depth = integerSetting(fault, 'depth', 100_000)
     return { body: `${'['.repeat(depth)}${']'.repeat(depth)}` }
   },
   doubled_keys: (_, bytes) => ({ body: `${bytes.toString().slice(0, -1)},"data":[]}` }),

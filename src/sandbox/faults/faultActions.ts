@@ -3,9 +3,9 @@ import type { Answer } from '../answer.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { parseForm } from '../verify/signature.ts'
-import type { FaultRule } from './armedFaults.ts'
+import type { ArmedRule } from './armedFaults.ts'
 import type { FaultContext } from './faultContext.ts'
-import { lagMsOf, wholeNumberOr, type Apply, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
+import { lagMsOf, integerSetting, type Apply, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
 import type { Waits } from './waits.ts'
 import {
   readSlowly,
@@ -47,7 +47,7 @@ export interface FaultTools {
 /** Request that has a fault. */
 export interface FaultyRequest {
   readonly context: FaultContext
-  readonly rule: FaultRule
+  readonly rule: ArmedRule
   readonly fault: Fault
   readonly stage: Stage
   readonly tools: FaultTools
@@ -94,7 +94,7 @@ const resetConnection = breakConnection(({ request }) => reset(request.socket))
 
 const breakPort = (state: keyof Port): FaultAction => ({
   end: ({ context, fault, tools }) => {
-    tools.port[state](wholeNumberOr(fault['ms'], 1000))
+    tools.port[state](integerSetting(fault, 'ms', 1000))
     reset(context.request.socket)
     return true
   },
@@ -102,7 +102,7 @@ const breakPort = (state: keyof Port): FaultAction => ({
 
 const sendBySeconds: FaultAction = {
   send: ({ context, fault, tools }, answer) =>
-    sendSlowly(context, answer, wholeNumberOr(fault['bytes_per_s'], 100), (ms) => tools.waits.pause(ms)),
+    sendSlowly(context, answer, integerSetting(fault, 'bytes_per_s', 100), (ms) => tools.waits.pause(ms)),
 }
 
 const ACTIONS = {
@@ -112,7 +112,7 @@ const ACTIONS = {
   slow_upload: {
     upload: ({ context, fault, tools }, readBody) => {
       readBody()
-      readSlowly(context.request, wholeNumberOr(fault['bytes_per_s'], 65_536), (ms) => tools.waits.pause(ms))
+      readSlowly(context.request, integerSetting(fault, 'bytes_per_s', 65_536), (ms) => tools.waits.pause(ms))
     },
   },
   clock_skew: { apply: applyBySkewedClock },
@@ -157,13 +157,13 @@ const ACTIONS = {
   interim: { accompany: ({ context, fault }) => sendInterimAnswers(context, fault) },
   http10: { send: ({ context }, answer) => sendHttp10Answer(context, answer) },
   truncate: {
-    send: ({ context, fault }, answer) => sendThenCut(context, answer, wholeNumberOr(fault['bytes'], Math.floor(answer.body.length / 2))),
+    send: ({ context, fault }, answer) => sendThenCut(context, answer, integerSetting(fault, 'bytes', Math.floor(answer.body.length / 2))),
   },
   slow: sendBySeconds,
   drip: sendBySeconds,
   wrong_length: {
     send: ({ context, fault }, answer) =>
-      sendThenCut(context, answer, answer.body.length, answer.body.length + wholeNumberOr(fault['by'], 10)),
+      sendThenCut(context, answer, answer.body.length, answer.body.length + integerSetting(fault, 'by', 10)),
   },
   no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },
 } satisfies Partial<Record<FaultKind, FaultAction>>
@@ -186,12 +186,12 @@ export function cursorOf(context: FaultContext): string | undefined {
 }
 
 function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number {
-  return wholeNumberOr(fault['ms'], defaultMs) + Math.floor(world.random() * wholeNumberOr(fault['jitter'], 0))
+  return integerSetting(fault, 'ms', defaultMs) + Math.floor(world.random() * integerSetting(fault, 'jitter', 0))
 }
 
 /** Handles the request by a clock that is `s` seconds ahead: for the check of the caller's timestamp, and for the `Date` header. */
 async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
-  const skewMs = wholeNumberOr(fault['s'], 3600) * 1000
+  const skewMs = integerSetting(fault, 's', 3600) * 1000
   world.skewMs = skewMs
   // Authentication ends before `apply` returns, so the clock can be reset before the handler ends.
   const applied = hooks.apply('all')

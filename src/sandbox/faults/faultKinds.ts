@@ -68,12 +68,17 @@ interface Effect {
   readonly stage: Stage
   readonly apply: Apply
   /** Applied part if the stage is after applying. */
-  readonly lateApply: Apply
+  readonly applyAtLateStage: Apply
 }
 
 /** Returns the same defaults for each of the names, which are separated by spaces. */
-function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names, lateApply: Apply = apply): Record<Words<Names>, Effect> {
-  const entries = names.split(' ').map((name) => [name, { apply, stage, lateApply }])
+function kinds<Names extends string>(
+  apply: Apply,
+  stage: Stage,
+  names: Names,
+  applyAtLateStage: Apply = apply,
+): Record<Words<Names>, Effect> {
+  const entries = names.split(' ').map((name) => [name, { apply, stage, applyAtLateStage }])
   return Object.fromEntries(entries) as Record<Words<Names>, Effect> // the keys are the words of `names`
 }
 
@@ -81,7 +86,7 @@ function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names, l
 export function effectOf(fault: Fault): { readonly apply: Apply; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
-  return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.lateApply : defaults.apply) }
+  return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.applyAtLateStage : defaults.apply) }
 }
 
 /** Returns true for the stages after the request was applied. */
@@ -100,6 +105,7 @@ export function stageOfAt(at: unknown): Stage | undefined {
 }
 
 /** Returns the setting of a fault if it is a whole number, else `fallback`. */
-export function wholeNumberOr(value: unknown, fallback: number): number {
+export function integerSetting(fault: Fault, name: string, fallback: number): number {
+  const value = fault[name]
   return typeof value === 'number' && Number.isInteger(value) ? value : fallback
 }

@@ -25,7 +25,7 @@ export interface FaultMatch {
 }
 
 /** Checked rule that is not armed yet. */
-export interface RuleInput {
+export interface FaultRule {
   readonly match: FaultMatch
   /** Number of requests to hit; undefined for no limit. */
   readonly times: number | undefined
@@ -33,7 +33,7 @@ export interface RuleInput {
 }
 
 /** Reads a rule. `times` is 1 by default. Test tools write no limit as `always`, null, 0 or -1. @throws {ControlError} */
-export function readRule(input: unknown): RuleInput {
+export function readRule(input: unknown): FaultRule {
   const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)
   return {
@@ -45,11 +45,10 @@ export function readRule(input: unknown): RuleInput {
 
 function checkFault(input: unknown): Fault {
   const { kind, stage: givenStage, apply, ...settings } = asObject(input, '"fault"')
-  if (!isFaultKind(kind)) throw new ControlError(400, `fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   const stage = STAGES.find((one) => one === givenStage)
-  if (givenStage !== undefined && stage === undefined) throw new ControlError(400, `fault.stage is one of: ${STAGES.join(', ')}`)
-  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined)
-    throw new ControlError(400, 'fault.at is before, during or after')
+  if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
+  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 
@@ -63,15 +62,15 @@ function checkApply(apply: unknown): Apply {
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
   if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
-  throw new ControlError(400, 'fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
+  throw new ControlError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
 }
 
 function checkMatch(input: unknown): FaultMatch {
   const given = Object.entries(asObject(input, '"match"')).filter(([, value]) => value !== null && value !== undefined)
   for (const [name, value] of given) {
     const check = Object.hasOwn(MATCHES, name) ? MATCHES[name] : undefined
-    if (check === undefined) throw new ControlError(400, `match.${name} is unknown; there are: ${Object.keys(MATCHES).join(', ')}`)
-    if (!check.isValid(value)) throw new ControlError(400, `match.${name} is ${check.expected}`)
+    if (check === undefined) throw new ControlError(`match.${name} is unknown; there are: ${Object.keys(MATCHES).join(', ')}`)
+    if (!check.isValid(value)) throw new ControlError(`match.${name} is ${check.expected}`)
   }
   // MATCHES has checked each value.
   return Object.fromEntries(given) as FaultMatch
@@ -104,11 +103,11 @@ const MATCHES: Readonly<Record<string, MatchCheck>> = {
 
 function checkCount(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
-    throw new ControlError(400, 'times is a whole number from 1, or "always"')
+    throw new ControlError('times is a whole number from 1, or "always"')
   return value
 }
 
 function asObject(input: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isPlainRecord(input)) throw new ControlError(400, `${what} is an object`)
+  if (!isPlainRecord(input)) throw new ControlError(`${what} is an object`)
   return input
 }

@@ -4,7 +4,7 @@
 import { exactJson, type Answer } from '../answer.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { actsBeforeBody, type FaultRule } from './armedFaults.ts'
+import { actsBeforeBody, type ArmedRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
 import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
@@ -48,7 +48,7 @@ export class FaultRunner {
   }
 
   /** Runs a fault that acts before the body is read. Calls `readBody` if the request is to continue. */
-  runBeforeBody(context: FaultContext, rule: FaultRule, readBody: () => void): void {
+  runBeforeBody(context: FaultContext, rule: ArmedRule, readBody: () => void): void {
     const on = this.#faultyRequest(context, rule)
     const { upload, wait, end } = actionsOf(on.fault.kind)
     if (wait !== undefined) return void wait(on).then(readBody)
@@ -65,7 +65,7 @@ export class FaultRunner {
   }
 
   /** Runs a fault that acts after the body is read. Resolves when the answer is sent, or when none will be. */
-  async run(context: FaultContext, rule: FaultRule, hooks: FaultHooks): Promise<void> {
+  async run(context: FaultContext, rule: ArmedRule, hooks: FaultHooks): Promise<void> {
     const on = this.#faultyRequest(context, rule)
     const actions = actionsOf(on.fault.kind)
     const isLate = actsAfterApplying(on.stage)
@@ -81,7 +81,7 @@ export class FaultRunner {
     hooks.send(answer)
   }
 
-  #faultyRequest(context: FaultContext, rule: FaultRule): FaultyRequest {
+  #faultyRequest(context: FaultContext, rule: ArmedRule): FaultyRequest {
     return { context, rule, fault: rule.fault, stage: effectOf(rule.fault).stage, tools: this.#tools }
   }
 

@@ -2,7 +2,7 @@
 import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
-import { wholeNumberOr, type Fault } from './faultKinds.ts'
+import { integerSetting, type Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
 import { adsRefusal, coreRefusal, rateLimitRefusal, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
@@ -33,12 +33,12 @@ export function injectAnswer({ world, trafficRules }: InjectionParts, context: F
       return expiredTokenAnswer(world, context, toAnswer)
     case 'html':
       return {
-        status: wholeNumberOr(fault['status'], 502),
+        status: integerSetting(fault, 'status', 502),
         headers: { 'content-type': 'text/html;charset=utf-8' },
-        body: errorPage(wholeNumberOr(fault['status'], 502)),
+        body: errorPage(integerSetting(fault, 'status', 502)),
       }
     case 'empty':
-      return { status: wholeNumberOr(fault['status'], 200), headers: headersOf(fault), body: '' }
+      return { status: integerSetting(fault, 'status', 200), headers: headersOf(fault), body: '' }
     default: {
       const answer = statusAnswer(context, fault, toAnswer)
       const waitS = Number(answer.headers['retry-after'])
@@ -74,7 +74,7 @@ function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer
 }
 
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
-  const status = wholeNumberOr(fault['status'], 500)
+  const status = integerSetting(fault, 'status', 500)
   const body = fault['body']
   if (body !== undefined) {
     const text = typeof body === 'string' ? body : exactJson(body)

@@ -1,6 +1,6 @@
 /** Waits of faults: until a test releases the request (`hold`), or for a time. */
 import type { LedgerEntry } from '../ledger/ledger.ts'
-import type { FaultRule } from './armedFaults.ts'
+import type { ArmedRule } from './armedFaults.ts'
 
 /** Request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {
@@ -28,7 +28,7 @@ export class Waits {
   }
 
   /** Resolves when `release` is called with the name of the hold. */
-  hold(rule: FaultRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
+  hold(rule: ArmedRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
     const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
     return new Promise((resolve) =>
       this.#holds.set({ name, seq, method, path, stage, since: new Date(this.#now()).toISOString() }, resolve),

@@ -1,8 +1,8 @@
 /** Receives requests to all three hosts: reads and records them, runs faults and handlers, and sends the answers. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Control } from '../control.ts'
-import type { FaultProbe, FaultRule, ArmedFaults } from '../faults/armedFaults.ts'
+import type { ControlServer } from '../controlServer.ts'
+import type { FaultProbe, ArmedRule, ArmedFaults } from '../faults/armedFaults.ts'
 import type { FaultRunner } from '../faults/faultRunner.ts'
 import { isSilenced } from '../faults/wireFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -24,7 +24,7 @@ export interface ServerParts {
   readonly faults: ArmedFaults
   readonly runner: FaultRunner
   readonly handler: RequestHandler
-  readonly control: Control
+  readonly control: ControlServer
 }
 
 export class SandboxServer {
@@ -191,7 +191,7 @@ function probeOf(context: RequestContext): FaultProbe {
   }
 }
 
-function noteFault(context: RequestContext, rule: FaultRule): void {
+function noteFault(context: RequestContext, rule: ArmedRule): void {
   context.entry.fault = rule.fault.kind
   context.entry.fault_id = rule.id
 }

@@ -1,6 +1,6 @@
 /** Creates the first posts and users, all invented. */
 import { isoSeconds } from '../timestamps.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 const HOUR = 3_600_000

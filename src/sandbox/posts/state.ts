@@ -1,6 +1,6 @@
 /** State of the posts area: published, scheduled and draft posts, users, media and places (spec 2.4, 2.6). */
 import type { World } from '../area.ts'
-import { FIRST_DAY } from '../fixed.ts'
+import { FIRST_DAY } from '../firstIds.ts'
 
 /** Published post, with the fields of all endpoints. */
 export interface Post {

@@ -14,7 +14,7 @@ import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
-import { READ_ONLY_ROLES } from '../auth/people.ts'
+import { READ_ONLY_ROLES } from '../auth/users.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint

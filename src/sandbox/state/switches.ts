@@ -135,7 +135,7 @@ export class Switches {
 
 function find(name: string): SwitchDefinition {
   const found = DEFINITIONS.find((one) => one.name === name || String(one.number) === name)
-  if (found === undefined) throw new ControlError(400, `no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
+  if (found === undefined) throw new ControlError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found
 }
 
@@ -149,7 +149,6 @@ function valueOf(definition: SwitchDefinition, value: unknown): string {
   const chosen = definition.spellings?.[text] ?? text
   if (definition.values.includes(chosen) || (definition.acceptsNumbers === true && /^\d+$/.test(chosen))) return chosen
   throw new ControlError(
-    400,
     `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.acceptsNumbers === true ? ', or a whole number' : ''}`,
   )
 }

@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
 import type { Area, AreaRef, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import type { Names } from '../names.ts'
 import { Switches, type SwitchName, type SwitchValue } from './switches.ts'
 

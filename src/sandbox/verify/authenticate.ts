@@ -5,7 +5,7 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { FIXED_USER } from '../fixed.ts'
+import { FIXED_USER } from '../firstIds.ts'
 import type { AuthState } from '../auth/tokens.ts'
 import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'

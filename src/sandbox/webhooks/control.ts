@@ -1,7 +1,7 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#the-control-api). */
 import type { ControlHandler } from '../area.ts'
 import { ControlError } from '../controlError.ts'
-import { FIXED_USER } from '../fixed.ts'
+import { FIXED_USER } from '../firstIds.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
@@ -44,7 +44,6 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]
   if (!given.every(isEventInput))
     throw new ControlError(
-      400,
       `an event is an object, with a text as event_type, times up to ${mostEvents}, good, bad or none as signature, and bytes_per_s above 0`,
     )
   const inputs: readonly EventInput[] = given

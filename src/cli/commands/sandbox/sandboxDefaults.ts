@@ -1,6 +1,6 @@
 /** Default port of `sluice sandbox`, and ids of the account and destinations of every sandbox. */
 import type { SandboxCredentials } from '../../../sandbox/area.ts'
-import { FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_CATALOG, FIXED_LIST } from '../../../sandbox/fixed.ts'
+import { FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_CATALOG, FIXED_LIST } from '../../../sandbox/firstIds.ts'
 
 export const sandboxPort = 4010
 

@@ -40,9 +40,9 @@ export class TlsListeners {
   async open(input: unknown): Promise<TlsListener> {
     const { kind = 'good', times } = recordOf(input)
     const known = TLS_KINDS.find((one) => one === kind)
-    if (known === undefined) throw new ControlError(400, `kind is one of: ${TLS_KINDS.join(', ')}`)
+    if (known === undefined) throw new ControlError(`kind is one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
-      throw new ControlError(400, 'times is a whole number from 1')
+      throw new ControlError('times is a whole number from 1')
     // A unique name: a client that trusts several sandboxes finds the right authority by its name.
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,

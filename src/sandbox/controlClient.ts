@@ -2,7 +2,7 @@
  * Typed client of the control API: faults, clock, ledger, violations, switches, users, features, events and state. Uses HTTP, so the
  * sandbox may run in another process.
  */
-import type { ACCOUNT_ROLES } from './auth/people.ts'
+import type { ACCOUNT_ROLES } from './auth/users.ts'
 import type { Stage, Apply } from './faults/faultKinds.ts'
 import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
@@ -54,7 +54,7 @@ export interface ArmedFault extends FaultInput {
   readonly fired: number
 }
 
-export interface AudienceState {
+export interface AudienceSummary {
   readonly members: number
   /** Number of identifiers in force, by type. */
   readonly identifiers: Readonly<Record<string, number>>
@@ -62,13 +62,13 @@ export interface AudienceState {
   readonly digest: string
 }
 
-export interface CatalogState {
+export interface CatalogSummary {
   readonly products: number
   /** SHA-256 of the sorted lines `id TAB canonical JSON LF`, in lower-case hex. */
   readonly digest: string
 }
 
-export interface PersonInput {
+export interface UserInput {
   /** Handle without `@`: 1 to 15 letters, digits and `_`. */
   readonly screen_name: string
   readonly name?: string
@@ -80,7 +80,7 @@ export interface PersonInput {
   readonly accounts?: readonly (string | { readonly id: string; readonly role?: (typeof ACCOUNT_ROLES)[number] })[]
 }
 
-export interface Person {
+export interface UserSummary {
   readonly user_id: string
   readonly screen_name: string
   readonly name: string
@@ -88,7 +88,7 @@ export interface Person {
   readonly accounts: readonly { readonly id: string; readonly role: string }[]
 }
 
-export interface AddedPerson extends Person {
+export interface AddedUser extends UserSummary {
   readonly oauth_token: string
   readonly oauth_token_secret: string
 }
@@ -114,8 +114,8 @@ export interface SandboxControl {
   /** Returns the rules that callers broke. */
   readonly violations: () => Promise<readonly Violation[]>
   /** Returns the state of a custom audience or do-not-reach list. */
-  readonly audience: (id: string) => Promise<AudienceState>
-  readonly catalog: (id: string) => Promise<CatalogState>
+  readonly audience: (id: string) => Promise<AudienceSummary>
+  readonly catalog: (id: string) => Promise<CatalogSummary>
   /** Returns the stored products of a catalog, variants included, sorted by id. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   /** Sets switches (docs/sandbox.md#switches), and returns all of them. */
@@ -124,8 +124,8 @@ export interface SandboxControl {
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
     /** Adds a user who can sign in. Returns an access token of the user. */
-    readonly add: (user: PersonInput) => Promise<AddedPerson>
-    readonly list: () => Promise<readonly Person[]>
+    readonly add: (user: UserInput) => Promise<AddedUser>
+    readonly list: () => Promise<readonly UserSummary[]>
   }
   /** Adds and removes features of an account. Returns its features. */
   readonly features: (

@@ -31,9 +31,9 @@ export interface ControlParts {
   readonly listeners: TlsListeners
 }
 
-/** @throws {ControlError} 400 unless the text is a whole number */
+/** @throws {ControlError} unless the text is a whole number */
 function seqOf(text: string): number {
-  if (!/^-?\d+$/.test(text)) throw new ControlError(400, 'after is the seq of a request, a whole number')
+  if (!/^-?\d+$/.test(text)) throw new ControlError('after is the seq of a request, a whole number')
   return Number(text)
 }
 
@@ -41,7 +41,7 @@ function seqOf(text: string): number {
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
 /** Calls of the control API. A call that returns undefined is answered with 404. */
-export class Control {
+export class ControlServer {
   readonly #parts: ControlParts
   readonly #snapshots = new Map<string, Snapshot>()
   readonly #calls: Readonly<Record<string, (input: Input) => unknown>>
@@ -112,7 +112,8 @@ export class Control {
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
       // A URIError is of a path with a `%` that encodes nothing.
-      const status = error instanceof ControlError ? error.status : error instanceof SyntaxError || error instanceof URIError ? 400 : 500
+      const isRefused = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
+      const status = isRefused ? 400 : 500
       if (status === 500)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
@@ -146,28 +147,28 @@ export class Control {
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)
-      if (at === undefined) throw new ControlError(400, 'now is an ISO 8601 time')
+      if (at === undefined) throw new ControlError('now is an ISO 8601 time')
       offsetMs = at - world.machineNow()
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
-    else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
-    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime())) throw new ControlError(400, 'the time is outside of the calendar')
+    else throw new ControlError('give { "now": ISO } or { "advance_s": seconds }')
+    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime())) throw new ControlError('the time is outside of the calendar')
     await changes.setClock(offsetMs)
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
 
   #setSwitches(body: unknown): unknown {
     const { world, changes } = this.#parts
-    if (!isPlainRecord(body))
-      throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
+    if (!isPlainRecord(body)) throw new ControlError(`give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
     changes.setSwitches(body)
     return world.switches.all()
   }
 
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
-    const problem = runner.unsupportedReason(readRule(body).fault)
-    if (problem !== undefined) throw new ControlError(400, problem)
-    return faults.add(body)
+    const rule = readRule(body)
+    const problem = runner.unsupportedReason(rule.fault)
+    if (problem !== undefined) throw new ControlError(problem)
+    return faults.add(rule)
   }
 
   #removeFaults(id: string | undefined): unknown {

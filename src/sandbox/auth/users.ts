@@ -3,7 +3,7 @@ import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
-import { randomText, type AuthState, type PersonAdded } from './tokens.ts'
+import { randomText, type AuthState, type UserAdded } from './tokens.ts'
 
 /** Roles on an account. Users with a role of {@link READ_ONLY_ROLES} may only read. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
@@ -11,18 +11,18 @@ export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_
 
 const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
 
-export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
+export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const input = isPlainRecord(body) ? body : {}
   const unknown = Object.keys(input).find((name) => !FIELDS.includes(name))
-  if (unknown !== undefined) throw new ControlError(400, `no field "${unknown}"; there are: ${FIELDS.join(', ')}`)
+  if (unknown !== undefined) throw new ControlError(`no field "${unknown}"; there are: ${FIELDS.join(', ')}`)
   const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
-    throw new ControlError(400, 'give { "screen_name": 1 to 15 letters, digits and _ }')
-  if (typeof name !== 'string' || typeof premium !== 'boolean') throw new ControlError(400, 'name is a text, premium true or false')
+    throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')
+  if (typeof name !== 'string' || typeof premium !== 'boolean') throw new ControlError('name is a text, premium true or false')
   const id = givenId === undefined ? nextUserId(world) : String(givenId)
-  if (!/^\d{1,19}$/.test(id)) throw new ControlError(400, 'id is a whole number as text')
-  if (isTaken(world, id, handle)) throw new ControlError(400, `the id ${id} or the handle ${handle} is in use`)
-  const event: PersonAdded = {
+  if (!/^\d{1,19}$/.test(id)) throw new ControlError('id is a whole number as text')
+  if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
+  const event: UserAdded = {
     kind: 'person',
     user: { id, name, screenName: handle, premium, createdAt: new Date(world.now()).toISOString() },
     accounts: accessOf(world, accounts),
@@ -30,12 +30,12 @@ export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
     secret: randomText(world, 45),
   }
   world.record(areaRefs.auth, event)
-  return { ...personView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
+  return { ...userView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 
-export const listPeople: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => personView(world, user))
+export const listUsers: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => userView(world, user))
 
-export function applyPerson(world: World, state: AuthState, { user, accounts, token, secret }: PersonAdded): void {
+export function applyAddedUser(world: World, state: AuthState, { user, accounts, token, secret }: UserAdded): void {
   world.users.set(user.id, user)
   for (const { id, role } of accounts) {
     const account = world.accounts.get(id)
@@ -47,7 +47,7 @@ export function applyPerson(world: World, state: AuthState, { user, accounts, to
 }
 
 /** Returns the user as the control API shows it. */
-function personView(world: World, user: SandboxUser): Record<string, unknown> {
+function userView(world: World, user: SandboxUser): Record<string, unknown> {
   const accounts = [...world.accounts.values()].filter((account) => account.userIds.includes(user.id))
   return {
     user_id: user.id,
@@ -59,12 +59,12 @@ function personView(world: World, user: SandboxUser): Record<string, unknown> {
 }
 
 /** Reads the accounts of a new user: ids, or `{ id, role }`. @throws {ControlError} */
-function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
-  if (!Array.isArray(accounts)) throw new ControlError(400, 'accounts is an array of ids or of { "id", "role" }')
+function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
+  if (!Array.isArray(accounts)) throw new ControlError('accounts is an array of ids or of { "id", "role" }')
   return accounts.map((one: unknown) => {
     const { id, role = 'ACCOUNT_ADMIN' } = isRecord(one) ? one : { id: one }
-    if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(400, `no account ${String(id)}`)
-    if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(400, `role is one of: ${ACCOUNT_ROLES.join(', ')}`)
+    if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(`no account ${String(id)}`)
+    if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(`role is one of: ${ACCOUNT_ROLES.join(', ')}`)
     return { id, role: String(role) }
   })
 }
