@@ -86,6 +86,11 @@ interface Resource<S, T> {
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
+  const find = (call: Call<S>): T => {
+    const record = findRecord(call, table(call.state), id, missing)
+    if (isVisible(call, record)) return record
+    throw notFound(missing, id, record.id)
+  }
   return {
     [`${name}.list`]: (call) => {
       const given = Object.entries(filters).map(([parameter, field]) => [listParam(call, parameter), field] as const)
@@ -97,11 +102,10 @@ export function recordHandlers<S, T extends AccountRecord>(name: string, resourc
       )
       return listReply(call, found, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
     },
-    [`${name}.get`]: (call) => {
-      const record = findRecord(call, table(call.state), id, missing)
-      if (!isVisible(call, record)) throw notFound(missing, id, record.id)
-      return ok(toWire(call, record))
+    [`${name}.get`]: (call) => ok(toWire(call, find(call))),
+    [`${name}.delete`]: (call) => {
+      find(call)
+      return ok(toWire(call, deleteRecord(call, table(call.state), id, missing)))
     },
-    [`${name}.delete`]: (call) => ok(toWire(call, deleteRecord(call, table(call.state), id, missing))),
   }
 }

@@ -174,6 +174,7 @@ describe('categories', () => {
       line_item_id: '9cqi3',
       curated_category_id: 'b0xv',
     })
+    expectRefusal(await account.get('line_item_curated_categories', { sort_by: 'name-asc' }), [400, 'INVALID_PARAMETER', 'sort_by'])
     expect((await account.del(path)).body.data.deleted).toBe(true)
     expectRefusal(await account.get(path), [404, 'NOT_FOUND'])
     expect((await account.get(path, { with_deleted: true })).body.data.deleted).toBe(true)

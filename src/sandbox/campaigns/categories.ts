@@ -1,5 +1,5 @@
 /** Handles the endpoints of business and curated categories, of the categories of line items, and of placements (spec 4.5). */
-import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
@@ -30,38 +30,34 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'lineItemPlacements.list': (call) =>
     okPage(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
 
-  'lineItemCuratedCategories.list': (call) =>
-    listReply(
-      call,
-      [...recordsOf(call, call.state.lineItemCategories).values()].filter((one) => isVisible(call, one)),
-    ),
-  'lineItemCuratedCategories.get': (call) =>
-    ok(findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
+  ...recordHandlers<CampaignsState, LineItemCategory>('lineItemCuratedCategories', {
+    table: (state) => state.lineItemCategories,
+    id: 'line_item_curated_category_id',
+    missing: 'NOT_FOUND',
+    filters: {},
+    sortable: ['created_at', 'updated_at'],
+    isVisible,
+  }),
   'lineItemCuratedCategories.create': (call) => {
-    const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...creationFields(call) }
-    setCategory(call, record)
-    const made = { ...record, id: call.world.newShortId() }
+    const links = linksOf(call, { line_item_id: '', curated_category_id: '' })
+    const made: LineItemCategory = { id: call.world.newShortId(), ...links, ...creationFields(call) }
     recordsOf(call, call.state.lineItemCategories).set(made.id, made)
     return ok(made)
   },
   'lineItemCuratedCategories.update': (call) => {
     const record = findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
-    setCategory(call, record)
-    record.updated_at = isoSeconds(call.now)
+    Object.assign(record, linksOf(call, record), { updated_at: isoSeconds(call.now) })
     return ok(record)
-  },
-  'lineItemCuratedCategories.delete': (call) => {
-    findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
-    return ok(deleteRecord(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND'))
   },
 }
 
-/** Writes the given line item and category into the record. @throws {Refusal} if one does not exist */
-function setCategory(call: Call<CampaignsState>, record: LineItemCategory): void {
-  const { line_item_id: itemId = record.line_item_id, curated_category_id: categoryId = record.curated_category_id } = call.params
+type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
+
+/** Returns the line item and the category that the call names, else those of `before`. @throws {Refusal} if one does not exist */
+function linksOf(call: Call<CampaignsState>, before: Links): Links {
+  const { line_item_id: itemId = before.line_item_id, curated_category_id: categoryId = before.curated_category_id } = call.params
   liveLineItem(call, String(itemId))
   if (!curatedCategories.some((category) => category.id === categoryId))
     throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
-  record.line_item_id = String(itemId)
-  record.curated_category_id = String(categoryId)
+  return { line_item_id: String(itemId), curated_category_id: String(categoryId) }
 }

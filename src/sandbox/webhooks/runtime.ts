@@ -19,7 +19,7 @@ export function runtimeOf(world: World): Runtime {
   return found
 }
 
-/** Ends the open streams. Work that still runs does not keep work of the next state from starting. */
+/** Ends the open streams, and forgets running work, so that the next state may use the same keys. */
 export function endRuntime(world: World): void {
   for (const stream of runtimeOf(world).streams) stream.end()
   runtimes.delete(world)
