@@ -7,29 +7,24 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/reports/overview.ts'
 import { auditList } from '../audit.ts'
 import { actionButton, pipelineMenu } from '../forms.ts'
-import { ago, clockTime, command, count, duration, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import { ago, clockTime, command, count, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
 import { progressView } from '../progress.ts'
-import { changesText, nextRun, stateOfPipeline } from './now.ts'
+import { nextRun, stateOfPipeline } from './now.ts'
+import { runTable, type RunTableData } from './runTable.ts'
 
-export interface PipelineData {
+export interface PipelineData extends RunTableData {
   /** Undefined without a valid file; its history is still shown. */
   readonly pipeline: Pipeline | undefined
-  readonly name: string
   readonly overview: PipelineOverview
   readonly pause: Pause | undefined
-  readonly runs: readonly RunLine[]
-  readonly pageSize: number
-  /** Number of the run before which the list begins; undefined for the newest runs. */
-  readonly before: number | undefined
   readonly plots: readonly Plot[]
   readonly sources: readonly SourceFacts[]
   readonly actions: readonly StoredAction[]
   /** Minutes that a full refresh takes at the service's limits; undefined if unknown. */
   readonly minutes: number | undefined
   readonly mayAct: boolean
-  readonly now: number
 }
 
 export function pipelinePage(data: PipelineData): Page {
@@ -95,55 +90,6 @@ function openRun(run: RunLine, now: number): Html {
   return html`<div class="card pad">
     <p class="section-head"><a class="name" href="/runs/${run.runId}">${run.runId}</a> ${stateBadge(stateOf(run))}</p>
     ${run.progress === null ? none : progressView(run.progress, now, 'long')}
-  </div>`
-}
-
-function runTable({ name, runs, pageSize, before, now }: PipelineData): Html {
-  if (runs.length === 0)
-    return html`<div class="card empty">
-      <h3>${before === undefined ? 'No runs yet' : 'No older runs'}</h3>
-      <p class="muted">
-        A run reads the source, compares it with what was confirmed, and sends the difference. A plan shows first what it would send.
-      </p>
-      ${command(`npx sluice plan ${name}`)}${command(`npx sluice run ${name}`)}
-    </div>`
-  const oldest = runs.at(-1)
-  return html`<div class="card">
-    <div class="scroll">
-      <table class="cards">
-        <caption class="sr">
-          Runs of ${name}, newest first
-        </caption>
-        <thead>
-          <tr>
-            <th>Run</th>
-            <th>State</th>
-            <th>Trigger</th>
-            <th>Started</th>
-            <th class="right">Took</th>
-            <th class="right">Read</th>
-            <th>Changes</th>
-          </tr>
-        </thead>
-        <tbody data-runs>
-          ${runs.map(
-            (run) =>
-              html`<tr id="${run.runId}">
-                <td><a href="/runs/${run.runId}">${run.runId}</a></td>
-                <td data-label="State"><span data-live="row-${run.runId}">${stateBadge(stateOf(run))}</span></td>
-                <td data-label="Trigger">${run.trigger}</td>
-                <td data-label="Started"><span>${ago(run.startedAt ?? run.createdAt, now)}</span></td>
-                <td class="right nowrap" data-label="Took">
-                  ${run.finishedAt === null ? '' : duration(run.finishedAt.getTime() - (run.startedAt ?? run.createdAt).getTime())}
-                </td>
-                <td class="right" data-label="Read">${count(run.counts.read ?? 0)}</td>
-                <td data-label="Changes">${run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${before === undefined && runs.length < pageSize ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${runs.length < pageSize || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
   </div>`
 }
 

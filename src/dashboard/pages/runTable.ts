@@ -1,0 +1,62 @@
+/** Renders the runs of a pipeline, newest first, one page of them. */
+import type { RunLine } from '../../sync/reports/overview.ts'
+import { ago, command, count, duration, html, none, stateBadge, stateOf, type Html } from '../html.ts'
+import { changesText } from './now.ts'
+
+export interface RunTableData {
+  readonly name: string
+  readonly runs: readonly RunLine[]
+  readonly pageSize: number
+  /** Number of the run before which the list begins; undefined for the newest runs. */
+  readonly before: number | undefined
+  readonly now: number
+}
+
+export function runTable({ name, runs, pageSize, before, now }: RunTableData): Html {
+  if (runs.length === 0)
+    return html`<div class="card empty">
+      <h3>${before === undefined ? 'No runs yet' : 'No older runs'}</h3>
+      <p class="muted">
+        A run reads the source, compares it with what was confirmed, and sends the difference. A plan shows first what it would send.
+      </p>
+      ${command(`npx sluice plan ${name}`)}${command(`npx sluice run ${name}`)}
+    </div>`
+  const oldest = runs.at(-1)
+  return html`<div class="card">
+    <div class="scroll">
+      <table class="cards">
+        <caption class="sr">
+          Runs of ${name}, newest first
+        </caption>
+        <thead>
+          <tr>
+            <th>Run</th>
+            <th>State</th>
+            <th>Trigger</th>
+            <th>Started</th>
+            <th class="right">Took</th>
+            <th class="right">Read</th>
+            <th>Changes</th>
+          </tr>
+        </thead>
+        <tbody data-runs>
+          ${runs.map(
+            (run) =>
+              html`<tr id="${run.runId}">
+                <td><a href="/runs/${run.runId}">${run.runId}</a></td>
+                <td data-label="State"><span data-live="row-${run.runId}">${stateBadge(stateOf(run))}</span></td>
+                <td data-label="Trigger">${run.trigger}</td>
+                <td data-label="Started"><span>${ago(run.startedAt ?? run.createdAt, now)}</span></td>
+                <td class="right nowrap" data-label="Took">
+                  ${run.finishedAt === null ? '' : duration(run.finishedAt.getTime() - (run.startedAt ?? run.createdAt).getTime())}
+                </td>
+                <td class="right" data-label="Read">${count(run.counts.read ?? 0)}</td>
+                <td data-label="Changes">${run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${before === undefined && runs.length < pageSize ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${runs.length < pageSize || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
+  </div>`
+}
