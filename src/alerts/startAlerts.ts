@@ -39,7 +39,7 @@ export interface AlertDeps {
 
 type FilesOfPipelines = Pick<LoadedPipelines, 'pipelines' | 'byFile' | 'broken'>
 
-/** Name in the place of a pipeline in the alert of an invalid `sluice.yaml`. No pipeline has it, because names of pipelines have no dots. */
+/** Name in the place of a pipeline in the alert of an invalid `sluice.yaml`. Only a pipeline of a file `sluice.yaml.yaml` would share it. */
 const projectFileName = 'sluice.yaml'
 
 const longestRetryMs = 30 * 60_000
@@ -174,5 +174,5 @@ async function deliver(
   }
   const wait = Math.min(longestRetryMs, retryMs * 2 ** (delivery.attempts - 1))
   await finishDelivery(deps.db, delivery.id, { delivered: false, error, retryMs: wait })
-  deps.log.warn({ ...fields, error }, 'alert not delivered; it is tried again for a day')
+  deps.log.warn({ ...fields, error }, 'alert not delivered; it is retried until it is a day old')
 }

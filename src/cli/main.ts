@@ -23,7 +23,7 @@ const stopWithinMs = { SIGINT: 9_000, SIGTERM: 24_000, SIGHUP: 24_000 } as const
 process.exitCode = await main(process.argv.slice(2))
 exitAfterOutput()
 
-/** Runs a command and returns its exit code. Only this file may end the process, but for the fault `crash` of the sandbox. */
+/** Runs a command and returns its exit code. Only this file may end the process, except the fault `crash` of the sandbox and the crash points of tests. */
 async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)

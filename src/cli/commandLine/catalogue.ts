@@ -8,7 +8,11 @@ import { startCommands } from './catalogue/start.ts'
 import { webhooksCommands } from './catalogue/webhooks.ts'
 import type { CommandEntry } from './catalogue/entry.ts'
 
-/** Every command, in the order in which help lists them. */
+/**
+ * Every command, in the order in which help lists them.
+ *
+ * To add a command: describe it in a file of `catalogue/`, write its `run` in `commands/`, and name that file in `loadCommand.ts`.
+ */
 export const catalogue: readonly CommandEntry[] = [
   ...startCommands,
   ...runCommands,

@@ -23,8 +23,8 @@ const redrawMs = 100
 const firstDrawMs = 400
 
 /**
- * Shows a bar on a terminal; plain lines, which begin with `label`, elsewhere and on a terminal without cursor movement. `format`: of
- * the plain lines.
+ * Shows a bar on a terminal. Elsewhere, and on a terminal without cursor movement, writes lines in `format`, which name the pipeline or
+ * command `label`.
  */
 export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
   return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })

@@ -41,8 +41,8 @@ export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   const related = endpoints.filter(
     (one) => one.answer.resource === create.answer.resource && (one.path === create.path || isCollectionOf(create, one)),
   )
-  const isWritable = create.parameters.some((one) => one.in !== 'path')
-  if (!isWritable || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
+  const hasOwnParameters = create.parameters.some((one) => one.in !== 'path')
+  if (!hasOwnParameters || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
   const writing = [create, ...related.filter(({ method }) => method === 'PUT')]
   const written = new Set(writing.flatMap(({ parameters }) => parameters.map(({ name }) => name)))
   return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))

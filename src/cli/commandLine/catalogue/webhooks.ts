@@ -47,7 +47,7 @@ export const webhooksCommands: readonly CommandEntry[] = [
       },
       {
         name: 'listen',
-        summary: 'run a receiver only',
+        summary: 'run a receiver only; stores events, requests replays',
         examples: ['sluice webhooks listen --port 8081'],
         options: [
           { flags: '--port <N>', meaning: 'port to listen on, default 8081' },

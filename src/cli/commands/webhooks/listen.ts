@@ -6,7 +6,10 @@ import { withStore } from '../../store.ts'
 import { instant } from '../../terminal/text.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
-/** Runs only a webhook receiver, until a signal. It answers challenges and stores each event once. */
+/**
+ * Runs only a webhook receiver, until a signal. It answers challenges, stores each event once in the database, and requests replays of
+ * the events that it refused.
+ */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8081', { min: 0, max: 65_535 })
   const path = option(invocation, 'path') ?? '/webhooks'
