@@ -35,7 +35,10 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
         return {
           field,
           message: missingColumn(field, [column], columns).message,
-          hint: near === undefined ? `take "${column}" out of ${field}:` : `write ${JSON.stringify(near)} under ${field}:`,
+          hint:
+            near === undefined
+              ? `export "${column}" again, or write its new name under ${field}:`
+              : `write ${JSON.stringify(near)} under ${field}:`,
         }
       }),
     ],

@@ -356,6 +356,18 @@ describe('presets', () => {
   )
 })
 
+test('the hint for a filter whose column is missing keeps the filter, which would otherwise send the rows that it leaves out', () => {
+  for (const field of ['only', 'except'])
+    expect(() =>
+      mapperOf({ map, [field]: { segment: 'employees' } }).start(['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until']),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'FILE_COLUMN_MISSING',
+        hint: `export "segment" again, or write its new name under ${field}:`,
+      }),
+    )
+})
+
 test('row filters see the cells of a corrected rejects file as they are in the source', () => {
   const mapper = mapperOf({ map, only: { region: '+49' }, except: { status: '-' } })
   const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'region', 'status']
