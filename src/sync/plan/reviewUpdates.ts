@@ -4,7 +4,8 @@ import { addWarnings, type RunRow } from '../../db/runs.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { DesiredContext } from './desired.ts'
 import type { Diff } from './diff.ts'
-import { changeNotes, guardNotes, RunWithheld } from './qualityGuard.ts'
+import { findChangeNotes } from './changeNotes.ts'
+import { guardNotes, RunWithheld } from './qualityGuard.ts'
 
 /** Run whose plan is made. */
 export interface ReviewedRun {
@@ -45,7 +46,7 @@ async function guardChanges(tx: Transaction, { db, pipeline, run, isIncomplete }
   // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so
   // the catalog would have every product twice.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
-  const notes = await changeNotes(tx, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
+  const notes = await findChangeNotes(tx, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
   const withholding = guardNotes(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
