@@ -2,8 +2,8 @@
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './changes.ts'
-import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
-import { guardPeople } from './guardPeople.ts'
+import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './guard.ts'
+import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { PlanWork } from './planWork.ts'
 
@@ -25,13 +25,13 @@ export interface GuardedChanges {
  * `missing: delete`, missing records of which the service has nothing are removed too. Upserts are sent in both cases. Deletes that an
  * earlier plan cleared are also sent, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` (docs/guarantees.md#mass-delete-guard).
  *
- * @throws {RunWithheld} as `guardPeople`
+ * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
 export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
   const facts = factsOf(work)
   // A plain first load has no deletes to withhold, but the guards report an incomplete read or too few rows.
-  if (first?.plain === true) return { results: type.guardsDeletes ? guardDeletes(facts) : [], withheld: 0, deferred: 0, missing: 0 }
+  if (first?.plain === true) return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: 0, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
   await collectRemovals(tx, { missing: missingPolicy === 'delete' })
@@ -55,8 +55,8 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
     largestCount > facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(largestCount, facts.guards.maxDeletePercent))
       : 0
-  const found = guardDeletes({ ...facts, deletes, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
-  await guardPeople(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
+  const found = reasonsToWithhold({ ...facts, deletes, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
+  await stopIfPeopleReplaced(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
   const results: GuardResult[] = []
   for (const guard of found)
     results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await pending.replacedIdentifiers() } : guard)
@@ -90,7 +90,7 @@ function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): Guar
     incomplete: ignoresMissing ? undefined : input.incomplete,
     fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
     approveDeletes: run.options.approveDeletes,
-    deletesMissing: !ignoresMissing,
+    ignoresMissing,
     deletes: 0,
     cleared: 0,
     replaced: 0,

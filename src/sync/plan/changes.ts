@@ -60,7 +60,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
-  const updateFields = await desired.guardUpdates(
+  const updateFields = await desired.reviewUpdates(
     { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )

@@ -7,14 +7,14 @@ import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { guardUpdates } from './reviewUpdates.ts'
+import { reviewUpdates } from './reviewUpdates.ts'
 
 /** Returns the desired state of a catalog. */
 export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     loadFirst: () => loadFirst(context),
-    guardUpdates: (run, diff) => guardUpdates(context, run, diff),
+    reviewUpdates: (run, diff) => reviewUpdates(context, run, diff),
     applyUpserts: () => applyUpserts(context),
     collectEarlierMissing: async (policy) => {
       await dropUnneededRecords(context)

@@ -15,7 +15,7 @@ export interface DesiredState {
    * Compares the updates with the last read, and returns the changed fields; none if there are too many updates.
    * @throws {RunWithheld} if too many prices, ids or stocks changed
    */
-  readonly guardUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
+  readonly reviewUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**

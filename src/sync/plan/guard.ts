@@ -40,8 +40,8 @@ export interface GuardFacts {
   readonly fromPipe: boolean
   /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
-  /** False if no row counts as missing (`PlanWork.ignoresMissing`). Then no guard on the number of rows applies. */
-  readonly deletesMissing: boolean
+  /** True if no row counts as missing. Then no guard on the number of rows applies. */
+  readonly ignoresMissing: boolean
   /** Ids of products that would be deleted; empty for people. */
   readonly examples: readonly string[]
 }
@@ -59,7 +59,7 @@ export function enoughConfirmed(fresh: number, maxDeletePercent: number): number
  * Returns the guard result that stops the run if rejects exceed `max_reject_percent`; otherwise undefined. `run`: the run whose rejects
  * the hint shows.
  */
-export function guardRejects(
+export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
     readonly run?: string
     /** Rejected rows by code, the most frequent first. */
@@ -83,13 +83,13 @@ export function guardRejects(
  * deletes, and no approval overrides them. The other guards withhold only the deletes that no earlier plan cleared, and do not apply if
  * `approveDeletes` is at least the number of these deletes.
  */
-export function guardDeletes(facts: GuardFacts): GuardResult[] {
+export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const fresh = facts.deletes - facts.cleared
   const withhold = (code: string, message: string, hint: string, withheld: number) =>
     results.push({ code, message, hint, withheld, examples: facts.examples })
 
-  if (facts.deletesMissing && facts.valid < facts.guards.minRows) {
+  if (!facts.ignoresMissing && facts.valid < facts.guards.minRows) {
     const leftOut = facts.valid === 0 && facts.rejected < facts.read
     withhold(
       'GUARD_MIN_ROWS',
@@ -134,7 +134,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
     )
   }
   if (
-    facts.deletesMissing &&
+    !facts.ignoresMissing &&
     facts.previousValid !== undefined &&
     facts.previousValid >= 20 &&
     facts.valid + facts.suppressed < facts.previousValid / 2
@@ -146,7 +146,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
       fresh,
     )
   }
-  for (const { uri, before, now } of facts.deletesMissing ? facts.fallen : [])
+  for (const { uri, before, now } of facts.ignoresMissing ? [] : facts.fallen)
     withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`, approve, fresh)
   return results
 }

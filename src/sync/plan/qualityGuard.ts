@@ -7,7 +7,7 @@ import { effectOf, type GuardResult, type WarningSummary } from '../../model/rep
  * Returns the guard results for warnings of a read, or of `findChangeNotes`, that withhold the run; empty if the run may continue.
  * `isIncomplete`: true if the end of the source is not proven; then the hint for changed ids also requests a proof.
  */
-export function guardNotes(
+export function notesThatStop(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
   warnings: readonly WarningSummary[],
   { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},

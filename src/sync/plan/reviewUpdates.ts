@@ -5,7 +5,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { DesiredContext } from './desired.ts'
 import type { Diff } from './diff.ts'
 import { findChangeNotes } from './changeNotes.ts'
-import { guardNotes, RunWithheld } from './qualityGuard.ts'
+import { notesThatStop, RunWithheld } from './qualityGuard.ts'
 
 /** Run whose plan is made. */
 export interface ReviewedRun {
@@ -30,25 +30,25 @@ export interface UpdatedField {
  *
  * @throws {RunWithheld} if ids, prices or stock of too many products changed
  */
-export async function guardUpdates(
+export async function reviewUpdates(
   { tx, destinationId }: DesiredContext,
   run: ReviewedRun,
   diff: ReviewedDiff,
 ): Promise<readonly UpdatedField[]> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return []
-  await guardChanges(tx, run, diff)
+  await stopIfDoubtful(tx, run, diff)
   return diff.updates === 0 ? [] : fieldsUpdated(tx, destinationId, diff.updates)
 }
 
 /** Compares ids, prices and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
-async function guardChanges(tx: Transaction, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
+async function stopIfDoubtful(tx: Transaction, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
   const { approveDeletes = 0 } = run.options
   // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so
   // the catalog would have every product twice.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
-  const withholding = guardNotes(pipeline, notes, { isIncomplete })
+  const withholding = notesThatStop(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
   // Written outside of the plan's transaction, which must not lock the row of the run, because the heartbeat writes to this row.
   await addWarnings(db, run, notes, 'first')

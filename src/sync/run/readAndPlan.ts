@@ -15,9 +15,9 @@ import { cancellingStatements } from './cancelStatements.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { planErasures } from '../erasure/forget.ts'
 import { loadRun } from '../reports/history.ts'
-import { guardRejects } from '../plan/guard.ts'
+import { tooManyRejects } from '../plan/guard.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
-import { guardNotes, RunWithheld } from '../plan/qualityGuard.ts'
+import { notesThatStop, RunWithheld } from '../plan/qualityGuard.ts'
 import { planSetsOf } from './productSets.ts'
 import { resendUnresolved } from '../push/resendUnresolved.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
@@ -60,7 +60,7 @@ export async function readAndPlan(
   try {
     if (!run.options.failedOnly) {
       snapshot = await read(deps, tx, effective, run)
-      await guardRead(deps, pipeline, run, snapshot)
+      await stopIfReadDoubtful(deps, pipeline, run, snapshot)
     }
     const input = snapshot ?? (await nothingRead(deps, tx, run))
     if (run.trigger !== 'plan') {
@@ -115,9 +115,14 @@ async function read(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: 
  *
  * @throws {RunWithheld} if too many rows were rejected, or a warning on the source needs a review
  */
-async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { reading, rows, warnings }: SnapshotResult): Promise<void> {
+async function stopIfReadDoubtful(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  run: RunRow,
+  { reading, rows, warnings }: SnapshotResult,
+): Promise<void> {
   if (reading !== 'unchanged') {
-    const tooMany = guardRejects({
+    const tooMany = tooManyRejects({
       guards: pipeline.guards,
       read: rows.read,
       rejected: rows.rejected,
@@ -127,7 +132,7 @@ async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { re
     })
     if (tooMany) throw new RunWithheld([tooMany])
   }
-  const notes = guardNotes(pipeline, warnings)
+  const notes = notesThatStop(pipeline, warnings)
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 

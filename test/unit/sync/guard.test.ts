@@ -1,7 +1,7 @@
 /** Every limit of the delete guards (docs/guarantees.md). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { enoughConfirmed, guardDeletes, guardRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
+import { enoughConfirmed, reasonsToWithhold, tooManyRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {
@@ -21,11 +21,11 @@ const calm: GuardFacts = {
   incomplete: undefined,
   fromPipe: false,
   approveDeletes: undefined,
-  deletesMissing: true,
+  ignoresMissing: false,
   examples: ['SKU-1'],
 }
 const codes = (facts: Partial<GuardFacts>) =>
-  guardDeletes({ ...calm, ...facts })
+  reasonsToWithhold({ ...calm, ...facts })
     .map(({ code }) => code)
     .join(' ')
 
@@ -42,11 +42,11 @@ test('counts confirmed records only as far as necessary', () => {
       const edge = maxDeletePercent === 0 ? 1_000_000 : Math.round((deletes * 100) / maxDeletePercent)
       const confirmed = Math.min(Math.max(deletes, edge + off), 10_000_000)
       const facts = { ...calm, deletes, guards: { ...guards, maxDeletePercent } }
-      const whole = guardDeletes({ ...facts, confirmed })
+      const whole = reasonsToWithhold({ ...facts, confirmed })
       held += whole.length
-      expect(guardDeletes({ ...facts, confirmed: Math.min(confirmed, enoughConfirmed(deletes, maxDeletePercent) ?? confirmed) })).toEqual(
-        whole,
-      )
+      expect(
+        reasonsToWithhold({ ...facts, confirmed: Math.min(confirmed, enoughConfirmed(deletes, maxDeletePercent) ?? confirmed) }),
+      ).toEqual(whole)
     }),
     { numRuns: 5_000 },
   )
@@ -97,13 +97,13 @@ describe('deletes', () => {
     ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, replaced: 60, noun: 'people' }, ''],
     ['101 of each', { deletes: 202, replaced: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
     ['101 of each, approved together', { deletes: 202, replaced: 101, approveDeletes: 202 }, ''],
-    ['a source that deletes no missing rows needs no rows', { valid: 0, deletesMissing: false, previousValid: 100 }, ''],
+    ['a source that deletes no missing rows needs no rows', { valid: 0, ignoresMissing: true, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)
   })
 
   test('has the number of withheld deletes and the command that approves them', () => {
-    expect(guardDeletes({ ...calm, deletes: 101 })).toEqual([
+    expect(reasonsToWithhold({ ...calm, deletes: 101 })).toEqual([
       {
         code: 'GUARD_DELETES',
         message: expect.stringContaining('101 of 1,000') as string,
@@ -116,7 +116,7 @@ describe('deletes', () => {
 
   test('names the columns that may have left out every row, or else the source', () => {
     const [optedOut, rejected, empty] = [{}, { rejected: 1_000 }, { read: 0 }].map(
-      (facts) => guardDeletes({ ...calm, valid: 0, ...facts })[0],
+      (facts) => reasonsToWithhold({ ...calm, valid: 0, ...facts })[0],
     )
     expect(optedOut?.message).toBe('0 of 1,000 rows are valid, fewer than min_rows 1: nothing is deleted')
     expect(optedOut?.hint).toBe(
@@ -128,7 +128,7 @@ describe('deletes', () => {
   })
 
   test('names a proof for an unproven end: a trailer row for a pipe', () => {
-    const hints = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
+    const hints = [true, false].map((fromPipe) => reasonsToWithhold({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
     expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
     expect(hints[0]).not.toContain('sluice run')
     expect(hints[1]).toMatch(/^sluice run shop {3}\(/)
@@ -148,7 +148,7 @@ describe('rejects', () => {
     [51, 100, 'GUARD_REJECTS'],
     [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
-    const result = guardRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
+    const result = tooManyRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
     expect([result?.code, result?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
 })

@@ -2,10 +2,10 @@ import { SluiceError } from '../../../errors.ts'
 import type { SourceFacts } from '../../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
 import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
-import { guardNotes } from '../../../sync/plan/qualityGuard.ts'
+import { notesThatStop } from '../../../sync/plan/qualityGuard.ts'
 import type { Reject } from '../../../model/record.ts'
 import type { WarningSummary } from '../../../model/report.ts'
-import { guardRejects } from '../../../sync/plan/guard.ts'
+import { tooManyRejects } from '../../../sync/plan/guard.ts'
 import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
 import { waiting } from '../../terminal/waiting.ts'
@@ -41,7 +41,7 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
 function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[], rejects: readonly Reject[]): Hold | undefined {
   const codes = groupRejects(rejects)
   const read = checks.reduce((sum, { rows }) => sum + rows, 0)
-  const tooMany = guardRejects({ guards, read, rejected: rejects.length, pipeline: name, codes })
+  const tooMany = tooManyRejects({ guards, read, rejected: rejects.length, pipeline: name, codes })
   // The hint of the most frequent reject helps more than the guard's own hint.
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }
@@ -86,7 +86,7 @@ async function checkSource(
     ...outcomes,
     ...(mapping === undefined ? {} : { mapping }),
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
-    holds: guardNotes(pipeline, onePerCodeAndField(summaries)).map(({ code, message, hint }) => ({ code, message, hint })),
+    holds: notesThatStop(pipeline, onePerCodeAndField(summaries)).map(({ code, message, hint }) => ({ code, message, hint })),
     whole,
     warnings,
     rejected: rejects.length,

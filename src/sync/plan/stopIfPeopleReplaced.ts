@@ -3,7 +3,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Diff } from './diff.ts'
 import type { GuardFacts } from './guard.ts'
 import type { PlanWork } from './planWork.ts'
-import { guardNotes, percentagesFrom, RunWithheld } from './qualityGuard.ts'
+import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
 
 /** Minimum number of new people; fewer are sent. */
 const newFrom = 20
@@ -16,14 +16,14 @@ const newFrom = 20
  * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either the rows of more than half of
  * the synced people opt out, or a guard withholds the deletes and more than half as many people are new. Needs 100 synced and 20 new people.
  */
-export async function guardPeople(
+export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,
   diff: Diff,
   facts: GuardFacts,
   { deletes, isWithheld }: { readonly deletes: number; readonly isWithheld: boolean },
 ): Promise<void> {
   const approved = facts.approveDeletes !== undefined && deletes <= facts.approveDeletes
-  if (!type.reachesPeople || !facts.deletesMissing || approved) return
+  if (!type.reachesPeople || facts.ignoresMissing || approved) return
   // An incomplete read deletes no missing people, so the diff has their number.
   const removed = Math.max(deletes, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
   if (removed * 2 <= percentagesFrom) return
@@ -35,7 +35,7 @@ export async function guardPeople(
   if (!isReversed && !(isWithheld && created * 2 > confirmed)) return
   const because = isReversed ? `, of which ${Math.min(diff.optedOut, removed)} opt out,` : ','
   const message = `${removed} of ${confirmed} synced people would be removed${because} and ${created} new people sent`
-  const results = guardNotes(
+  const results = notesThatStop(
     { name: facts.pipeline, guards: facts.guards },
     [{ code: 'PEOPLE_CHANGED' satisfies QualityCode, field: '', message, count: removed, lines: [] }],
     { isIncomplete: facts.incomplete !== undefined },
