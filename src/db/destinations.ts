@@ -159,17 +159,30 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
 }
 
+/** Reason of the pause of a destination, stored as `CODE: text`. */
+export interface PauseReason {
+  /** Code of Sluice or of the service. */
+  readonly code: string
+  readonly text: string
+}
+
+/** Decodes `destination.paused_reason`. */
+export function readPauseReason(stored: string): PauseReason {
+  const [code = '', ...text] = stored.split(': ')
+  return { code, text: text.join(': ') }
+}
+
 /**
  * Pauses a destination, because a cause outside of its records stops all requests. If the destination is already paused, keeps the earlier
  * time and replaces the reason. Not the pause of an operator (`pauses.ts`): the next run ends it.
  */
-export async function pauseDestination(tx: Queryable, destinationId: number, reason: string, actor = 'push'): Promise<void> {
+export async function pauseDestination(tx: Queryable, destinationId: number, { code, text }: PauseReason, actor = 'push'): Promise<void> {
   await tx.execute(
     `with paused as (
        update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2
        where id = $1 and paused_reason is distinct from $2 returning id)
      ${addLines(`select $3, 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
-    [destinationId, reason, actor],
+    [destinationId, `${code}: ${text}`, actor],
   )
 }
 

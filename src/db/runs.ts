@@ -230,7 +230,7 @@ export async function cancelRun(
     if (run.status !== 'running') return 'ended'
     await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp()) where id = $1', [runId])
     if (run.trigger !== 'plan' && run.destination_id !== null)
-      await pauseDestination(tx, run.destination_id, 'RUN_CANCELLED: the run was cancelled by an operator', by.actor)
+      await pauseDestination(tx, run.destination_id, { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }, by.actor)
     return 'stopping'
   })
 }

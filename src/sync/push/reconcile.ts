@@ -171,7 +171,7 @@ async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: '
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
   await storeAttempt(work, outcome.maybeApplied ? 'ambiguous' : 'pause', outcome.code, { message: outcome.reason })
   await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied }, by.horizonMs)
-  await pauseDestination(tx, batch.destinationId, `${outcome.code}: ${outcome.reason}`)
+  await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
 

@@ -63,7 +63,7 @@ export interface Answered {
 /** Minimum time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
 /** Number of successive failures after which the service counts as unreachable. */
-const unreachableAfter = 16
+export const unreachableAfter = 16
 
 /**
  * Sends a claimed batch once. Returns undefined if there was nothing to send: the batch was released, split or superseded.

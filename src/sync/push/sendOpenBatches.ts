@@ -17,7 +17,7 @@ import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace } from './pace.ts'
 import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
-import { isUnreachable, sendBatch, type FindOptedOut, type Sending } from './send.ts'
+import { isUnreachable, sendBatch, unreachableAfter, type FindOptedOut, type Sending } from './send.ts'
 
 export interface PushOptions {
   readonly signal?: AbortSignal
@@ -186,7 +186,8 @@ class PushLoop {
     const { db, clock, service } = this.#sending.deps
     const { scope, destinationId } = this.#batches
     if (isUnreachable(this.#sending.pace)) {
-      await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${service.origin} stopped answering`)
+      const text = `${unreachableAfter} attempts in a row got no usable answer from ${service.origin}`
+      await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return true
     }
     // Read first: if a part is stored after the search for batches, `isComplete` must still be false here.

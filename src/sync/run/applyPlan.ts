@@ -1,7 +1,7 @@
 /** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
 import { RunError, UsageError } from '../../errors.ts'
 import { forgetSynced } from '../../db/changedKeys.ts'
-import { raiseStateVersion, resumeDestination } from '../../db/destinations.ts'
+import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
 import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
 import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
@@ -178,7 +178,7 @@ async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardR
   }
   if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
   if (row?.paused_reason != null) {
-    const error = pauseError(row.paused_reason, row.pipeline)
+    const error = pauseError(readPauseReason(row.paused_reason), row.pipeline)
     return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
   }
   if (guards.length > 0) return { status: 'withheld', guards }
@@ -186,14 +186,11 @@ async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardR
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/**
- * Codes that the reason of a pause may start with. Any other reason means `DESTINATION_PAUSED`: the service refused the whole destination.
- */
+/** Codes of pauses that are error codes too. Any other pause is `DESTINATION_PAUSED`: the service refused the whole destination. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
-function pauseError(paused: string, pipeline: string): RunError {
-  const [text, ...rest] = paused.split(': ')
-  const code = pauseCodes.find((pauseCode) => pauseCode === text)
-  if (code === undefined) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
-  return new RunError(code, rest.join(': '), { where: pipeline, hint: 'sluice doctor' })
+function pauseError({ code, text }: PauseReason, pipeline: string): RunError {
+  const how = { where: pipeline, hint: 'sluice doctor' }
+  const known = pauseCodes.find((pauseCode) => pauseCode === code)
+  return known === undefined ? new RunError('DESTINATION_PAUSED', `${code}: ${text}`, how) : new RunError(known, text, how)
 }
