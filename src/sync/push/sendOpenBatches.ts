@@ -228,9 +228,12 @@ class PushLoop {
     await deps.clock.sleep(open.waiting > 0 ? waitMs : pollMs, signal)
   }
 
-  /** Waits for the event, at most `pollMs`. */
+  /** Waits for the event, at most `pollMs`. Ends the timer with the event: the last one would keep a finished command alive, for 180 ms. */
   async #sleepUntil(event: Promise<void> | undefined): Promise<void> {
-    await Promise.race([event, this.#sending.deps.clock.sleep(pollMs, this.#sending.signal)])
+    const { deps, signal } = this.#sending
+    const woken = new AbortController()
+    await Promise.race([event, deps.clock.sleep(pollMs, AbortSignal.any([signal, woken.signal]))])
+    woken.abort()
   }
 }
 

@@ -48,3 +48,24 @@ describe('a service that requests a wait', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1, requests: 2 })
   })
 })
+
+test('a push that has ended leaves no timer that keeps the process alive', async () => {
+  await using database = await testDatabase({ mayBeUsed: true })
+  const { db } = database
+  const planted = await plantPlan(db, await plantDestination(db))
+  for (let i = 0; i < 3; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+  const deps = await engineDeps(db, fakeService())
+  let open = 0
+  const clock = {
+    ...deps.clock,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      open++
+      await deps.clock.sleep(ms, signal)
+      open--
+    },
+  }
+  await pushPlan({ ...deps, clock }, planted.planId)
+  // Lets the ended sleeps resolve.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(open).toBe(0)
+})
