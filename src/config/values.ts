@@ -84,7 +84,7 @@ export function checkDatabaseUrl(given: Secret | undefined, path: string, proble
   problems.push({
     path,
     message: 'is not a Postgres address',
-    hint: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name, or leave it out for the embedded server`,
+    hint: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name`,
   })
 }
 

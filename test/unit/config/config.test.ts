@@ -80,6 +80,11 @@ test.for([
   expect(caught(() => load(env)).problems.map((problem) => problem.path)).toEqual([path])
 })
 
+test('the hint for a wrong database address does not suggest the embedded one, which has none of its state', () => {
+  const [problem] = caught(() => load({ DATABASE_URL: 'mysql://db.example.com/x' })).problems
+  expect(problem?.hint).toBe('write DATABASE_URL=postgres://user@host:5432/name')
+})
+
 test('runs are kept for the given number of days', () => {
   expect(load({ SLUICE_KEEP_RUNS_DAYS: '60' }).keepRunsDays).toBe(60)
   expect(load({}).keepRunsDays).toBeUndefined()
