@@ -4,6 +4,7 @@ import path from 'node:path'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
 import { suggestName } from '../suggestName.ts'
 import type { DestinationDefinition, Pipeline } from '../model/pipeline.ts'
+import { redactPersonalData } from '../mapping/mask.ts'
 import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
 import { readJson, readYaml, type LineOf } from './readDocument.ts'
@@ -277,7 +278,11 @@ async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw configError(file, [
-      { path: '', message: `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, where: file },
+      {
+        path: '',
+        message: `cannot be loaded: ${redactPersonalData(error instanceof Error ? error.message : String(error))}`,
+        where: file,
+      },
     ])
   }
 }

@@ -206,6 +206,12 @@ guards: { min_rows: -1 }
     expect((await selectWithConflicts(directory, ['b'])).errors).toHaveLength(1)
   })
 
+  test('an error of its code, with personal data masked', async () => {
+    expect(await problemsOf('thrown.ts', `throw new Error('no row of jane.canary@example.com')\n`)).toEqual([
+      'thrown.ts : cannot be loaded: no row of j***@e***.com',
+    ])
+  })
+
   test('a file beyond 10 MB', async () => {
     expect(await problemsOf('big.json', `"${'x'.repeat(10 * 1024 * 1024)}"`)).toEqual([expect.stringContaining('larger than 10 MB')])
   })
