@@ -3,6 +3,7 @@ import { longestRequestedWaitMs } from '../http/retryAfter.ts'
 import type { Logger } from '../log.ts'
 import { isLoopback } from '../loopback.ts'
 import type { Transport } from '../service/client/exchange.ts'
+import { batchLimits } from '../service/contract/limits.ts'
 import type { Database } from '../db/database.ts'
 import type { Fence } from '../db/fence.ts'
 import { defaultKeepRunsDays } from '../db/runRetention.ts'
@@ -59,7 +60,7 @@ export interface EngineSettings {
    * Maximum number of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
    */
   readonly bytesInHand: number
-  /** Number of users in the first part of a first load, which is sent while the next one is planned (plan/loadParts.ts). */
+  /** Number of users in the first part of a first load, which is sent while the next one is planned (plan/loadParts.ts): three requests. */
   readonly usersInFirstPart: number
   /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number
@@ -85,7 +86,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
     concurrency,
     unclaimedAfterMs: 10 * 60_000,
     bytesInHand: 48 * 1024 * 1024,
-    usersInFirstPart: 7_500,
+    usersInFirstPart: 3 * batchLimits.userOperations.entries,
     keepRunsDays: defaultKeepRunsDays,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Requests of a tenth of the service's limit of users, so that a tenth of the people fills as many. Here, and in a command that preloads
- * this file by `withSmallRequests`.
+ * Requests of a tenth of the service's limit of users, so that a tenth of the people fills as many, and as many parts of a first load.
+ * Here, and in a command that preloads this file by `withSmallRequests`.
  */
 import { batchLimits } from '../../src/service/contract/limits.ts'
 
@@ -12,7 +12,7 @@ export const withSmallRequests = { NODE_OPTIONS: `--import=${import.meta.url}`, 
 
 if (process.env['SMALL_REQUESTS'] === 'true') makeRequestsSmall()
 
-/** Makes requests small until the result is disposed of. */
+/** Makes requests small until the result is disposed of, and the parts of engines that are opened meanwhile. */
 export function makeRequestsSmall(): Disposable {
   const limits: { entries: number } = batchLimits.userOperations
   const { entries } = limits
