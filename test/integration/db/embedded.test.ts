@@ -21,53 +21,101 @@ import pg from 'pg'
 import { copyBinaries } from '../../../src/db/embedded/binaries.ts'
 import { lock } from '../../../src/db/embedded/commandLock.ts'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { placesOf } from '../../../src/db/embedded/places.ts'
 import { embeddedUrl, startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
 
+const newFolder = () => mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
+let shared: string | undefined
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
+  folder = shared ?? newFolder()
 })
 afterEach(async () => {
   await stopEmbedded(folder)
-  rmSync(folder, { recursive: true, force: true })
+  if (folder !== shared) rmSync(folder, { recursive: true, force: true })
 })
 
-test('two commands share one server, and the last one stops it', async () => {
-  expect(await embeddedUrl(folder)).toBeUndefined()
-  const [first, second] = await Promise.all([startEmbedded(folder), startEmbedded(folder)])
-  expect(second.url).toBe(first.url)
-  const client = new pg.Client({ connectionString: second.url })
-  await client.connect()
-  await first.release()
-  expect(await embeddedUrl(folder), 'a client is connected').toBe(first.url)
-  await client.end()
-  await expect
-    .poll(
-      async () => {
-        await second.release()
-        return embeddedUrl(folder)
-      },
-      { timeout: 10_000 },
-    )
-    .toBeUndefined()
-})
+/** Lets the tests of a group use one data directory: to make its files takes a second of processor time. */
+function shareFolder(): void {
+  beforeAll(() => {
+    shared = newFolder()
+  })
+  afterAll(() => {
+    if (shared !== undefined) rmSync(shared, { recursive: true, force: true })
+    shared = undefined
+  })
+}
 
-test('a server started with `keep` continues after its command, and is stopped once', async () => {
-  const kept = await startEmbedded(folder, { keep: true })
-  await kept.release()
-  expect(await embeddedUrl(folder)).toBe(kept.url)
-  expect([await stopEmbedded(folder), await stopEmbedded(folder)]).toEqual([true, false])
-})
+describe('the server of one data directory', () => {
+  shareFolder()
 
-test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
-  await (await startEmbedded(folder)).release()
-  const places = placesOf(folder)
-  const ending = spawn('sleep', ['1'], { ...places.account })
-  writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
-  const server = await startEmbedded(folder)
-  await server.release()
+  test('two commands share one server, and the last one stops it', async () => {
+    expect(await embeddedUrl(folder)).toBeUndefined()
+    const [first, second] = await Promise.all([startEmbedded(folder), startEmbedded(folder)])
+    expect(second.url).toBe(first.url)
+    const client = new pg.Client({ connectionString: second.url })
+    await client.connect()
+    await first.release()
+    expect(await embeddedUrl(folder), 'a client is connected').toBe(first.url)
+    await client.end()
+    await expect
+      .poll(
+        async () => {
+          await second.release()
+          return embeddedUrl(folder)
+        },
+        { timeout: 10_000 },
+      )
+      .toBeUndefined()
+  })
+
+  test('a server started with `keep` continues after its command, and is stopped once', async () => {
+    const kept = await startEmbedded(folder, { keep: true })
+    await kept.release()
+    expect(await embeddedUrl(folder)).toBe(kept.url)
+    expect([await stopEmbedded(folder), await stopEmbedded(folder)]).toEqual([true, false])
+  })
+
+  test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
+    await (await startEmbedded(folder)).release()
+    const places = placesOf(folder)
+    const ending = spawn('sleep', ['1'], { ...places.account })
+    writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
+    const server = await startEmbedded(folder)
+    await server.release()
+  })
+
+  test('a program that has the pid of an outdated file is not stopped', async () => {
+    await (await startEmbedded(folder)).release()
+    const { data, account } = placesOf(folder)
+    const other = spawn('sleep', ['30'], { ...account })
+    const ended = once(other, 'exit')
+    writeFileSync(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n0\n1\n\n\n\nready\n`)
+    expect(await stopEmbedded(folder)).toBe(false)
+    expect(other.exitCode ?? other.signalCode).toBeNull()
+    other.kill()
+    await ended
+    rmSync(join(data, 'postmaster.pid'))
+  })
+
+  test('a lock that a dead process left is taken over', async () => {
+    // No pid of Linux is that high.
+    writeFileSync(join(folder, 'postgres.lock'), '999999999')
+    const server = await startEmbedded(folder)
+    expect(server.url).toMatch(/^postgresql:\/\/sluice:\w+@127\.0\.0\.1:\d+\/sluice$/)
+  })
+
+  // The last one, because no server starts from the folder after it.
+  test('the hint of a server that does not start keeps its data', async () => {
+    await (await startEmbedded(folder)).release()
+    const { data, log } = placesOf(folder)
+    rmSync(join(data, 'global', 'pg_control'))
+    await expect(startEmbedded(folder)).rejects.toMatchObject({
+      code: 'POSTGRES_UNAVAILABLE',
+      hint: expect.stringMatching(new RegExp(`^(?!.*DATABASE_URL).*${log}.*keep `)) as unknown,
+    })
+  })
 })
 
 test('a server whose first start was killed while its files were made is set up by the next start', async () => {
@@ -81,36 +129,6 @@ test('a server whose first start was killed while its files were made is set up 
   await once(starting, 'exit')
   const server = await startEmbedded(folder)
   expect(await embeddedUrl(folder)).toBe(server.url)
-})
-
-test('a program that has the pid of an outdated file is not stopped', async () => {
-  await (await startEmbedded(folder)).release()
-  const { data, account } = placesOf(folder)
-  const other = spawn('sleep', ['30'], { ...account })
-  const ended = once(other, 'exit')
-  writeFileSync(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n0\n1\n\n\n\nready\n`)
-  expect(await stopEmbedded(folder)).toBe(false)
-  expect(other.exitCode ?? other.signalCode).toBeNull()
-  other.kill()
-  await ended
-  rmSync(join(data, 'postmaster.pid'))
-})
-
-test('the hint of a server that does not start keeps its data', async () => {
-  await (await startEmbedded(folder)).release()
-  const { data, log } = placesOf(folder)
-  rmSync(join(data, 'global', 'pg_control'))
-  await expect(startEmbedded(folder)).rejects.toMatchObject({
-    code: 'POSTGRES_UNAVAILABLE',
-    hint: expect.stringMatching(new RegExp(`^(?!.*DATABASE_URL).*${log}.*keep `)) as unknown,
-  })
-})
-
-test('a lock that a dead process left is taken over', async () => {
-  // No pid of Linux is that high.
-  writeFileSync(join(folder, 'postgres.lock'), '999999999')
-  const server = await startEmbedded(folder)
-  expect(server.url).toMatch(/^postgresql:\/\/sluice:\w+@127\.0\.0\.1:\d+\/sluice$/)
 })
 
 test('a command does not remove the lock of another command that replaced its own', async () => {
@@ -148,6 +166,7 @@ test.skipIf(!root)('root does not use the data of another user, and names that u
 })
 
 describe.skipIf(!root)('the files of a server below the system folder (needs root)', () => {
+  shareFolder()
   const first = async <Value>(sql: string): Promise<Value | undefined> => {
     const server = await startEmbedded(folder)
     const client = new pg.Client({ connectionString: server.url })
@@ -167,24 +186,8 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
   })
   afterEach(() => vi.unstubAllEnvs())
 
-  test('are kept when the data directory is moved, also to a place that every user can access', async () => {
-    await first('create table sent ()')
-    const beside = dirname(folder)
-    const other = mkdtempSync(join(beside, 'sluice-embedded-other-'))
-    for (const move of ['moved', 'open']) {
-      const moved = join(beside, `sluice-embedded-${move}-${process.pid}`)
-      renameSync(folder, moved)
-      folder = moved
-      if (move === 'open') chmodSync(moved, 0o755)
-      // Commands of other folders do not delete the files meanwhile.
-      placesOf(other)
-      expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
-    }
-    rmSync(other, { recursive: true })
-  })
-
   test('are not shared with a copy of the data directory', async () => {
-    await first('create table sent ()')
+    await first('create table if not exists sent ()')
     const original = folder
     folder = `${original}-copy`
     cpSync(original, folder, { recursive: true })
@@ -199,7 +202,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
   })
 
   test('that are missing are not replaced by an empty database', async () => {
-    await first('create table sent ()')
+    await first('create table if not exists sent ()')
     const { data } = placesOf(folder)
     renameSync(data, `${data}.away`)
     await expect(startEmbedded(folder)).rejects.toMatchObject({
@@ -208,6 +211,22 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
     })
     renameSync(`${data}.away`, data)
     expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
+  })
+
+  test('are kept when the data directory is moved, also to a place that every user can access', async () => {
+    await first('create table if not exists sent ()')
+    const beside = dirname(folder)
+    const other = mkdtempSync(join(beside, 'sluice-embedded-other-'))
+    for (const move of ['moved', 'open']) {
+      const moved = join(beside, `sluice-embedded-${move}-${process.pid}`)
+      renameSync(folder, moved)
+      folder = moved
+      if (move === 'open') chmodSync(moved, 0o755)
+      // Commands of other folders do not delete the files meanwhile.
+      placesOf(other)
+      expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
+    }
+    rmSync(other, { recursive: true })
   })
 })
 
