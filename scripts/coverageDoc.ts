@@ -57,13 +57,15 @@ function proofsOf({ proof, text: said }: RuleRow, tests: readonly TestTitle[]): 
 export function testsOf(endpoint: Endpoint, tests: readonly TestTitle[]): readonly TestTitle[] {
   const calls = new RegExp(String.raw`(?:\.|['"\x60])${endpoint.name.replace('.', String.raw`\.`)}(?:\(|['"\x60])`)
   const titled = new RegExp(String.raw`\b${endpoint.name.replace('.', String.raw`\.`)}\b`)
-  const paths = [endpoint.path, ...(endpoint.aliases ?? [])].map((path) => pathPattern(path))
-  return tests.filter(({ title, text }) => {
-    if (calls.test(text) || titled.test(title)) return true
-    return paths.some((path) =>
-      new RegExp(String.raw`${saidMethod(endpoint.method)}[^\n'"\x60]{0,40}['"\x60](?:[^\n'"\x60]{0,60}/)?${path}`).test(text),
-    )
+  const paths = [endpoint.path, ...(endpoint.aliases ?? [])].map((path) => {
+    const pattern = pathPattern(path)
+    const call = new RegExp(String.raw`${saidMethod(endpoint.method)}[^\n'"\x60]{0,40}['"\x60](?:[^\n'"\x60]{0,60}/)?${pattern}`)
+    // The path alone is found sooner, and most texts do not have it.
+    return { call, place: new RegExp(pattern) }
   })
+  return tests.filter(
+    ({ title, text }) => calls.test(text) || titled.test(title) || paths.some(({ call, place }) => place.test(text) && call.test(text)),
+  )
 }
 
 export function coverageDoc(tests: readonly TestTitle[]): string {
