@@ -50,7 +50,8 @@ export default defineConfig({
       },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: furtherType, ...withPostgres } },
       { test: { name: 'further type', include: furtherType, isolate: true, ...withPostgres } },
-      { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...withPostgres } },
+      // axe on thirty pages takes a busy machine more than a minute.
+      { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...withPostgres, testTimeout: 120_000 } },
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...withPostgres } },
     ],
   },

@@ -88,7 +88,7 @@ test('the tests find at least 15 named instants', () => {
 
 test.for([sandboxAudience, staticListTarget])(
   'W1 and C6: a catalog and $name have the content of the files although runs are killed at each named instant',
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async (target) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
