@@ -11,6 +11,7 @@ import type { Database } from '../../db/database.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { implyingBatch, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
+import { wasRead } from '../../db/digests.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
 import type { Row } from '../../db/row.ts'
@@ -38,6 +39,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
     ...(await entryEvents(deps.db, id, keys, { ...explained, orFiltered })),
     ...(await attemptEvents(deps.db, id, keys)),
     ...(await stateEvents(deps.db, id, keys, explained)),
+    ...(await withheldEvents(deps.db, id, keys)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
   const headline = headlineOf(events, explained)
   return { headline, live: headline.startsWith('Live:'), keys: shown, identifiers: identifierDigests(identifiers), events }
@@ -283,6 +285,43 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...leaves, message: `${name} waits to be deleted` })
     return events
   })
+}
+
+/**
+ * Returns an event for each record whose delete the plan of the last read withheld, or may have withheld: its row is missing from this read,
+ * or its keys wait to be deleted.
+ */
+async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(
+    `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code
+     from plan p join (
+       select s.id from snapshot s join run r on r.id = s.run_id
+       where s.destination_id = $1 and s.status in ('closed', 'incomplete') and r.trigger <> 'backfill' and r.options ->> 'source' is null
+       order by s.id desc limit 1) s on s.id = p.snapshot_id
+     where (p.counts ->> 'withheld')::int > 0 order by p.created_at desc limit 1`,
+    [destinationId],
+  )
+  if (plan === undefined) return []
+  const rows = await db.query<Row<'record', 'key' | 'status'>>(
+    'select key, status from record where destination_id = $1 and key = any($2)',
+    [destinationId, keys],
+  )
+  const run = `r_${plan.run_id}`
+  const event = (message: string): StoryEvent => ({
+    at: plan.created_at.toISOString(),
+    what: 'withheld',
+    runId: run,
+    code: plan.code,
+    message,
+  })
+  if (rows.length === 0) return [event(`${run} withheld deletes (${plan.code})`)]
+  const events: StoryEvent[] = []
+  for (const { key } of rows.filter(({ status }) => status === 'live')) {
+    const isRead = await wasRead(db, destinationId, key)
+    if (isRead === undefined) events.push(event(`${run} withheld the deletes of missing rows (${plan.code}), perhaps of this one`))
+    else if (!isRead) events.push(event(`its row is missing from the source, and ${run} withheld its delete (${plan.code})`))
+  }
+  return events
 }
 
 /** SQL of the state of the members' identifiers, stored and implied. An implied identifier has the content and state of its batch. */

@@ -15,6 +15,7 @@ export interface StoryEvent {
     | 'confirmed'
     | 'invalidated'
     | 'suppressed'
+    | 'withheld'
     | 'refused'
     | 'deleted'
   readonly message: string
@@ -98,7 +99,11 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
-  if (waitingDelete) return `Live: ${refused ? `its delete was refused: ${refused.message}` : waitingDelete.message}`
+  const withheld = last('withheld')
+  if (waitingDelete) {
+    if (refused) return `Live: its delete was refused: ${refused.message}`
+    return `Live: ${waitingDelete.message}${withheld ? `; ${withheld.message}` : ''}`
+  }
   // The service keeps the content of the last confirmed request when it refuses a newer one.
   if (refused && confirmed && !invalidated) return `Live: previous version, as ${refused.message}`
   if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
@@ -107,6 +112,7 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
   if (invalidated)
     return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
   if (desired) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${desired.message}`
+  if (confirmed && withheld) return `Live: ${withheld.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'
 }

@@ -40,6 +40,33 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
 })
 
+test.for(['shop', 'people'] as const)('explain reports that a guard withholds the delete of a missing row (%s)', async (name) => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const numbers = Array.from({ length: 60 }, (_, n) => n)
+  const write = (some: readonly number[]) => {
+    engine.write('people.csv', csv(...some.map((n) => `k${n},m${n}@example.com`)))
+    engine.write('feed.xml', rss(some.flatMap((n) => products(1, n)).map((row) => item(row))))
+  }
+  const key = (n: number) => (name === 'people' ? `m${n}@example.com` : (products(1, n)[0]?.id ?? ''))
+  const headline = async (n: number) => (await explain(engine, name, key(n))).headline
+  write(numbers)
+  await engine.run(name)
+  write(numbers.slice(20))
+  const { runId } = await engine.run(name)
+  expect(await headline(0)).toBe(`Live: its row is missing from the source, and ${runId} withheld its delete (GUARD_DELETES)`)
+  expect(await headline(30)).toMatch(/^Live: confirmed at /)
+  const story = await explain(engine, name, key(0))
+  expect(story.events).toContainEqual(expect.objectContaining({ what: 'withheld', runId, code: 'GUARD_DELETES' }))
+  // A later run of the same source withholds again.
+  await engine.run(name)
+  expect(await headline(0)).toMatch(/withheld its delete/)
+  await engine.run(name, { approveDeletes: 20 })
+  expect(await headline(0)).toMatch(/^Not live: /)
+  expect(await headline(30)).toMatch(/^Live: confirmed at /)
+})
+
 test('explain lists the events of a confirmed product in their order', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
