@@ -14,9 +14,9 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes keys that are not desired, although they are confirmed, because the service has their product under another key. */
+/** Deletes keys of missing products, although they are confirmed, because the service has their product under another key. */
 export async function dropRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
-  await tx.execute('delete from remote where destination_id = $1 and key = any($2) and ref_count <= 0', [destinationId, keys])
+  await tx.execute('delete from remote where destination_id = $1 and key = any($2)', [destinationId, keys])
 }
 
 /** Deletes the keys of an erased person that are neither desired nor confirmed: `identifiers`, and keys in the groups of `records`. */

@@ -46,57 +46,67 @@ async function collect(context: PendingContext): Promise<number> {
   return deferred
 }
 
+/** Returns SQL of the missing products, which `missing: out-of-stock` and `missing: keep` still desire. */
+const missingProducts = (destinationId: number) =>
+  `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
+
 /**
- * Removes the deletes of products that the service has under a desired id. A service that compares ids without case updates a product whose
- * id changed only in case, so the old and the new id have one product_key, and the delete would remove the product. The old id is dropped if
- * the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the old id.
+ * Removes the changes of missing products that the service has under another desired id. A service that compares ids without case updates a
+ * product whose id changed only in case, so the former and the new id have one product_key, and a delete of the former id would remove the
+ * product. The former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
-  const deletes = `select o.* from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
-    where t.what <> 'upsert' and not t.deferred and o.remote_key is not null`
-  const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${deletes}) d`)
+  const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
+    where not t.deferred and o.remote_key is not null and (t.what <> 'upsert' or t.key in (${missingProducts(destinationId)}))`
+  const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${formers}) d`)
   if (!found?.keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isNewer: boolean }>(
+    // 0.15 s per million products (Postgres 18). Only plans with missing products read this.
     `select o.key as "from", n.key as "to", coalesce(n.synced_at > o.synced_at, false) as "isNewer"
      from (select key, remote_key, synced_at from remote
            where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) n
-       join (${deletes}) o on o.remote_key = n.remote_key`,
+       join (${formers}) o on o.remote_key = n.remote_key and o.key <> n.key
+     where not exists (select from (${formers}) f where f.key = n.key)`,
     [found.keys],
   )
   if (renamed.length === 0) return
-  const older = renamed.filter(({ isNewer }) => !isNewer)
-  await dropRenamed(
-    tx,
-    destinationId,
-    renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : [])),
-  )
+  const dropped = renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : []))
+  const again = renamed.flatMap(({ to, isNewer }) => (isNewer ? [] : [to]))
+  await dropRenamed(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
     `insert into pending_product select x.key, 'upsert', exists (select from unresolved u where u.key = x.key)
      from (select distinct unnest($1::bytea[]) as key) x where not exists (select from pending_product t where t.key = x.key)`,
-    [older.map(({ to }) => to)],
+    [again],
   )
 }
 
 /**
  * Defers new products whose id differs only in case from the id of a product that is no longer desired and has an unresolved request. The
- * service may have one product under both ids, and the request may still delete or change it.
+ * service may have one product under both ids, and the request may still delete or change it. Of a new and a missing product whose ids differ
+ * only in case, defers the missing one, which `keepRenamed` drops later if both are one product.
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
-  const former = await tx.query<Row<'remote', 'key'>>(
-    `select m.key from unresolved u join remote m on m.destination_id = ${destinationId} and m.key = u.key where m.ref_count <= 0`,
+  const keys = async (text: string) => (await tx.query<Row<'remote', 'key'>>(text)).map(({ key }) => key)
+  const mine = `remote m where m.destination_id = ${destinationId}`
+  const unresolved = await keys(`select m.key from ${mine} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
+  const missing = await keys(
+    `select key from pending_product where what = 'upsert' and not deferred and key in (${missingProducts(destinationId)})`,
   )
-  if (former.length === 0) return
-  const ids = new Set(former.map(({ key }) => collisionOf(key)))
-  const created = await tx.query<Row<'remote', 'key'>>(
-    `select m.key from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
-     where t.what = 'upsert' and not t.deferred and m.synced_hash is null`,
+  if (unresolved.length === 0 && missing.length === 0) return
+  const created = await keys(
+    `select m.key from ${mine} and m.synced_hash is null and m.key in (select key from pending_product where what = 'upsert' and not deferred)`,
   )
-  const renamed = created.flatMap(({ key }) => (ids.has(collisionOf(key)) ? [key] : []))
-  if (renamed.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [renamed])
+  const deferred = [...collidingWith(unresolved, created), ...collidingWith(created, missing)]
+  if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
-const collisionOf = (key: Buffer) => catalog.collisionOf?.(key)
+/** Returns the keys of `others` that differ only in case from one of `keys`. */
+function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
+  if (keys.length === 0 || others.length === 0) return []
+  const ids = new Set(keys.map((key) => catalog.collisionOf?.(key)))
+  return others.filter((key) => ids.has(catalog.collisionOf?.(key)))
+}
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markCleared(context)

@@ -67,6 +67,28 @@ test('a product of two rows whose ids differ only in case is put again after the
   expect([0, 1, 2, 3, 4].map((i) => titles.get(`sku-${i}`))).toEqual([0, 1, 2, 3, 4].map((i) => `Title ${i}`))
 })
 
+test.for(['exact', 'case_blind'])(
+  'a product whose id changed only in case is not set out of stock under its former id (%s)',
+  async (comparison) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    await control.switches({ id_comparison: comparison })
+    engine.pipeline('shop', catalogYaml('feed.csv', ', missing: out-of-stock'))
+    write(engine, (i) => `SKU-${i}`)
+    await engine.run('shop')
+    // Without an order, the former id is put last.
+    await control.fault({ contains_key: 'out of stock' }, { kind: 'delay', ms: 300 }, 'always')
+    write(engine, (i) => (i < 5 ? `sku-${i}` : `SKU-${i}`))
+    await engine.run('shop')
+    await engine.run('shop')
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+    const products = await control.products('4001')
+    const available = products.filter(({ availability }) => availability === 'in stock').map(({ id }) => id)
+    expect(available).toHaveLength(count)
+    expect(products).toHaveLength(comparison === 'exact' ? count + 5 : count)
+  },
+)
+
 test('a renamed product waits for an unresolved delete of its old id', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
