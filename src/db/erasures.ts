@@ -309,7 +309,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
 /** Removes the first digits of the digests, which guards show as examples, from plans and runs. Guards never show a partner id. */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
-    const shown = digest.toString('hex', 0, 6)
+    // With the ellipsis that guards show, because the digits alone may be a part of a number in the JSON.
+    const shown = `${digest.toString('hex', 0, 6)}…`
     await eraseInPlans(tx, destinationId, shown)
     await eraseInRuns(tx, destinationId, shown)
   }

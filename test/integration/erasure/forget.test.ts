@@ -135,6 +135,24 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   expect(await first()).toHaveLength(1)
 })
 
+test('a digest that begins with decimal digits is erased without a change to numbers', async () => {
+  await using engine = await setUp()
+  let n = 0
+  while (!/^[1-9]\d{11}/.test(sha256(`m${n}@example.com`))) n++
+  const address = `m${n}@example.com`
+  write(engine, [`k5,${address},`])
+  await engine.run('customers')
+  const version = Number(sha256(address).slice(0, 12))
+  const note = `email ${version}…`
+  await engine.db.execute(`update plan set review = review || jsonb_build_object('desiredVersion', $1::bigint, 'note', $2::text)`, [
+    version,
+    note,
+  ])
+  expect((await forgets(engine, { emails: [address] })).purgedAt).not.toBeNull()
+  const found = `select review -> 'desiredVersion' as version, review -> 'note' as note from plan where review ? 'note'`
+  expect(await engine.db.query(found)).toEqual([{ version, note: 'email erased' }])
+})
+
 test('expired data is deleted although a purge of an erased person fails', async () => {
   await using engine = await setUp()
   await engine.run('customers')
