@@ -39,7 +39,7 @@ export async function medianOf(count: number, run: () => Promise<Measured>): Pro
   return { ...middle, megabytes: Math.max(...all.map(({ megabytes }) => megabytes)) }
 }
 
-/** Linux keeps the high-water mark of this very process; `maxRSS` elsewhere may hold the parent's. */
+/** Returns the highest memory of this process. Linux keeps it; `maxRSS` elsewhere may contain that of the parent. */
 function peakMegabytes(): number {
   try {
     const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []

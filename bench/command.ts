@@ -156,7 +156,7 @@ async function observe(
   return { megabytes, nodeSeconds }
 }
 
-/** CPU time of a process and its ended children, in user and system mode. */
+/** Returns the CPU time of a process and its ended children, in user and system mode. */
 function processorSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)

@@ -77,7 +77,7 @@ interface Measured {
   readonly processorMs: number
 }
 
-/** `form`: sent by POST instead, for the n-th call. */
+/** Measures requests of a page. `form`: sent by POST instead, for the n-th call. */
 async function measure(
   server: { readonly port: number; readonly processorMs: () => Promise<number> },
   path: string,
@@ -172,7 +172,7 @@ async function startServe(folder: string, databaseUrl: string, serviceUrl: strin
   }
 }
 
-/** Processor time of a process, user and system, in ticks of 10 ms. */
+/** Returns the processor time of a process, user and system, in ticks of 10 ms. */
 async function processorMsOf(pid: number | undefined): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const [user, system] = text
@@ -190,7 +190,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** Ended runs of every status, newest last, and records of one catalog. */
+/** Stores ended runs of every status, newest last, and records of one catalog. */
 async function fillHistory(
   databaseUrl: string,
   size: { readonly origin: string; readonly runs: number; readonly records: number },

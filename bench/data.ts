@@ -13,7 +13,7 @@ const areaCodes = [
 /** Customers with a phone number of their own. A larger file has a second email address for each instead, so that none is shared. */
 export const customersWithPhone = 1_200_000
 
-/** A number of its own for each of `customersWithPhone`: area codes with the exchange 555, which has no subscribers. */
+/** Returns a number of its own for each of `customersWithPhone`: area codes with the exchange 555, which has no subscribers. */
 export function phoneOf(at: number): string {
   const line = String(Math.floor(at / areaCodes.length) % 10_000).padStart(4, '0')
   return `+1-${areaCodes[at % areaCodes.length]}-555-${line}`
@@ -25,7 +25,7 @@ export interface CustomerFile {
   readonly changeEvery?: number
 }
 
-/** Four quoted fields, names outside ASCII; about 98 bytes per row. */
+/** Writes customers with four quoted fields and names outside ASCII; about 98 bytes per row. */
 export async function writeCustomers(file: string, { rows, changeEvery = 0 }: CustomerFile): Promise<void> {
   const hasPhone = rows <= customersWithPhone
   await write(
@@ -40,7 +40,7 @@ export async function writeCustomers(file: string, { rows, changeEvery = 0 }: Cu
   )
 }
 
-/** Google-Shopping RSS, about 1.4 kB per item. Every nth item has another price. */
+/** Writes a feed of Google-Shopping RSS, about 1.4 kB per item. Every nth item has another price. */
 export async function writeFeed(file: string, items: number, changeEvery = 0): Promise<void> {
   const text = 'Stoneware with <b>glaze</b>, 0.3 l, dishwasher safe. '.repeat(16)
   await write(

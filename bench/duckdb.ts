@@ -23,7 +23,7 @@ function members(file: string): string {
     from read_csv('${file}', header = true, all_varchar = true)`
 }
 
-/** A first sync up to the stored request bodies, timed: members with their digests, then bodies of 2,500 users. */
+/** Measures a first sync up to the stored request bodies: members with their digests, then bodies of 2,500 users. */
 export async function duckdbFirst(input: { readonly csv: string; readonly file: string }): Promise<object> {
   const instance = await DuckDBInstance.create(input.file, { threads: '2' })
   const connection = await instance.connect()

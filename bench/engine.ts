@@ -39,7 +39,7 @@ export const credentials = {
   accessTokenSecret: 'sandbox-access-token-secret',
 }
 
-/** Environment of a command in a process of its own. */
+/** Returns the environment of a command in a process of its own. */
 export function environmentOf(options: { readonly home: string; readonly databaseUrl: string; readonly serviceUrl: string }) {
   return {
     PATH: process.env['PATH'] ?? '',
@@ -58,7 +58,7 @@ export function writePipeline(folder: string, name: string, yaml: string): void 
   writeFileSync(join(folder, 'pipelines', `${name}.yaml`), yaml)
 }
 
-/** Pipeline of a file of `writeCustomers` with so many rows. */
+/** Returns the pipeline of a file of `writeCustomers` with so many rows. */
 export function audienceYaml(csv: string, rows: number, audience = '1nmth'): string {
   const identifiers = rows <= customersWithPhone ? 'email: email, phone_number: phone' : 'email: [email, second_email]'
   return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\nmap: { key: customer_id, ${identifiers} }\n`
@@ -144,7 +144,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
   })
 }
 
-/** A whole plan, stored, not sent. */
+/** Makes a whole plan, stored and not sent. */
 export async function plan(setting: Setting): Promise<object> {
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {

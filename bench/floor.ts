@@ -25,7 +25,7 @@ export async function customersWithFloor(rows: number, { folder, database, say }
   return { csv, databaseUrl, floor }
 }
 
-/** Middle of five loads. */
+/** Returns the middle of five loads. */
 export async function copyFloor(url: string, csv: string): Promise<Floor> {
   const psql = spawnSync('psql', ['--version']).status === 0
   const measured: number[] = []

@@ -27,7 +27,7 @@ export async function naive(input: { readonly databaseUrl: string; readonly firs
   }
 }
 
-/** A first sync up to the stored request bodies, timed: members by multi-row INSERT, bodies of 2,500 users by JSON.stringify. */
+/** Measures a first sync up to the stored request bodies: members by multi-row INSERT, bodies of 2,500 users by JSON.stringify. */
 export async function naiveFirst(input: { readonly databaseUrl: string; readonly csv: string }): Promise<object> {
   const client = new pg.Client({ connectionString: input.databaseUrl })
   await client.connect()
@@ -77,7 +77,7 @@ export function quadraticBodies(operations: readonly object[]): number {
   return open.length > 0 ? bodies + 1 : bodies
 }
 
-/** The state before. */
+/** Loads the state before. */
 async function load(client: pg.Client, file: string): Promise<void> {
   for await (const group of groups(file)) await insert(client, 'public.naive_member', group)
 }

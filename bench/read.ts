@@ -53,7 +53,7 @@ export async function reading({ file }: { readonly file: string }): Promise<obje
   return read(file)
 }
 
-/** With the cheapest gate there is, so that what is measured is the reading and not a digest. */
+/** Reads with the cheapest gate there is, so that the figure is that of the reading and not of a digest. */
 export async function gated({ file }: { readonly file: string }): Promise<object> {
   return read(file, { beginShape: () => undefined, skips: () => true })
 }

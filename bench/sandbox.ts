@@ -52,7 +52,7 @@ export const bench: Bench = async ({ small, large, say }) => {
   })
 }
 
-/** An audience of so many million identifiers, two per user. */
+/** Measures an audience of so many million identifiers, two per user. */
 export async function memberships({ millions }: { readonly millions: number }): Promise<object> {
   const members = new Memberships()
   const key = Buffer.alloc(32)

@@ -65,7 +65,7 @@ export const bench: Bench = async ({ database, folder, say, small }) => {
   }
 }
 
-/** A pipeline with a time of its own, so that no two share a cron expression. */
+/** Returns a pipeline with a time of its own, so that no two share a cron expression. */
 function definition(n: number): string {
   return `source: { url: ./shop-${n}.csv }
 map: { id: id, title: title, description: description, link: link, image_link: image_link, price: price, availability: availability }

@@ -51,7 +51,7 @@ export async function stopServe(child: ChildProcess): Promise<void> {
   await closed
 }
 
-/** Processor time of a process so far in seconds, in user and system mode. */
+/** Returns the processor time of a process so far in seconds, in user and system mode. */
 export function processorSeconds(pid: number | undefined): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return fields.slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)

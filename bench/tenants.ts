@@ -249,7 +249,7 @@ function childrenOf(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
-/** Processor time of the server so far: its processes, and those that ended. */
+/** Returns the processor time of the server so far: its processes, and those that ended. */
 function postgresSeconds(postmaster: number): number {
   const fields = readFileSync(`/proc/${postmaster}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   const reaped = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)

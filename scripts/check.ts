@@ -58,7 +58,7 @@ function run(file: string, args: readonly string[]): { readonly status: number |
   return { status, output: error?.message ?? `${stdout}${stderr}` }
 }
 
-/** The tools' own launchers say `env node`: they must find the project's. */
+/** Returns the environment in which `env node`, as the launchers of tools say, finds the project's Node. */
 function onOurNode(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH'] ?? ''}` }
 }

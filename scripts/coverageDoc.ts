@@ -30,7 +30,7 @@ export function readTests(folder: string): readonly TestTitle[] {
   })
 }
 
-/** Rows of the specification that no entry of the contract covers. */
+/** Returns the rows of the specification that no entry of the contract covers. */
 export function missingRows(contract: readonly Endpoint[], rows: readonly SpecRow[] = specRows): readonly string[] {
   const routes = new Set(contract.flatMap(({ method, path, aliases = [] }) => [path, ...aliases].map((one) => route(method, one))))
   const missing = rows
@@ -123,14 +123,14 @@ function named(tests: readonly TestTitle[], most: number): string {
   return `${shown.join('; ')}${tests.length > most ? `; ${tests.length - most} more` : ''}`.replaceAll('|', String.raw`\|`)
 }
 
-/** The first text after the table of a `test.for`, or right behind `test(`. */
+/** Returns the first text after the table of a `test.for`, or right behind `test(`. */
 function titleOf(text: string): string {
   const table = /^\s*test(?:\.for|\.each|\.skipIf)\(/.test(text)
   const pattern = table ? /\)\(\s*(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/ : /test\(\s*(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/
   return (pattern.exec(text)?.[2] ?? '').replaceAll(String.raw`\'`, "'")
 }
 
-/** `call('PUT', …)`, `account.put(…)`, `browse(…)`: the ways in which the tests write a method. */
+/** Returns the method of a call as tests write it: `call('PUT', …)`, `account.put(…)`, `browse(…)`. */
 function saidMethod(method: string): string {
   const short = method === 'DELETE' ? 'del|delete|remove' : method.toLowerCase()
   const more = method === 'GET' ? String.raw`|\b(?:browse|list|fetch)\(` : ''

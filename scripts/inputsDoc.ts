@@ -11,7 +11,7 @@ export interface CaseTest {
   readonly name: string
 }
 
-/** Case number → tests whose name begins with it: `case 69: …`, `cases 25 and 206: …`, `R10 and case 138: …`. */
+/** Returns the tests of each case number, whose names begin with it: `case 69: …`, `cases 25 and 206: …`, `R10 and case 138: …`. */
 export function caseTests(): ReadonlyMap<number, readonly CaseTest[]> {
   const found = new Map<number, CaseTest[]>()
   for (const file of globSync('test/**/*.test.ts', { cwd: fileURLToPath(root) }).toSorted()) {

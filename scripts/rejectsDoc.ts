@@ -6,7 +6,7 @@ import { transforms } from '../src/mapping/transforms.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
-/** The page as it should stand. */
+/** Returns the page. */
 export function rejectsDoc(): string {
   const entries = Object.entries(recordCodes)
   const rows = (outcome: 'reject' | 'warning') =>

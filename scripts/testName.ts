@@ -1,4 +1,4 @@
-/** Name of a test as a page shows it: what differs from row to row of a table (`%s`, `$name`, `${…}`) is an ellipsis. */
+/** Returns the name of a test as a page shows it: what differs from row to row of a table (`%s`, `$name`, `${…}`) is an ellipsis. */
 export function readableTestName(name: string): string {
   return name
     .replaceAll("\\'", "'")

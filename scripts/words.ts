@@ -89,7 +89,7 @@ function visit(value: unknown, each: (node: Node) => void): void {
   }
 }
 
-/** The page without code blocks and code spans, whose lengths are kept so that lines stay right. */
+/** Returns the page without code blocks and code spans, whose lengths are kept so that lines stay right. */
 function prosePieces(text: string): Piece[] {
   const prose = text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, (code) => code.replaceAll(/[^\n]/g, ' '))
   return [{ kind: 'comment', value: prose, start: 0 }]
@@ -129,7 +129,7 @@ export function subjectFindings(): string[] {
   })
 }
 
-/** Every finding, one a line; undefined when there is none. */
+/** Returns every finding, one a line; undefined if there is none. */
 export function wordsReport(paths: readonly string[] = []): string | undefined {
   const { findings, filesRead } = findWords(paths)
   if (filesRead === 0) return 'no file was read'

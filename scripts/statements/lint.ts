@@ -41,7 +41,10 @@ export async function lintStatements(statements: readonly Captured[], keys: Uniq
   )
 }
 
-/** A source sends the query of a pipeline to a database of the user's, and `jobs/queues.ts` statements of pg-boss in our transactions. */
+/**
+ * Returns true for a sender of external statements: a source sends the query of a pipeline to a database of the user's, and
+ * `jobs/queues.ts` statements of pg-boss in our transactions.
+ */
 function isFromOutside(sender: string): boolean {
   return sender.startsWith('sources/') || sender === 'jobs/queues.ts'
 }
@@ -135,7 +138,7 @@ function isNode(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The target of a statement is a `RangeVar` under another key (`relation`, `into`). */
+/** Returns true for a `RangeVar`, also under another key (`relation`, `into`), as the target of a statement is. */
 function isRangeVar(_type: string, node: Tree): node is Tree & { readonly relname: string } {
   return typeof node['relname'] === 'string' && typeof node['relpersistence'] === 'string'
 }

@@ -29,12 +29,12 @@ export function accountCalls(sandbox: SandboxUnderTest, account: string = ACCOUN
   }
 }
 
-/** `[status, code, parameter]` of the first error, for one comparison. */
+/** Returns `[status, code, parameter]` of the first error, for one comparison. */
 export function refusal(answer: CallResult): readonly [number, string | undefined, string | undefined] {
   return [answer.status, answer.body?.errors?.[0]?.code, answer.body?.errors?.[0]?.parameter]
 }
 
-/** A refusal must have the documented shape for every code. */
+/** Expects a refusal in the documented shape. */
 export function expectRefusal(answer: CallResult, expected: readonly [number, string, (string | undefined)?]): void {
   const [status, code, parameter] = refusal(answer)
   expect([status, code, ...(expected.length > 2 ? [parameter] : [])], answer.text).toEqual(expected)

@@ -1,6 +1,6 @@
 /** A user at the sandbox's authorization page: opens it and submits its form. */
 
-/** The answer to the form, redirects not followed. */
+/** Sends the form with the decision. Returns the answer, and follows no redirect. */
 export async function allowed(address: string, decision: 'allow' | 'deny' = 'allow'): Promise<Response> {
   const page = await (await fetch(address)).text()
   const target = new URL(/<form[^>]*action="([^"]*)"/.exec(page)?.[1] ?? '', address)

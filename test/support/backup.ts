@@ -23,7 +23,7 @@ export async function backUp(engine: Restorable): Promise<Backup> {
   return (await dumpFits(engine)) ? dump(engine) : copy(engine)
 }
 
-/** An older pg_dump rejects a newer server. */
+/** Returns true if pg_dump is not older than the server, which it would reject. */
 async function dumpFits({ db }: Restorable): Promise<boolean> {
   const [server] = await db.query<{ major: number }>(`select current_setting('server_version_num')::int / 10000 as major`)
   const { stdout } = await execute('pg_dump', ['--version']).catch(() => ({ stdout: '' }))

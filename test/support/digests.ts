@@ -10,7 +10,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex')
 }
 
-/** An identifier as the service stores it. */
+/** Returns an identifier as the service stores it. */
 export const hashed = (type: string, text: string): Identifier => [type, sha256(text)]
 export const email = (text: string): Identifier => hashed('email', text)
 export const phone = (e164: string): Identifier => hashed('phone_number', e164)

@@ -56,7 +56,7 @@ export async function emptyAgain({ db, uses, listeners }: Handle): Promise<boole
   }
 }
 
-/** As a new connection, but for the cached definitions of tables, which make it faster. */
+/** Resets a connection to a new one, except for the cached definitions of tables, which make it faster. */
 async function resetSession(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
   await client.query('discard all')
   await (pool.options as { readonly onConnect?: (client: pg.ClientBase) => unknown }).onConnect?.(client)

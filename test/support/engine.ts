@@ -64,7 +64,10 @@ export interface LedgerLine {
 export const catalogYaml = (file: string, more = ''): string =>
   `source: { url: "{folder}/${file}" }\ndestination: { kind: catalog, catalog_id: "4001"${more} }\n`
 
-/** `newDatabase`: for tests that read counters of Postgres, which an emptied database keeps. */
+/**
+ * Creates an engine with a folder, a database and a sandbox. `newDatabase`: for tests that read counters of Postgres, which an emptied
+ * database keeps.
+ */
 export async function engineUnderTest(
   options: { readonly settings?: Partial<EngineSettings>; readonly log?: Logger; readonly newDatabase?: boolean } = {},
 ): Promise<EngineUnderTest> {

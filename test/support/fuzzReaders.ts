@@ -255,7 +255,7 @@ interface Outcome {
   readonly facts?: SourceFacts
 }
 
-/** Result of reading a file; a rejected one is not complete. */
+/** Returns the result of reading a file; a rejected one is not complete. */
 async function outcome(
   bytes: Buffer,
   settings: Partial<SourceDefinition> | undefined,
@@ -325,7 +325,7 @@ function mutate(original: Buffer, random: () => number): Buffer {
   return bytes
 }
 
-/** mulberry32: small, seeded, equal on every machine. */
+/** Returns random numbers by mulberry32: small, seeded, equal on every machine. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {

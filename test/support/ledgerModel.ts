@@ -107,7 +107,7 @@ export function replayLedger(
     }
   }
 
-  /** A delete by one identifier removes the whole user, or only that identifier, depending on the dialect. */
+  /** Deletes by one identifier: the whole user, or only that identifier, depending on the dialect. */
   function deleteUser(members: Map<string, Member>, names: readonly Identifier[]): void {
     for (const name of names) {
       const member = members.get(keyOf(name))
@@ -126,7 +126,7 @@ export function replayLedger(
     }
   }
 
-  /** The ledger has the product of a key. A deleted key never belongs to a product again. */
+  /** Deletes products by key. The ledger has the product of a key, and a deleted key never belongs to a product again. */
   function deleteProducts(line: ReplayedLine, catalogId: string, body: KeysBody, most: number): void {
     for (const [i, productKey] of body.product_keys.slice(0, most).entries()) {
       const named = line.keys?.[i]?.key.split(' ') ?? []

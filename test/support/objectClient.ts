@@ -60,7 +60,7 @@ export class RemoteObject {
   }
 }
 
-/** A signed call with its parameters in the query, repeated names included. */
+/** Sends a signed call with its parameters in the query, repeated names included. */
 export async function send(
   sandbox: SandboxUnderTest,
   method: string,

@@ -30,7 +30,7 @@ interface RunServer {
 }
 const ofRun = globalThis as { sluiceTestServer?: RunServer }
 
-/** All projects share one server: to make another one and migrate its template takes 2 s of processor time. */
+/** Starts the server that all projects share: another one, with its migrated template, would take 2 s of processor time. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = (ofRun.sluiceTestServer ??= { started: startServer(), projects: 0 })
   server.projects++

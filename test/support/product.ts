@@ -1,4 +1,4 @@
-/** A product that the service accepts; `fields` change or add some of its fields. */
+/** Returns a product that the service accepts; `fields` change or add some of its fields. */
 export function product(id: string, fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     id,

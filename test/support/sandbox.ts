@@ -58,8 +58,8 @@ export interface Control {
 }
 
 /**
- * Dispose of it with `await using`, or call `close`. With CONFORMANCE_TARGET it is the target instead, reset to its first state if it has a
- * control API. A test with its own clock, seed or state file still gets a sandbox of its own.
+ * Starts a sandbox, to be disposed of with `await using` or `close`. With CONFORMANCE_TARGET it is the target instead, reset to its first
+ * state if it has a control API. A test with its own clock, seed or state file still gets a sandbox of its own.
  */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
   const sandbox =
@@ -85,7 +85,7 @@ async function openTarget(
   return { url, port: Number(new URL(url).port), credentials: sandboxCredentials, reset, close, [Symbol.asyncDispose]: close }
 }
 
-/** An app-only token of this sandbox (spec 4.1). */
+/** Fetches an app-only token of this sandbox (spec 4.1). */
 export async function bearerOf(sandbox: SandboxUnderTest): Promise<string> {
   const { consumerKey, consumerSecret } = sandbox.credentials
   const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')

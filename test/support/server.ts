@@ -75,7 +75,7 @@ export async function startServer(
   }
 }
 
-/** A worker beside the server, as `serve` has one. */
+/** Starts a worker beside the server, as `serve` has one. */
 export async function startWorkerOf(engine: EngineUnderTest): Promise<Worker> {
   const folder = join(engine.folder, 'pipelines')
   return startWorker({

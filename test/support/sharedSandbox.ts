@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
 
-/** Call it at the top of the file. The result can be used from the first hook on, not while the file is loaded. */
+/** Returns a sandbox for all tests of a file. Called at the top of it; usable from the first hook on, not while the file is loaded. */
 export function sharedSandbox(options: Parameters<typeof withSandbox>[0] = {}): SandboxUnderTest {
   let opened: SandboxUnderTest | undefined
   beforeAll(async () => {

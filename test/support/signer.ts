@@ -29,7 +29,7 @@ export interface SignOptions {
   readonly timestamp?: number
 }
 
-/** The Authorization header. */
+/** Returns the Authorization header. */
 export function authorization(options: SignOptions): string {
   const credentials = options.credentials ?? sandboxCredentials
   const url = new URL(options.url)

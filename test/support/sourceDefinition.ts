@@ -1,6 +1,6 @@
 import type { SourceDefinition } from '../../src/model/pipeline.ts'
 
-/** A source with only an address; `overrides` adds settings. */
+/** Returns a source with only an address; `overrides` adds settings. */
 export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {
   return {
     uri,

@@ -169,7 +169,7 @@ const rule = (section: string, row: string, proof: RegExp, text?: RegExp): RuleR
   ...(text === undefined ? {} : { text }),
 })
 
-/** Both tables of the line item update: accepted and refused values. A free text has no refused value. */
+/** Returns both tables of the line item update: accepted and refused values. A free text has no refused value. */
 const lineItemRule = (name: string): readonly RuleRow[] => [
   rule('4.6', `${name}: taken`, /LineItems.*(%s with %j$|creat|promoted|taken|identifier)/, new RegExp(String.raw`\b${name}:`)),
   ...(name === 'name' || name === 'total_budget_amount_local_micro'

@@ -28,7 +28,7 @@ if (target !== undefined) {
 
 let controlApi: Promise<boolean> | undefined
 
-/** True if the target has the control API of a sandbox. Checked once per test file. */
+/** Resolves to true if the target has the control API of a sandbox. Checks once per test file. */
 export function targetHasControlApi(): Promise<boolean> {
   controlApi ??= fetch(`${target ?? ''}/_sandbox/health`).then(
     (answer) => answer.ok,

@@ -119,7 +119,7 @@ function shown(packed: Buffer): string {
 
 export type Fields = Readonly<Record<string, string | undefined>>
 
-/** A CSV file of rows with their own columns; undefined leaves the cell empty. */
+/** Returns a CSV file of rows with their own columns; undefined leaves the cell empty. */
 export function csvOf(rows: readonly Fields[], delimiter = ','): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const cell = (text: string) =>
@@ -141,7 +141,7 @@ export const goodProduct: Fields = {
   brand: 'Acme',
 }
 
-/** Good products of other ids, so that shares can be classified. */
+/** Returns good products of other ids, so that shares can be classified. */
 export function manyProducts(count: number, change: (index: number) => Fields = () => ({})): Fields[] {
   return Array.from({ length: count }, (_, index) => ({
     ...goodProduct,

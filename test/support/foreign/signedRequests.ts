@@ -145,7 +145,7 @@ function wrongCredentials(fault: SignedRequest['fault']): Partial<Record<keyof t
   return {}
 }
 
-/** The request as sent, if it differs from the signed one. */
+/** Returns the address as sent, if it differs from the signed one. */
 function sentUrl(
   fault: SignedRequest['fault'],
   url: string,
