@@ -15,7 +15,7 @@ function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
 }
 
-/** Sends another source through the pipeline: upserts only, no deletes of missing rows. */
+/** Sends another source through the pipeline: adds, updates, and removes people whose rows opt out. Never deletes missing rows. */
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
