@@ -165,7 +165,10 @@ const superseding = (rest: string): string =>
 /** Ends batches whose entries all moved to one new batch (`split.ts`). */
 export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {
   await tx.execute(
-    `update batch set status = 'split', reason = 'set_aside', settled_at = statement_timestamp() where id = any($1::bigint[])`,
+    `with merged as (
+       update batch set status = 'split', reason = 'set_aside', settled_at = statement_timestamp() where id = any($1::bigint[])
+       returning id, plan_id, reason)
+     ${addLines(`select 'push', 'batch.split', plan_id, id, jsonb_build_object('reason', reason) from merged`)}`,
     [batches],
   )
 }

@@ -27,6 +27,11 @@ async function push(script: Parameters<typeof scripted>[0], entries = n) {
   const left = await db.query<{ code: string; outcome: string; key: Buffer }>(
     `select e.code, e.outcome, e.keys[1] as key from sluice.batch b cross join ${entriesOf('b.id')} e where ${entryOutcome} <> 'confirmed'`,
   )
+  const silent = await db.query(
+    `select b.id, b.reason from sluice.batch b where b.status = 'split' and not exists (
+       select from sluice.audit a where a.batch_id = b.id and a.what = 'batch.split')`,
+  )
+  expect(silent, 'each split batch has a line in the audit log').toEqual([])
   const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
   return {
     requests: service.seen.length,
