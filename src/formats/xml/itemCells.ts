@@ -9,12 +9,13 @@ export class ItemCells {
   /** Number of the item in which a product element filled the position last. */
   readonly #filledIn: number[] = []
   #item = 0
-  /** Number of plain elements whose value differs from the product element of the same name, over all items. */
+  /** Number of plain elements of this item whose value differs from the product element of the same name. */
   overridden = 0
 
   /** Begins an item without cells. */
   begin(): void {
     this.cells = []
+    this.overridden = 0
     this.#item++
   }
 

@@ -14,7 +14,7 @@ import { XmlElementReader } from './xmlElements.ts'
 import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
 import { productNamespace, productNamespaces } from './namespaces.ts'
 import { XmlItemError } from './strictItem.ts'
-import { XmlItemReader } from './xmlItem.ts'
+import { XmlItemReader, type ItemFindings } from './xmlItem.ts'
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
@@ -54,8 +54,7 @@ export function readXml(
   let shape: string | undefined
   let findSwallowed: ((item: string) => XmlFault | undefined) | undefined
   let rowCount = 0
-  let overridden = 0
-  let prefixAssumed = false
+  const findings: ItemFindings = { overridden: 0, prefixAssumed: false }
   async function* rows(): AsyncGenerator<readonly Row[]> {
     columns.add(context.gate?.columns ?? [])
     for await (const batch of cutRecords(chunks, cutter)) {
@@ -67,14 +66,15 @@ export function readXml(
           const shapeNow = JSON.stringify(htmlEntities || escapes ? [current, htmlEntities, escapes] : current)
           if (items === undefined || shape !== shapeNow) {
             items =
-              item === undefined ? new XmlItemReader(columns, current, htmlEntities) : new XmlElementReader(columns, current, htmlEntities)
+              item === undefined
+                ? new XmlItemReader(columns, current, htmlEntities, findings)
+                : new XmlElementReader(columns, current, htmlEntities)
             shape = shapeNow
             context.gate?.beginShape(shape)
           }
         }
         // A batch has rows of one scope only, because the gate resets its digests with each new scope.
         for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
-        const before = items.overridden
         const parsed: ReadRow[] = []
         for (let i = from; i < to; i++) {
           const line = batch.lineOf(i)
@@ -107,8 +107,6 @@ export function readXml(
           }
         }
         rowCount += parsed.length
-        overridden += items.overridden - before
-        prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
         for (const row of parsed) row.columns = names
@@ -127,11 +125,11 @@ export function readXml(
       finalNewline: null,
       proof: 'root element closed',
       notes: [
-        ...(overridden === 0
+        ...(findings.overridden === 0
           ? []
-          : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+          : [`a plain element differs from the product element of the same name ${findings.overridden} times; the product element counts`]),
         ...(item !== undefined && rowCount === 0 ? [`the file has no element <${item}>`] : []),
-        ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
+        ...(findings.prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
         ...skeleton.repaired.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
       ],
     }),

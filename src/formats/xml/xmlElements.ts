@@ -23,9 +23,6 @@ export class XmlElementReader {
   #inRecord = false
   readonly #htmlColumns = new Set<string>()
   #cells: (Cell | undefined)[] = []
-  /** `readXml` uses these two fields of either reader; they have no meaning here. */
-  readonly overridden = 0
-  readonly prefixAssumed = false
 
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean) {
     this.#columns = columns
