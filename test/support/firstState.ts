@@ -1,7 +1,7 @@
 /** Initial records of a sandbox, by the parameters that name them. */
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 
-/** Ids that exist in the first state of a sandbox, so that a call is refused only for its own fault. */
+/** Ids of the first state of a sandbox, so that a call is refused only for its own fault. */
 export const FIRST: Readonly<Record<string, string>> = {
   account_id: '18ce54d4x5t',
   account_media_id: 'amed1',
@@ -22,14 +22,15 @@ export const FIRST: Readonly<Record<string, string>> = {
   tailored_audience_id: '1nmth',
   do_not_reach_list_id: '2dnr',
   tweet_id: '1166476031668015104',
-  product_set_id: '1',
-  scheduled_feed_id: '1',
-  webhook_id: '1',
-  tailored_audience_permission_id: '1',
   promotable_user_id: 'rt',
   tracking_tag_id: '7035',
   user_id: '1001',
   username: 'sandbox',
+  tailored_audience_permission_id: '1perm',
+  // The first state has none of these (docs/sandbox.md#initial-data): a call with such an id is answered with 404.
+  product_set_id: '1',
+  scheduled_feed_id: '1',
+  webhook_id: '1',
   job_id: '1',
   file: 'none.json.gz',
 }
@@ -43,7 +44,7 @@ const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'posts.delete': { id: '1166476031668015104' },
 }
 
-/** The path of the endpoint with existing ids, except for those in `ids`. */
+/** Returns the path of the endpoint with ids of the first state, except for those in `ids`. */
 export function pathOf(endpoint: Endpoint, ids: Readonly<Record<string, string>> = {}): string {
   return endpoint.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? OWN[endpoint.name]?.[name] ?? FIRST[name] ?? '1')
 }
