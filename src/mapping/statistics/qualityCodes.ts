@@ -46,6 +46,9 @@ export type QualityCode = keyof typeof qualityCodes
 /** Notes that are made after everything was sent, so no guard can withhold the run for them. */
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
 
+/** Figures that only `sluice check` reports. A run compares them with the last read, and notes a fall (`FILL_RATE_FELL`, `OUT_OF_STOCK_ROSE`). */
+export const figureCodes: readonly string[] = ['FILL_RATE', 'OUT_OF_STOCK_SHARE'] satisfies readonly QualityCode[]
+
 /** Notes that always withhold the run, until guards.accept names them (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
