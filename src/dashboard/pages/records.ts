@@ -59,14 +59,9 @@ function empty(pipelines: readonly Pipeline[]): Html {
   </div>`
 }
 
-function storyView({ headline, events }: Story): Html {
-  const tone: Tone = headline.startsWith('Live: confirmed')
-    ? 'ok'
-    : headline.startsWith('Live:')
-      ? 'warn'
-      : headline.startsWith('Not live: unknown key')
-        ? 'idle'
-        : 'fail'
+function storyView({ headline, live, events }: Story): Html {
+  const isConfirmed = headline.startsWith('Live: confirmed')
+  const tone: Tone = events.length === 0 ? 'idle' : isConfirmed ? 'ok' : live ? 'warn' : 'fail'
   return html`<section aria-labelledby="answer">
     ${notice(tone, html`<h2 id="answer" class="headline">${headline}</h2>`)}
     ${
