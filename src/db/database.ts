@@ -173,11 +173,14 @@ export function connectionOf(client: pg.PoolClient): Transaction {
 }
 
 /**
- * Opens `count` connections of the pool at the same time, so that the first statements need not connect. Resolves with the first
+ * Opens connections at the same time until the pool has `count`, so that the first statements need not connect. Resolves with the first
  * connection, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
  */
-export async function openConnections({ connect }: Pick<Database, 'connect'>, count: number): Promise<void> {
-  const opened = Array.from({ length: count }, async () => (await connect()).release())
+export async function openConnections({ pool }: Pick<Database, 'pool'>, count: number): Promise<void> {
+  const missing = count - pool.totalCount
+  if (missing <= 0) return
+  // The pool opens a connection only if none is idle.
+  const opened = Array.from({ length: pool.idleCount + missing }, async () => (await pool.connect()).release())
   await Promise.any(opened).catch(() => undefined)
 }
 
