@@ -13,7 +13,7 @@ const carries = (request: ExchangeRequest, ...failing: number[]) =>
 const operations = (request: ExchangeRequest) => (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).length
 
 async function push(script: Parameters<typeof scripted>[0], entries = n) {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const service = scripted(script)
   const destinationId = await plantDestination(db)

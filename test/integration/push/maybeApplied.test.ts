@@ -65,7 +65,7 @@ async function splitAfterMiscounts(db: Database) {
 }
 
 test('a part of a batch with wrong counts stays ambiguous if its worker dies before the attempt', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const { deps, planted } = await splitAfterMiscounts(db)
   await claimBatches(db, { planId: planted.planId, fence }, { workerId: 'dead', leaseMs: 60_000, count: 1 })
@@ -79,7 +79,7 @@ test('a part of a batch with wrong counts stays ambiguous if its worker dies bef
 })
 
 test('a part that was parked without an attempt of its own stays ambiguous in the next run', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const service = fakeService()
   for (const id of ['a', 'b']) service.products.set(id, { key: `k${id}`, json: '{}' })
@@ -99,7 +99,7 @@ test('a part that was parked without an attempt of its own stays ambiguous in th
 })
 
 test('a batch with wrong counts stays ambiguous when so many of them pause the destination', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const service = fakeService()
   service.script = (_request, _nth, apply) => {
@@ -116,7 +116,7 @@ test('a batch with wrong counts stays ambiguous when so many of them pause the d
 })
 
 test('a batch that only waited for the rate limit is not ambiguous after it was parked', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const service = fakeService()
   service.members.set(hex(email(1)), '')
