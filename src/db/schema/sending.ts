@@ -24,7 +24,7 @@ export const plan = sluice.table(
     status: text('status').$type<'ready' | 'applying' | 'applied' | 'superseded'>().notNull(),
     /** `destination.state_version` that the plan is based on. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull(),
-    /** SHA-256 over all batch bodies in order. An approval refers to it. */
+    /** SHA-256 over the `body_sha256` of all batches in order. An approval refers to it. */
     digest: text('digest').notNull(),
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),

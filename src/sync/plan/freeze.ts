@@ -25,7 +25,11 @@ export async function freeze(
     const { body, sha256, ...rest } = packed
     const entries = { op: first.op, ...rest, template: templateOf(destination, { op: first.op, ...packed }) }
     const load = context.loadId === undefined ? undefined : { id: context.loadId, firstKey: first.recordKey }
-    batches.push({ ...figuresOf(packed, first), body: entries.template === undefined ? body : undefined, sha256, load }, body, entries)
+    batches.push(
+      { ...figuresOf(packed, first), body: entries.template === undefined ? body : undefined, sha256, load },
+      body.length,
+      entries,
+    )
   })
   // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the old one
   // was deleted.

@@ -42,7 +42,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
     const firstKey = rest.recordKeys.subarray(0, recordKeyBytes)
     const figures = { phase: 1, operation: 'upsert', entryCount: users, userCount: users, expiresAtMs } as const
     const entries = { ...rest, template: compressTemplate(rest.template), hash: plainHash, expiresAtMs }
-    batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body, entries)
+    batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
     batches.entries.create += users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.

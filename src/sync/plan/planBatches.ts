@@ -11,7 +11,7 @@ export interface Frozen {
   readonly batches: number
   /** Number of products or users by change, also if they share an operation. */
   readonly entries: Readonly<Record<Change, number>>
-  /** SHA-256 over all bodies in order, not finished. */
+  /** SHA-256 over the SHA-256 of all bodies in order, not finished. */
   readonly bodies: Hash
   /** Number of requests by class of limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
@@ -82,16 +82,16 @@ export class PlanBatches<Entries extends object> {
     this.#seq = context.lastSeq
   }
 
-  /** Collects a batch. `body`: its whole body, also if only the template is stored. */
-  push(batch: Omit<Collected<Entries>['batch'], 'seq'>, body: Buffer, entries: Entries): void {
-    this.#bodies.update(body)
+  /** Collects a batch. `bodyBytes`: length of its whole body, also if only the template is stored. */
+  push(batch: Omit<Collected<Entries>['batch'], 'seq'>, bodyBytes: number, entries: Entries): void {
+    this.#bodies.update(batch.sha256)
     this.#batches++
     this.#done += batch.entryCount
     const limitClass = this.#context.destination.limitClass(batch.operation)
     this.#requests[limitClass] = (this.#requests[limitClass] ?? 0) + 1
     this.#collected.push({ batch: { ...batch, seq: ++this.#seq }, entries })
     this.#operations += batch.entryCount
-    this.#bytes += body.length
+    this.#bytes += bodyBytes
   }
 
   /** True if the collected batches should be written. */
