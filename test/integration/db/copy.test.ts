@@ -70,3 +70,35 @@ test('the COPY reader returns the values of Postgres, of any size', async () => 
     client.release(true)
   }
 })
+
+test('a COPY that waits for other statements has its rows, and none of them if it is aborted before', { timeout: 20_000 }, async () => {
+  await using fresh = await testDatabase()
+  const client = await fresh.db.connect()
+  const source = Buffer.from('before, value, after')
+  const copyAfter = async (after: Promise<unknown>, work: (copy: CopyWriter) => Promise<void>) => {
+    const copy = new CopyWriter(client, 't', { after, waitingBytes: 100_000_000, spares: [] })
+    for (let n = 0; n < 200_000; n++) {
+      copy.row(2)
+      copy.int4(n)
+      copy.slice(source, 8, 5)
+      if (copy.full) await copy.flush()
+    }
+    await work(copy)
+  }
+  const stored = async () =>
+    (await client.query(`select count(*)::int as n, count(*) filter (where b = 'value')::int as right from t`)).rows
+  try {
+    await client.query('create temp table t (n int4, b bytea)')
+    await copyAfter(client.query('select pg_sleep(0.3)'), (copy) => copy.end())
+    expect(await stored()).toEqual([{ n: 200_000, right: 200_000 }])
+    await client.query('begin')
+    await copyAfter(client.query('select pg_sleep(0.3)'), async (copy) => copy.abort())
+    await client.query('rollback')
+    expect(await stored()).toEqual([{ n: 200_000, right: 200_000 }])
+    // A statement before that failed.
+    await copyAfter(client.query('select 1 / 0'), (copy) => copy.end())
+    expect(await stored()).toEqual([{ n: 400_000, right: 400_000 }])
+  } finally {
+    client.release(true)
+  }
+})
