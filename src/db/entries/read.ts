@@ -70,13 +70,6 @@ export const confirmationsOf = (id: string): string =>
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 
-/** Returns SQL of the record keys of a batch's entries, to be joined laterally. */
-export const recordsIn = (id: string): string =>
-  `lateral (
-     select eo.record_key from entry eo where eo.batch_id = ${id}
-     union all
-     select er.record_key from batch_entries ea cross join lateral unnest(ea.record_keys) as er (record_key) where ea.batch_id = ${id})`
-
 /** Returns SQL of the number of keys of a batch. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)

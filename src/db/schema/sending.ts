@@ -30,7 +30,7 @@ export const plan = sluice.table(
     guards: jsonb('guards').notNull(),
     /**
      * Data for a review, such as update fields. `desiredVersion`: version of the destination's desired content after this plan.
-     * `writesContent`: true if the plan gave groups with deletes their new content.
+     * `writesContent`: true if the plan gave changed groups their new content.
      */
     review: jsonb('review').notNull().default({}),
     /** `{ rules, changes }`: rules of the product sets that an apply keeps, and the expected changes. Null if there are none. */

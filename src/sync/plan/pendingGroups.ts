@@ -33,7 +33,7 @@ export interface MembershipContext extends PendingContext {
   readonly terms: MembershipTerms
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
-  /** True if this plan is applied in any case, and `hadPlan`. Then it also gives groups with deletes their new content. */
+  /** True if this plan is applied in any case, and `hadPlan`. Then it writes the new content of groups. Otherwise `startApplying` does. */
   readonly writesContent: boolean
 }
 
@@ -254,8 +254,5 @@ async function withholdDeletes({ tx }: PendingContext, sendCleared: boolean): Pr
 }
 
 async function unifyChanged({ changed, writesContent }: MembershipContext): Promise<void> {
-  await unifyGroups(
-    changed,
-    `select group_key, content_version from pending_group where content_version is not null ${writesContent ? '' : 'and not deletes'}`,
-  )
+  if (writesContent) await unifyGroups(changed, 'select group_key, content_version from pending_group where content_version is not null')
 }

@@ -5,7 +5,8 @@ import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
 import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
 import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
-import { recordsIn } from '../../db/entries/read.ts'
+import { confirmationsOf } from '../../db/entries/read.ts'
+import { isOfLoad } from '../../db/impliedKeys.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
@@ -61,9 +62,10 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks a ready plan as being applied; returns `done` for a plan that was applied before. The service may delete a whole user by one
- * identifier, so the user's other identifiers get new desired content, unless the plan wrote it (docs/guarantees.md#reference-counts).
- * These identifiers are sent again in the second phase of the plan, or by the next plan if this process dies.
+ * Marks a ready plan as being applied; returns `done` for a plan that was applied before. Writes the new content of groups, unless the plan
+ * wrote it: one content for all identifiers of a changed user, so that one answer confirms all of them. The service may delete a whole user by
+ * one identifier, so the user's other identifiers are sent again (docs/guarantees.md#reference-counts), in the second phase of the plan, or by
+ * the next plan if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -95,8 +97,11 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
         await replaceGroupContent(
           tx,
           row.destination_id,
-          `select e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
-           from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
+          `select distinct e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
+           from batch b cross join ${confirmationsOf('b.id')} e
+           -- The operations of a first load have no new content.
+           where b.plan_id = $2 and (b.operation = 'delete' or not ${isOfLoad('b')})
+             and (b.operation = 'delete' or e.hash = ${contentVersionOf('$2', 'e.record_key')})`,
           [planId],
         )
       await startPlan(tx, planId)

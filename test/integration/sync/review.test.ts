@@ -105,6 +105,33 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
   await engine.sandbox.control.advance(before?.s ?? 0)
 }
 
+test.for([1, 3])(
+  'a plan that is not applied causes no request for a person who gained an identifier in it (%i users per operation)',
+  async (users) => {
+    await using engine = await engineUnderTest()
+    const yaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [mail, second] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, users_per_operation: ${users} }
+`
+    engine.pipeline('people', yaml)
+    const write = (second: string) => engine.write('people.csv', `id,mail,second\nk1,ann@example.com,${second}\nk2,bob@example.com,\n`)
+    write('')
+    await engine.run('people')
+    write('anna@example.com')
+    expect(await engine.plan('people')).toMatchObject({ counts: { updates: 1 } })
+    write('')
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { updates: 0, requests: 0 } })
+    // The same plan, applied, leaves nothing to send.
+    write('anna@example.com')
+    const { planId } = await engine.plan('people')
+    expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { updates: 1 } })
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+    expect((await engine.sandbox.control.audience()).digest).toBe(
+      audienceDigest(['ann@example.com', 'anna@example.com', 'bob@example.com'].map((one) => email(one))),
+    )
+  },
+)
+
 test('with monthly runs memberships are renewed in time: all are due 31 days before their end', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 300))
