@@ -424,6 +424,15 @@ test.for([60, 12_000])('of %s people whose batches cannot be stored, the plan fa
   await expectInSync(engine, rows)
 })
 
+test.for([60, 12_000])('of %s people whose records cannot be stored, the plan fails with the error of Postgres', async (n) => {
+  const rows = people(range(0, n))
+  await using engine = await open(n / 12, rows)
+  await engine.db.execute(`alter table record add constraint refused check (line % ${n / 2} <> 7)`)
+  expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
+  await engine.db.execute('alter table record drop constraint refused')
+  await expectInSync(engine, rows)
+})
+
 test('operations that cannot be read leave no batch and no entries, although batches are being stored meanwhile', async () => {
   await using engine = await open(1_000, people([1]))
   const { planId = '' } = await engine.run('people')
