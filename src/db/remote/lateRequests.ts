@@ -1,4 +1,4 @@
-/** Writes the time until which late requests may change a key. */
+/** Writes the time until which late requests may change a key. `sync/plan/pendingChanges.ts` and `db/batches/claim.ts` read it. */
 import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from './implied.ts'

@@ -1,4 +1,5 @@
 /** Handles the token endpoints: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
+import { isLoopback } from '../../loopback.ts'
 import { defineArea, type Call, type Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { callbackRefusal, coreRefusal } from '../refusal.ts'
@@ -25,11 +26,12 @@ export const authArea = defineArea({
   control: { 'POST /_sandbox/users': addUser, 'GET /_sandbox/users': listUsers },
   applyEvent: (world, state, event) => {
     if (event.kind === 'person') applyAddedUser(world, state, event)
-    else state.bearer = null
+    else if (event.kind === 'bearer_expired') state.bearer = null
   },
 })
 
 function requestToken(call: AuthCall): Reply {
+  // A nonce is ASCII only (spec 4.1).
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
   if (callback !== 'oob' && !isLoopbackUrl(callback)) throw callbackRefusal()
@@ -120,11 +122,11 @@ function invalidateBearer(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: bearer } }
 }
 
-/** Returns true for a URL that every sandbox accepts as a callback. */
+/** Returns true for an http or https URL of this machine. */
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)
-  return (url.protocol === 'http:' || url.protocol === 'https:') && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  return (url.protocol === 'http:' || url.protocol === 'https:') && isLoopback(url.hostname)
 }
 
 function form(fields: Readonly<Record<string, string>>): Reply {

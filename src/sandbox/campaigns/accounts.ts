@@ -16,7 +16,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     )
     return listReply(call, mine, { render: toWire })
   },
-  'accounts.get': (call) => ok(toWire(liveAccount(call))),
+  'accounts.get': (call) => ok(toWire(findAccount(call))),
   'accounts.create': (call) => {
     const id = call.world.newShortId()
     const { created_at, updated_at, deleted } = creationFields(call)
@@ -40,7 +40,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     return { kind: 'ads', data: [toWire(account)], nextCursor: null }
   },
   'accounts.update': (call) => {
-    const account = liveAccount(call)
+    const account = findAccount(call)
     const { name, industry_type: industry } = call.params
     if (typeof name === 'string') account.name = name
     if (typeof industry === 'string') account.industry_type = industry
@@ -48,7 +48,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     return ok(toWire(account))
   },
   'accounts.delete': (call) => {
-    const account = liveAccount(call)
+    const account = findAccount(call)
     account.deleted = true
     account.updated_at = isoSeconds(call.now)
     return ok(toWire(account))
@@ -79,7 +79,7 @@ function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }
 }
 
 /** Returns the account of the call; a deleted one only with `with_deleted`. @throws {Refusal} 404 */
-function liveAccount(call: Call<CampaignsState>): SandboxAccount {
+function findAccount(call: Call<CampaignsState>): SandboxAccount {
   const account = call.account
   if (account === undefined || (account.deleted && call.params['with_deleted'] !== true)) {
     const id = String(call.params['account_id'])

@@ -9,7 +9,7 @@ interface MediaKind {
   readonly duration: number | null
 }
 
-const CATEGORY: Readonly<Record<string, MediaKind>> = {
+const kindByPrefix: Readonly<Record<string, MediaKind>> = {
   3: { type: 'IMAGE', category: 'TWEET_IMAGE', ratio: '1.91:1', duration: null },
   16: { type: 'GIF', category: 'TWEET_GIF', ratio: '16:9', duration: 4000 },
   7: { type: 'VIDEO', category: 'TWEET_VIDEO', ratio: '16:9', duration: 15_000 },
@@ -19,7 +19,7 @@ const CATEGORY: Readonly<Record<string, MediaKind>> = {
 /** Returns the type of media by the prefix of its key: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined: not a media key. */
 export function mediaKind(mediaKey: string): MediaKind | undefined {
   const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
-  return match === null ? undefined : CATEGORY[match[1] ?? '']
+  return match === null ? undefined : kindByPrefix[match[1] ?? '']
 }
 
 /** Returns a new library object for a media key; undefined for an invalid key. The API has no upload, so every valid key counts as uploaded. */

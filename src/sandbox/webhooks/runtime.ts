@@ -12,7 +12,7 @@ export interface Runtime {
 
 const runtimes = new WeakMap<World, Runtime>()
 
-/** Returns the runtime of a sandbox. A snapshot has none, so a restored state continues with the current one. */
+/** Returns the runtime of a sandbox. `reset` ends it; `restore` does not, because a snapshot has none. */
 export function runtimeOf(world: World): Runtime {
   let found = runtimes.get(world)
   if (found === undefined) runtimes.set(world, (found = { streams: new Set(), busy: new Map() }))

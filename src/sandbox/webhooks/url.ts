@@ -1,5 +1,6 @@
 /** Checks whether a URL may be registered as a webhook (spec 6.1 rule 2). Pure. */
 import { BlockList, isIP } from 'node:net'
+import { isLoopback } from '../../loopback.ts'
 
 // IPv4 rules hold for IPv4-mapped addresses too (node:net BlockList.check).
 const notPublic = new BlockList()
@@ -29,16 +30,12 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
   if (url.username !== '' || url.password !== '') return 'the url must not contain credentials'
   if (url.hash !== '') return 'the url must not contain a fragment'
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (devUrls && isLoopback(host) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
+  if (devUrls && isLoopback(url.hostname) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
   // Checked on the text, because the URL parser drops `:443`, and not even that port is allowed.
   if (/^https:\/\/[^/?#]*:\d*(?:[/?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
   if (!isPublic(host)) return 'the url must be publicly reachable'
   return undefined
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 function isPublic(host: string): boolean {

@@ -22,7 +22,7 @@ interface ChangedProducts {
   /** Links to a host that no link had before. */
   readonly movedLinks: number
   readonly linkExamples: readonly string[]
-  /** Most links that became equal. */
+  /** Largest number of changed links that now have one address. */
   readonly sameLink: number
 }
 
@@ -40,21 +40,21 @@ interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   readonly count: (facts: ChangeFacts) => number
-  /** Percentage of the known products above which the note is made, if there are enough. Undefined: above 0 products. */
+  /** Percentage of the known products above which the note is made, if there are enough. Undefined: the note is made from one product on. */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
 }
 
-const most = () => 50
+const overHalf = () => 50
 
 const rules: readonly ChangeRule[] = [
   {
     // The cause may be another id column, or a shop system that gave its products other numbers. Even if the deletes are withheld, the
-    // catalog would have every product twice.
+    // catalog would have every product twice. Counts only if more than half as many ids are new.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
-    abovePercent: most,
+    abovePercent: overHalf,
     message: ({ missing, known, creates }) => `${missing} of ${known} products of the last sync are missing, and ${creates} ids are new`,
   },
   {
@@ -62,7 +62,7 @@ const rules: readonly ChangeRule[] = [
     code: 'MOST_CHANGED',
     field: '',
     count: ({ updated }) => updated,
-    abovePercent: most,
+    abovePercent: overHalf,
     message: ({ updated, known }) => `${updated} of ${known} products changed since the last sync`,
   },
   {
@@ -79,7 +79,7 @@ const rules: readonly ChangeRule[] = [
     code: 'LINKS_DOUBTFUL',
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
-    abovePercent: most,
+    abovePercent: overHalf,
     message: ({ movedLinks, sameLink, known, linkExamples }) =>
       movedLinks * 2 > known
         ? `${movedLinks} of ${known} links moved to another host: ${linkExamples.join(', ')}`

@@ -1,4 +1,4 @@
-/** Compares products with their earlier desired content: guards of ids, prices and stock, and the changed fields for the review. */
+/** Compares products with their earlier desired content: guards of ids, prices, links and stock, and the changed fields for the review. */
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -26,9 +26,9 @@ export interface UpdatedField {
 }
 
 /**
- * Checks ids, prices and stock, and stores the warnings with the run. Returns the changed fields; empty above 20,000 updates.
+ * Checks ids, prices, links and stock, and stores the warnings with the run. Returns the changed fields; empty above 20,000 updates.
  *
- * @throws {RunWithheld} if ids, prices or stock of too many products changed
+ * @throws {RunWithheld} if ids, prices, links or stock of too many products changed
  */
 export async function reviewUpdates(
   { tx, destinationId }: DesiredContext,
@@ -40,7 +40,7 @@ export async function reviewUpdates(
   return diff.updates === 0 ? [] : fieldsUpdated(tx, destinationId, diff.updates)
 }
 
-/** Compares ids, prices and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
+/** Compares ids, prices, links and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
 async function stopIfDoubtful(tx: Transaction, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
   const { approveDeletes = 0 } = run.options
   // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so

@@ -8,7 +8,7 @@ import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
 import { isProblem, desiredContent } from './setContent.ts'
 
-/** Stores the planned product sets with the plan. Returns undefined if the pipeline has no rules for sets and has created none. */
+/** Plans the product sets, stores and returns the changes; undefined if the pipeline has no rules for sets and has created none. */
 export async function planProductSets(
   db: Queryable,
   destinationId: number,
