@@ -1,9 +1,8 @@
-import { RunError } from '../../errors.ts'
 import { fileError } from '../fileError.ts'
 
-/** Converts an error of node:zlib, which has a code, to FILE_TRUNCATED or FILE_CORRUPT. Returns any other error unchanged. */
+/** Converts an error of node:zlib to FILE_TRUNCATED or FILE_CORRUPT. Returns any other error unchanged, such as that of a cancelled read. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
-  if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
+  if (!(error instanceof Error) || !('code' in error) || !/^(Z_|ZSTD_)/.test(String(error.code))) return error
   if (error.code === 'Z_BUF_ERROR')
     return fileError('FILE_TRUNCATED', `the ${compression} stream is cut`, {
       name,

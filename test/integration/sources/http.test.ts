@@ -6,6 +6,7 @@ import { isForbiddenAddress, isPrivateAddress } from '../../../src/http/privateA
 import { checkedLookup, checkUrl } from '../../../src/http/addressPolicy.ts'
 import { full, headers, rawServer } from './rawServer.ts'
 import type { RawServer } from './rawServer.ts'
+import { zipOf } from '../../unit/formats/zipOf.ts'
 import { readSource, sourceOf } from './support.ts'
 
 const csv = `id,title\n${Array.from({ length: 200 }, (_, at) => `${at},title ${at}\n`).join('')}`
@@ -335,6 +336,17 @@ test('a cancelled read ends with the reason of the cancellation', async () => {
     socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500), () => abort.abort(new Error('enough')))
   })
   await expect(readSource(from(server), { signal: abort.signal })).rejects.toThrow('enough')
+})
+
+test.each(['gzip', 'zip'])('a cancelled read of a %s source ends with the cancellation, not as a damaged file', async (packing) => {
+  const rows = `id,title\n${Array.from({ length: 40_000 }, (_, i) => `P${i},title ${i * 7919}\n`).join('')}`
+  const whole = packing === 'gzip' ? gzipSync(rows) : zipOf([{ name: 'feed.csv', content: rows }])
+  const abort = new AbortController()
+  await using server = await rawServer((_, socket) => {
+    socket.write(headers({ 'content-length': whole.length }))
+    socket.write(whole.subarray(0, whole.length - 1000), () => setTimeout(() => abort.abort(), 200))
+  })
+  await expect(readSource(from(server), { signal: abort.signal })).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
 })
 
 test('a source on this machine is read if its address names this machine plainly, and rejected in any other spelling', async () => {
