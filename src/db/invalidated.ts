@@ -1,9 +1,8 @@
 /**
- * Marks synced content as invalidated. Either an audit found the content changed, not listed or not visible
- * (docs/guarantees.md#confirmed-only). Or the content is unknown (`unsure`), because an update may have been applied that was refused or is
- * not sent again. `synced_hash` then has nine bytes instead of a content hash: the kind and the number of the run. Therefore the
- * key is out of sync and is sent again. The service may still have some content, so the key is deleted when it is no longer desired
- * (docs/guarantees.md#nothing-lost).
+ * Marks synced content as invalidated. `changed`, `notListed`, `hidden`: an audit found it so (docs/guarantees.md#confirmed-only).
+ * `unsure`: an update was refused or given up, but may have been applied. `synced_hash` then has nine bytes instead of a content hash: the
+ * kind and the number of the run. Therefore the key is out of sync and is sent again. The service may still have some content, so the key
+ * is deleted when it is no longer desired (docs/guarantees.md#nothing-lost).
  */
 
 /** Kinds of invalidation. The order must not change, because the first stored byte is the position of the kind. */

@@ -18,8 +18,8 @@ export interface Migration {
 }
 
 /**
- * Reads all migrations in order, without `create schema`, because the schema may exist. Written here, because each command reads them when
- * it starts, and loading drizzle's function takes 14 ms.
+ * Reads all migrations in order, without `create schema`, because the schema may exist. Not by drizzle's function, which takes 14 ms to load,
+ * because each command reads the migrations when it starts.
  */
 export function readMigrations(schema: string): readonly Migration[] {
   const journal = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8')) as {

@@ -70,7 +70,7 @@ export async function writeEntries(
 
 /**
  * Returns true if the entries of a batch are stored in one row: the service answers with one outcome for all (`evidence` is `counts`), all
- * have the same expiry, and all keys are digests. Products have separate outcomes, so they have separate rows.
+ * have the same expiry, all keys are digests, and all updates have a content hash (`expanded` reads them by their number). Products have separate outcomes, so they have separate rows.
  */
 export function fitsOneRow(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.evidence !== 'counts') return false

@@ -23,7 +23,7 @@ export const retiredPaths: readonly RetiredPath[] = [
   { path: `${account}/videos`, successor: `${account}/media_library` },
   { path: `${account}/videos/:id`, successor: `${account}/media_library/:id` },
   { path: `${account}/cards/image_conversation`, successor: `${account}/cards` },
-  { path: `${account}/cards/image_conversation/:card_id`, successor: `${account}/cards/all/:card_id` },
+  { path: `${account}/cards/image_conversation/:card_id`, successor: `${account}/cards/:card_id` },
   { path: `${account}/cards/website`, successor: `${account}/cards` },
   { path: `${account}/cards/website/:card_id`, successor: `${account}/cards/:card_id` },
   { path: `${account}/cards/video_website`, successor: `${account}/cards` },

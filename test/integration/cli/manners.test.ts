@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder, ended, launcher, printed, sluice, sluiceHere, start } from './support.ts'
-import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
 test('a closed pipe ends quietly', () => {
   const { stdout, stderr, status } = spawnSync(
@@ -169,9 +169,14 @@ test('check needs no database and no service, and writes nothing to the folder',
   expect(existsSync(join(shop.folder, '.sluice'))).toBe(false)
   expect((await sluiceHere(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
   // An error after the first rows: the source was not read to its end.
-  shop.write('feed.csv', `${feed(4)}"unclosed`)
-  const [broken] = json(await sluiceHere(['check', '--json'], { cwd: shop.folder }))
-  expect(broken.sources[0]).toMatchObject({ whole: false, error: { code: expect.stringMatching(/^FILE_/) } })
+  const [header, ...products] = feed(4000).split('\n')
+  shop.write('feed.csv', `${[header, product(1, '29.99 EUR'), ...products].join('\n')}"unclosed`)
+  const [broken] = json(await sluiceHere(['check', '--rows', '9999', '--json'], { cwd: shop.folder }))
+  const [source] = broken.sources
+  expect(source).toMatchObject({ whole: false, error: { code: expect.stringMatching(/^FILE_/) } })
+  // The two rows with one id are conflicting.
+  expect(source.valid).toBe(source.rows - 2)
+  expect(source.rows).toBeGreaterThan(2)
 })
 
 test('check counts every row of a key as suppressed if one of its rows is opted out', async () => {

@@ -17,9 +17,12 @@ export const runCommands: readonly CommandEntry[] = [
   {
     name: 'apply',
     args: '<PLAN_ID>',
-    summary: 'send exactly a stored plan',
+    summary: 'send a stored plan',
     examples: ['sluice apply p_7Q3F'],
-    notes: ['Rejected when the synced state changed after the plan was made.'],
+    notes: [
+      'Rejected when the synced state or the desired content changed after the plan was made, or a newer plan replaced it.',
+      'Leaves out people who opted out or were suppressed since.',
+    ],
   },
   {
     name: 'run',

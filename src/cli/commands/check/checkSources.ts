@@ -19,8 +19,8 @@ import { RowTally } from './rowTally.ts'
 type Hold = SourceCheck['holds'][number]
 
 /**
- * Maps up to `limit` rows of each source. Of sources that are read to their end, also checks the proof of the end, and the guard for
- * rejects on all of them, as a run does. An error of a source is a part of its result; any other error is thrown.
+ * Maps up to `limit` rows of each source. For a source read to its end, also checks the proof of the end. If all were,
+ * also checks the guard for rejects on all rows together, as a run does. An error of a source is a part of its result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
   const checks: SourceCheck[] = []
@@ -64,8 +64,11 @@ async function checkSource(
         detected = detectedWords(source.detected)
         tally.begin({ isTable: isTable(source.detected.format) })
       }
-      whole = await readRows(source, tally, limit)
-      tally.resolveRepeats()
+      try {
+        whole = await readRows(source, tally, limit)
+      } finally {
+        tally.resolveRepeats()
+      }
       if (whole) {
         const facts = source.facts()
         tally.finish(facts)

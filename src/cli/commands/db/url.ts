@@ -4,7 +4,7 @@ import { withStore } from '../../store.ts'
 
 /**
  * Prints the address of the database for psql, and keeps the embedded server running. The address of the embedded server includes its
- * local password; the password of DATABASE_URL is masked, because the user has it.
+ * local password; the password of DATABASE_URL is left out, because the user has it.
  */
 export const run: CommandRun = async (context) =>
   withStore(

@@ -3,7 +3,7 @@ import type { ReportFinding } from './finding.ts'
 
 /** Clock difference in seconds above which the clock of this machine is not synchronized: a warning. */
 export const clockWarningS = 30
-/** Clock difference in seconds above which the service refuses signatures. Until the transport corrects its time, after the first refusal. */
+/** Clock difference in seconds above which the service refuses the first signed request of a process. Then the transport uses its time. */
 const clockLimitS = 300
 
 /** Compares this machine's clock with the Date header of the service. `nowMs`: time of this machine, in milliseconds since 1970. */

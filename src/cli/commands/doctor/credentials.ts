@@ -27,14 +27,16 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   }
   const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
-  const finding =
+  const refusal =
     refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??
     refusals.find((row) => row.status === answer.status && row.codes.length === 0)
+  // Without an answer the transport names all four variables.
+  const isConsumer = refused?.includes('CONSUMER') === true && !refused.includes('ACCESS')
   report({
     check: 'credentials',
     state: 'failed',
-    message: `${refused === undefined ? (finding?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,
-    hint: refused?.includes('CONSUMER') === true ? 'correct it, then sluice doctor' : (finding?.hint ?? 'sluice auth status'),
+    message: `${refused === undefined ? (refusal?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,
+    hint: isConsumer ? 'correct it, then sluice doctor' : (refusal?.hint ?? 'sluice auth status'),
   })
   return undefined
 }
