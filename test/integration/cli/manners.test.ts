@@ -253,7 +253,7 @@ test('the demo with --keep prints every address, accepts commands, and removes e
   const child = start(['demo', '--keep'], { env: { TMPDIR: tmp } })
   const over = ended(child)
   const text = await printed(child, /Ctrl-C stops dashboard, sandbox and database/)
-  const folder = /cd (\S+); alias/.exec(text)?.[1] ?? ''
+  const folder = /cd "(.+)"; alias/.exec(text)?.[1] ?? ''
   const url = /the sandbox +(\S+)/.exec(text)?.[1] ?? ''
   expect(text).not.toMatch(/postgres(ql)?:\/\//)
   expect(await (await fetch(`${url}/_sandbox/health`)).json()).toMatchObject({ ok: true })
