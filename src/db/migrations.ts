@@ -2,10 +2,8 @@
  * Reads the migration files of drizzle-kit, which are written for the schema `sluice`, and adapts them to the schema of this
  * environment.
  */
-import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { quoteName } from '../schemaName.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
@@ -17,24 +15,13 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/**
- * Reads all migrations in order, without `create schema`, because the schema may exist. Not by drizzle's function, which takes 14 ms to load,
- * because each command reads the migrations when it starts.
- */
+/** Reads all migrations in order, without `create schema`, because the schema may exist. */
 export function readMigrations(schema: string): readonly Migration[] {
-  const journal = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8')) as {
-    readonly entries: readonly { readonly tag: string }[]
-  }
-  return journal.entries.map(({ tag }) => {
-    const text = readFileSync(join(migrationsFolder, `${tag}.sql`), 'utf8')
-    return { hash: hash('sha256', text), statements: statementsOf(text, schema) }
-  })
-}
-
-function statementsOf(text: string, schema: string): readonly string[] {
-  return text
-    .split('--> statement-breakpoint')
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== '' && !/^CREATE SCHEMA "sluice";?$/.test(statement))
-    .map((statement) => statement.replaceAll('"sluice".', `${quoteName(schema)}.`))
+  return readMigrationFiles({ migrationsFolder }).map(({ hash, sql }) => ({
+    hash,
+    statements: sql
+      .map((statement) => statement.trim())
+      .filter((statement) => statement !== '' && !/^CREATE SCHEMA "sluice";?$/.test(statement))
+      .map((statement) => statement.replaceAll('"sluice".', `${quoteName(schema)}.`)),
+  }))
 }
