@@ -4,6 +4,7 @@
  */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
+import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
@@ -14,8 +15,10 @@ import type { Answered, PushState, Sending } from './send.ts'
 
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
-/** Minimum wait in milliseconds, because the random wait may be 0. Equal bytes twice within 5 ms would look like a client error. */
+/** Minimum wait in milliseconds, because the random wait may be 0. The service may take equal bytes within 5 ms for a client error. Does not apply to a 401. */
 const leastWaitMs = 10
+/** Time after a listing of the catalog in which a 404 to a delete is about the key. */
+const catalogSeenForMs = 60_000
 
 /**
  * Records the answer of one attempt, and returns the new state of its batch.
@@ -50,7 +53,7 @@ function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcom
 
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
-/** Returns the outcome of the request. Corrects the destination's outcome by the state of the push, for 401, 404 and many refusals. */
+/** Returns the outcome of the request. Corrects the destination's outcome by the state of the push and of the catalog, for 401, deletes and many refusals. */
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
   const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
@@ -68,22 +71,21 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
     return outcome
   }
   if (outcome.kind === 'entries') state.unauthorizedAtMs = undefined
-  if (
-    outcome.kind === 'pause' &&
-    batch.operation === 'delete' &&
-    exchange.kind === 'answer' &&
-    exchange.status === 404 &&
-    (await isReadable(sending))
-  ) {
-    // The catalog exists, so the 404 is about the key (docs/faults.md, C4). It confirms the delete only if an earlier attempt may
-    // have been applied.
-    if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
-    return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
-  }
-  if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.operation === 'delete' && batch.maybeApplied) {
+  return countRefusals(state, batch.operation === 'delete' ? await correctDelete(sending, batch, exchange, outcome) : outcome)
+}
+
+/** Returns the outcome of a delete. Corrects it if the service does not have the key (docs/faults.md, C4). */
+async function correctDelete(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): Promise<RequestOutcome> {
+  const { destination } = sending
+  if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.maybeApplied)
     return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
-  }
-  return countRefusals(state, outcome)
+  if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
+  const catalog = await checkCatalog(sending)
+  if (catalog === 'missing') return outcome
+  if (catalog === 'unknown') return { kind: 'retry', reason: 'catalog-unchecked' }
+  // The catalog exists, so the 404 is about the key. It confirms the delete only if an earlier attempt may have been applied.
+  if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
+  return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
 }
 
 /**
@@ -96,47 +98,57 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts refusals without a confirmation in between; an answer that suspects a record is one too. After `refusalsBeforePause` of them the
- * cause is not a record, so the destination is paused, and the batch is not split (docs/guarantees.md#isolation-of-a-failing-record).
+ * Counts whole requests that were refused without a confirmation in between; an answer with wrong counts (`suspectsRecord`) counts too.
+ * After `refusalsBeforePause` of them the cause is not a record, so the destination is paused, and the batch is not split
+ * (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason, and nothing is split.
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
-  const refused =
-    outcome.kind === 'refused' ||
-    (outcome.kind === 'ambiguous' && outcome.suspectsRecord) ||
-    (outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'refused'))
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
-  if (!refused) return outcome
+  if (outcome.kind !== 'refused' && !(outcome.kind === 'ambiguous' && outcome.suspectsRecord)) return outcome
   state.refusals++
-  if (state.refusals < refusalsBeforePause || outcome.kind === 'entries') return outcome
+  if (state.refusals < refusalsBeforePause) return outcome
   const { reason } = outcome
   return {
     kind: 'pause',
     code: outcome.kind === 'refused' ? outcome.code : reason,
-    reason: `${refusalsBeforePause} requests in a row were refused: ${reason}`,
+    reason: `${state.refusals} requests in a row were refused: ${reason}`,
     maybeApplied: outcome.kind === 'ambiguous',
   }
 }
 
 /**
- * Requests one product of the catalog. Returns true if the service lists the catalog; false for another status, without an answer, and for
- * a destination without a listing.
+ * Requests one product of the catalog, at most once a minute while it exists. Returns `unknown` without an answer and for a status other
+ * than 200 and 404. A destination without a listing counts as missing.
  */
-async function isReadable({ deps, destination, target, signal, onWait }: Sending): Promise<boolean> {
+async function checkCatalog({
+  deps,
+  destination,
+  target,
+  signal,
+  hardStop,
+  onWait,
+  state,
+}: Sending): Promise<'exists' | 'missing' | 'unknown'> {
   const { listing } = destination
-  if (listing === undefined) return false
+  if (listing === undefined) return 'missing'
+  if (state.catalogSeenAtMs !== undefined && deps.clock.monotonic() - state.catalogSeenAtMs < catalogSeenForMs) return 'exists'
   const allowance = await Allowance.open(deps, listing.limitClass)
-  if ((await allowance.takeGrant({ signal, onWait })) === undefined) return false
+  if ((await allowance.takeGrant({ signal, onWait })) === undefined) return 'unknown'
   const exchange = await deps.transport.exchange({
     ...listing.request(target, undefined),
     query: { count: '1' },
     timeoutMs: deps.settings.httpTimeoutMs,
+    signal: hardStop,
   })
-  if (exchange.kind !== 'answer') return false
+  if (exchange.kind !== 'answer') return 'unknown'
   await allowance.update(exchange, 1)
-  return exchange.status === 200
+  if (exchange.status === 404) return 'missing'
+  if (exchange.status !== 200) return 'unknown'
+  state.catalogSeenAtMs = deps.clock.monotonic()
+  return 'exists'
 }
 
-/** Returns the entries of the request, in its order. Reads them from the database only if they differ or have ids. */
+/** Returns the entries of the request, in its order. Reads them from the database only if entries have several users, or ids. */
 async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)

@@ -41,12 +41,14 @@ export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) =
 /** State that the answers of one push change. */
 export interface PushState {
   /**
-   * Number of refused batches and answers with wrong counts since the last confirmed entry. At `refusalsBeforePause` the destination is
-   * paused, because the cause is not a record.
+   * Number of requests that were refused as a whole, and of answers with wrong counts, since the last confirmed entry. At
+   * `refusalsBeforePause` the destination is paused, because the cause is not a record.
    */
   refusals: number
   /** Time of the first 401 since the last answer with results, by the monotonic clock; undefined without one. */
   unauthorizedAtMs: number | undefined
+  /** Time of the last answer that listed the catalog, by the monotonic clock; undefined without one. */
+  catalogSeenAtMs: number | undefined
   /** False once an answer pointed only at records that did not fail. */
   trustPointers: boolean
 }

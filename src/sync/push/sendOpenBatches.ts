@@ -278,6 +278,6 @@ async function openSending(
     hardStop: options.hardStop,
     findOptedOut: options.findOptedOut,
     onWait: (ms) => options.onWaiting(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`),
-    state: { refusals: 0, unauthorizedAtMs: undefined, trustPointers: true },
+    state: { refusals: 0, unauthorizedAtMs: undefined, catalogSeenAtMs: undefined, trustPointers: true },
   }
 }

@@ -12,6 +12,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['connection-lost', 'the connection was lost before the answer was complete'],
   ['rate-limited', 'the service answered 429: too many requests'],
   ['locked', 'the service answered 423: locked'],
+  ['catalog-unchecked', 'the service answered 404 to a delete, and the check of the catalog got no clear answer'],
   ['count_mismatch', 'the service counted another number of users than was sent'],
   ['wrong-shape', 'the answer does not have the documented shape'],
   ['unreadable-answer', 'the answer is not JSON'],

@@ -5,7 +5,7 @@ import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
-import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, syncedKeys, user } from './planted.ts'
+import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, product, productKey, syncedKeys, user } from './planted.ts'
 
 const n = 300
 const carries = (request: ExchangeRequest, ...failing: number[]) =>
@@ -127,8 +127,37 @@ describe('one failing user among many', () => {
     // Requests in flight with the last one end too.
     expect(result.requests).toBeGreaterThanOrEqual(64)
     expect(result.requests).toBeLessThan(64 + 4)
-    expect(result.paused).toContain('INVALID_PARAMETER')
+    expect(result.paused).toMatch(/^INVALID_PARAMETER: \d\d requests in a row were refused/)
     expect(result.synced).toEqual([])
+  })
+
+  test('products that are refused one by one do not pause the destination, and a refused request after them is split', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = scripted((request) => {
+      const { products } = JSON.parse(Buffer.from(request.body ?? '').toString()) as { products: { id: string }[] }
+      if (products.some(({ id }) => id === 'last')) return failure(400, 'INVALID_PARAMETER')
+      const results = products.map(({ id }) => ({ id, status: 'ERROR', errors: [{ code: 'INVALID_PARAMETER', message: 'bad link' }] }))
+      return answer(200, { data: { products_response: results } })
+    })
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    for (let i = 0; i < 70; i++) await plantBatch(db, planted, [product(`p${i}`)], { kind: 'catalog' })
+    await plantBatch(db, planted, [product('last'), product('other')], { kind: 'catalog' })
+    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 72, pending: 0 })
+    expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
+  })
+
+  test('deletes of keys that the service does not have pause the destination after 64 refusals in a row', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = scripted((request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : undefined))
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    for (let i = 0; i < 70; i++) await plantBatch(db, planted, [productKey(`k${i}`, `k${i}`)], { kind: 'catalog', op: 'delete' })
+    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 63 })
+    const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
+    expect(paused?.paused_reason).toMatch(/6\d requests in a row were refused/)
   })
 
   test('a batch is parked, not split, if the service always counts differently', async () => {

@@ -417,6 +417,31 @@ describe('products', () => {
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
+  test('C4: a 404 is sent again, and nothing paused, while the check of the catalog gets no answer', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    for (const key of ['gone1', 'gone2']) await plantBatch(db, planted, [productKey(key, key)], { kind: 'catalog', op: 'delete' })
+    const failures = [failure(503, 'INTERNAL_ERROR'), failure(429, 'TOO_MANY_REQUESTS'), lost()]
+    service.script = (request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : failures.shift())
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
+    expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 2, pending: 0 })
+  })
+
+  test('C4: the catalog is checked once for many unknown keys in a row', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    for (let i = 0; i < 40; i++) await plantBatch(db, planted, [productKey(`k${i}`, `k${i}`)], { kind: 'catalog', op: 'delete' })
+    service.script = (request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : undefined)
+    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 40 })
+    expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(1)
+  })
+
   test('C5: a 404 for a missing catalog pauses the destination', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
