@@ -10,7 +10,7 @@
 const words: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
   title:
-    'name productname producttitle itemtitle itemname productlabel bezeichnung artikelbezeichnung produktname titel titre nom nomproduit nombre titulo nome titolo naam nazwa nazwaproduktu urunadi baslik название наименование',
+    'name productname producttitle itemtitle itemname productlabel bezeichnung artikelbezeichnung produktname titel titre nom nomproduit nombre titulo nome titolo naam nazwa nazwaproduktu tytul urunadi baslik название наименование',
   description:
     'body bodyhtml longdescription productdescription shortdescription descriptionhtml summary content text details beschreibung artikelbeschreibung langtext descriptif descripcion descricao descrizione omschrijving beschrijving opis aciklama описание',
   link: 'url producturl finalurl deeplink productlink itemurl landingpage permalink weblink webpage lien lienproduit enlace collegamento link1 adres urunlinki ссылка',
@@ -46,16 +46,22 @@ const words: Readonly<Record<string, string>> = {
 
 const byWord: ReadonlyMap<string, readonly string[]> = (() => {
   const fields = new Map<string, string[]>()
-  for (const [field, list] of Object.entries(words))
-    for (const word of list.split(' ')) fields.set(word, [...(fields.get(word) ?? []), field])
+  for (const field of Object.keys(words)) for (const word of wordsOf(field)) fields.set(word, [...(fields.get(word) ?? []), field])
   return fields
 })()
 
-/** Keeps letters and digits only: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. */
+/** Returns the words of a field, its own name first. */
+function wordsOf(field: string): readonly string[] {
+  return [wordOf(field), ...(words[field]?.split(' ') ?? [])]
+}
+
+/** Keeps letters and digits only: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. NFKD does not decompose `ß`, `ı` and `ł`. */
 function wordOf(column: string): string {
   return column
     .toLowerCase()
     .replaceAll('ß', 'ss')
+    .replaceAll('ı', 'i')
+    .replaceAll('ł', 'l')
     .normalize('NFKD')
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
@@ -67,7 +73,7 @@ export function fieldsCalled(column: string): readonly string[] {
 
 /** Returns the column that most likely contains the field, under its own or another name; undefined if no name fits. */
 export function columnCalled(field: string, columns: readonly string[]): string | undefined {
-  const order = [field, ...(words[field]?.split(' ') ?? [])]
+  const order = wordsOf(field)
   return columns
     .map((column) => ({ column, rank: order.indexOf(wordOf(column)) }))
     .filter(({ rank }) => rank >= 0)

@@ -9,6 +9,7 @@ import { pipelineText } from '../../../src/cli/commands/init/pipelineText.ts'
 import { completeDraft } from '../../../src/cli/commands/init/prompts.ts'
 import { reportText } from '../../../src/cli/commands/init/report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../../../src/cli/commands/init/options.ts'
+import { columnCalled, fieldsCalled } from '../../../src/mapping/headerWords.ts'
 import { width } from '../../../src/cli/terminal/width.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
@@ -82,6 +83,28 @@ test.for([40, 80, undefined])('the summary of init fits %s columns, with command
   expect(lines.at(-1)).toBe('       sluice check crm')
   expect(lines.at(-2)).toMatch(/^Next {3}sluice sandbox( {3}\(in a second terminal, unless it runs already\))?$/)
   expect(text.replace(/\s+/g, ' ')).toContain('key ← Kundennummer, email ← E-Mail, phone_number ← Telefon 1 row: 1 valid, 0 rejects')
+})
+
+describe('columns are recognized by name', () => {
+  test.for([
+    'sale_price',
+    'product_type',
+    'item_group_id',
+    'additional_image_link',
+    'default_country',
+    'device_id',
+    'partner_user_id',
+    'email',
+  ])('%s is the column of its own field', (field) => {
+    expect(columnCalled(field, ['other', field])).toBe(field)
+    expect(fieldsCalled(field)[0]).toBe(field)
+  })
+
+  test('letters that Unicode does not decompose are compared without their signs', () => {
+    expect(columnCalled('title', ['Fiyat', 'Ürün Adı'])).toBe('Ürün Adı')
+    expect(columnCalled('image_link', ['Tytuł', 'Zdjęcie'])).toBe('Zdjęcie')
+    expect(columnCalled('title', ['Cena', 'Tytuł'])).toBe('Tytuł')
+  })
 })
 
 describe('required answers', () => {
