@@ -1,5 +1,10 @@
 /** Messages for faults that wake an operator: each names its one cause. */
 import { expect, test } from 'vitest'
+import { examineAll } from '../../../src/cli/commands/doctor/examine.ts'
+import { styleFor } from '../../../src/cli/terminal/style.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { silentLogger } from '../../../src/log.ts'
 import type { Progress } from '../../../src/model/report.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -86,6 +91,34 @@ test('a clock that is off by 900 s causes one warning of doctor, and fails no ru
     }),
   ])
   expect(json(await space.here(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
+}, 30_000)
+
+test('a doctor whose own checks take minutes finds no fault in the clock', async () => {
+  await using space = await workspace()
+  let checksMs = 0
+  const output = { write: () => undefined, isTTY: false, columns: undefined, style: styleFor({}, {}) }
+  const findings = await examineAll(
+    {
+      stdout: output,
+      stderr: output,
+      env: space.env,
+      command: 'doctor',
+      json: true,
+      pipelines: `${space.folder}/pipelines`,
+      config: () => loadConfig(space.env, {}),
+      log: () => silentLogger,
+      clock: { ...systemClock, now: () => systemClock.now() + checksMs },
+      inFlight: { requests: 0 },
+      signal: new AbortController().signal,
+    },
+    ({ check }) => {
+      // The last check of the database and the check of the service take 60 s. Every other check continues at the real time.
+      checksMs = check === 'queue' || check === 'service' ? 60_000 : 0
+    },
+  )
+  expect(findings.filter(({ check }) => check === 'clock')).toEqual([
+    { check: 'clock', state: 'ok', message: expect.stringMatching(/ s from the service$/) as string },
+  ])
 }, 30_000)
 
 test('a service that is down is reported with its host, and no remaining time is shown', async () => {

@@ -6,11 +6,11 @@ export const clockWarningS = 30
 /** Clock difference in seconds above which the service refuses the first signed request of a process. Then the transport uses its time. */
 const clockLimitS = 300
 
-/** Compares this machine's clock with the Date header of the service. `nowMs`: time of this machine, in milliseconds since 1970. */
-export function examineClock(answer: Answer, nowMs: number, report: ReportFinding): void {
+/** Compares this machine's clock with the Date header of the service. `answeredMs`: when the answer arrived, in milliseconds since 1970. */
+export function examineClock(answer: Answer, answeredMs: number, report: ReportFinding): void {
   const date = Date.parse(answer.headers['date'] ?? '')
   if (Number.isNaN(date)) return report({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
-  const offsetS = Math.abs(nowMs - date) / 1000
+  const offsetS = Math.abs(answeredMs - date) / 1000
   if (offsetS <= clockWarningS) return report({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
   const effect = offsetS > clockLimitS ? ': each process corrects this after one refused request' : ''
   report({

@@ -15,6 +15,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
       const [server] = await store.db.query<{ server_version: string; now_s: string }>(
         `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as now_s`,
       )
+      const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.now_s))
       const { applied, known } = await migrationStatus(store.url, store.db.schema)
       report({
         check: 'database',
@@ -31,7 +32,6 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         })
       if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
       await examineRights(store, report)
-      const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.now_s))
       // Leases and schedules use the database's clock, deadlines the clock of this machine.
       if (offsetS > clockWarningS)
         report({

@@ -45,6 +45,7 @@ async function examineService(
   try {
     const path = `/${service.adsVersion}/accounts`
     const first = await get(transport, path)
+    const answeredMs = context.clock.now()
     if (first.kind !== 'answer') {
       return report({
         check: 'service',
@@ -65,7 +66,7 @@ async function examineService(
         message: `${service.adsBaseUrl} answers ${path} with ${answer.status}`,
         hint: hintOf(answer),
       })
-    examineClock(first, context.clock.now(), report)
+    examineClock(first, answeredMs, report)
     if (!isUsable) return
     const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
     const accounts = examineCredentials(answer, refused, report)
