@@ -66,8 +66,8 @@ export async function migrationStatus(url: string, schema = defaultSchema): Prom
 export interface SchemaState {
   readonly found: MigrationStatus
   readonly hasSchema: boolean
-  /** True if the tables of the queue exist. */
-  readonly hasQueue: boolean
+  /** Version of the queue's tables; undefined if they do not exist. */
+  readonly queueVersion: number | undefined
   /** Missing migrations, in the order to run them. */
   readonly statements: readonly string[]
 }
@@ -77,16 +77,15 @@ export async function examineSchema(url: string | undefined, schema: string): Pr
   if (url === undefined) {
     const migrations = readMigrations(schema)
     const found = { migrations, journal: { hashes: [], isShared: false } }
-    return { found: statusOf(found), hasSchema: false, hasQueue: false, statements: pendingStatements(schema, found) }
+    return { found: statusOf(found), hasSchema: false, queueVersion: undefined, statements: pendingStatements(schema, found) }
   }
   const client = await connect(url)
   try {
     const found = await examine(client, schema)
-    const queue = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(schema)}.version`])
     return {
       found: statusOf(found),
       hasSchema: await hasSchema(client, schema),
-      hasQueue: queue.rows[0]?.found === true,
+      queueVersion: await readQueueVersion(client, schema),
       statements: isComplete(found) ? [] : pendingStatements(schema, found),
     }
   } catch (error) {
@@ -94,6 +93,15 @@ export async function examineSchema(url: string | undefined, schema: string): Pr
   } finally {
     await client.end()
   }
+}
+
+/** Returns the version of the queue's tables (pg-boss); undefined if they do not exist. */
+export async function readQueueVersion(client: pg.ClientBase, schema: string): Promise<number | undefined> {
+  const table = `${quoteName(schema)}.version`
+  const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [table])
+  if (rows[0]?.found !== true) return undefined
+  const stored = await client.query<{ version: number }>(`select version from ${table}`)
+  return stored.rows[0]?.version
 }
 
 /** Migrations of this version, and the applied ones. */

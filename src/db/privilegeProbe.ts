@@ -3,6 +3,7 @@ import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import { commandConnectMs } from './connectionFault.ts'
 import type { Database } from './database.ts'
+import { readQueueVersion } from './migrate.ts'
 
 /** Maximum number of connections of a run. */
 export const connectionsOfRun = 10
@@ -33,16 +34,22 @@ export async function probeTables(db: Database): Promise<readonly string[]> {
   return rows.map(({ name, missing }) => `${name} (${missing})`)
 }
 
-/** Tests if the queue's tables exist or can be created. @throws the error of Postgres if the right is missing */
-export async function probeQueue(db: Database): Promise<'there' | 'can be made'> {
-  const [row] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(db.schema)}.version`])
-  if (row?.found) return 'there'
+/**
+ * Tests if the queue's tables have the version `needed` or a later one, or can be created or upgraded.
+ *
+ * @throws the error of Postgres if the right is missing
+ */
+export async function probeQueue(db: Database, needed: number): Promise<'there' | 'can be created' | 'can be upgraded'> {
   const client = await db.connect()
   try {
+    const version = await readQueueVersion(client, db.schema)
+    if (version !== undefined && version >= needed) return 'there'
     await client.query('begin')
     await client.query(`create table ${quoteName(db.schema)}.sluice_probe (n int)`)
+    // Only the owner may comment on a table, or alter it.
+    if (version !== undefined) await client.query(`comment on table ${quoteName(db.schema)}.version is null`)
     await client.query('rollback')
-    return 'can be made'
+    return version === undefined ? 'can be created' : 'can be upgraded'
   } finally {
     client.release(true)
   }

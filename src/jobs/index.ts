@@ -6,7 +6,7 @@ import { startWorker } from './worker.ts'
 
 export type { JobDeps } from './deps.ts'
 export { previousOccurrences, upcomingOccurrence } from './occurrences.ts'
-export { queueScript } from './queues.ts'
+export { queueScript, queueVersion } from './queues.ts'
 export { changePause, queueRun, type QueuedRun, type RunRequestOf } from './requests.ts'
 export { startScheduler, type Scheduler } from './scheduler.ts'
 export { wakeOnNotification } from './wake.ts'

@@ -3,7 +3,8 @@
  * lost job only delays work until the next poll, and a repeated job finds nothing to do.
  */
 import pLimit from 'p-limit'
-import { getConstructionPlans, PgBoss, type Db } from 'pg-boss'
+import { getConstructionPlans, getMigrationPlans, PgBoss, type Db } from 'pg-boss'
+import library from 'pg-boss/package.json' with { type: 'json' }
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { notify } from '../db/notifications.ts'
@@ -98,9 +99,16 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
   }
 }
 
-/** Returns the SQL script that creates the queue's tables in a schema. The script has its own transaction. */
-export function queueScript(schema: string): string {
-  return getConstructionPlans(quoteName(schema), { createSchema: false })
+/** Version of the queue's tables that the library needs. It upgrades older tables when it starts. */
+export const queueVersion: number = library.pgboss.schema
+
+/**
+ * Returns the SQL script that creates the queue's tables in a schema, or upgrades them from version `stored`; undefined if they need no
+ * change. The script has its own transaction, and may create indexes after it.
+ */
+export function queueScript(schema: string, stored: number | undefined): string | undefined {
+  if (stored === undefined) return getConstructionPlans(quoteName(schema), { createSchema: false })
+  return stored < queueVersion ? getMigrationPlans(quoteName(schema), stored) : undefined
 }
 
 /** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */

@@ -1,11 +1,16 @@
 /** A role that may only read and write rows: the script for its DBA, and runs after it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { getRollbackPlans } from 'pg-boss'
 import { describe, expect, test } from 'vitest'
 import { handoverScript } from '../../../src/db/handover.ts'
 import { examineSchema, migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
 import { openStore } from '../../../src/db/open.ts'
-import { queueScript, startWorker } from '../../../src/jobs/index.ts'
+import { queueScript, queueVersion, startWorker } from '../../../src/jobs/index.ts'
+import { openQueues } from '../../../src/jobs/queues.ts'
+import { silentLogger } from '../../../src/log.ts'
+import type { Finding } from '../../../src/model/report.ts'
+import { examineRights } from '../../../src/cli/commands/doctor/rights.ts'
 import { quoteName } from '../../../src/schemaName.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
@@ -17,9 +22,9 @@ import { roleWith } from '../../support/role.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 async function handedOver(url: string, schema: string, role: string): Promise<string> {
-  const { hasSchema, hasQueue, statements } = await examineSchema(url, schema)
+  const { hasSchema, queueVersion: stored, statements } = await examineSchema(url, schema)
   const database = new URL(url).pathname.slice(1)
-  return handoverScript({ schema, database, role, hasSchema, statements, queue: hasQueue ? undefined : queueScript(schema) })
+  return handoverScript({ schema, database, role, hasSchema, statements, queue: queueScript(schema, stored) })
 }
 
 describe('a role without the right to create schemas', () => {
@@ -50,6 +55,31 @@ describe('a role without the right to create schemas', () => {
     await applyRetention(store.db)
     expect((await engine.sandbox.control.catalog()).products).toBe(20)
     expect(await store.db.query(`select from pg_tables where schemaname = 'shop_eu' and tableowner = $1`, [role.name])).toEqual([])
+  })
+
+  test('gets the upgrade of an older queue in the script for its DBA', { timeout: 60_000 }, async () => {
+    await using engine = await engineUnderTest()
+    await using role = await roleWith(engine.databaseUrl, '')
+    await engine.db.pool.query(await handedOver(engine.databaseUrl, 'sluice', role.name))
+    await engine.db.pool.query(getRollbackPlans('sluice', queueVersion))
+    await using store = await storeOf(role.url, 'sluice')
+    const open = () => openQueues(store.db, { supervise: false, log: silentLogger })
+    await expect(open()).rejects.toMatchObject({ hint: expect.stringContaining('sluice db migrate --sql') as unknown })
+    const findings: Finding[] = []
+    const examineQueue = () => examineRights({ ...store, embedded: false }, (finding) => findings.push(finding))
+    await examineQueue()
+    expect(findings.at(-1)).toMatchObject({
+      check: 'queue',
+      state: 'failed',
+      hint: expect.stringContaining('sluice db migrate --sql') as unknown,
+    })
+    // psql runs each statement alone, as an index that is built concurrently needs.
+    for (const part of (await handedOver(engine.databaseUrl, 'sluice', role.name)).split(/^(CREATE INDEX CONCURRENTLY .*;)$/m))
+      await engine.db.pool.query(part)
+    await (await open()).close()
+    await examineQueue()
+    expect(findings.at(-1)).toMatchObject({ check: 'queue', state: 'ok', message: 'tables and notifications' })
+    expect(await handedOver(engine.databaseUrl, 'sluice', role.name)).not.toContain('pg-boss')
   })
 
   test('may have a name with quotes', async () => {

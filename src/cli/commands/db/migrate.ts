@@ -20,7 +20,8 @@ export const run: CommandRun = async (context, invocation) => {
 async function printSql(context: Context): Promise<number> {
   const { databaseUrl, dataDir, schema } = context.config()
   const url = databaseUrl?.reveal() ?? (await embeddedUrl(dataDir))
-  const { hasSchema, hasQueue, statements } = await examineSchema(url, schema)
+  const { hasSchema, queueVersion, statements } = await examineSchema(url, schema)
+  const queue = queueScript(schema, queueVersion)
   const { username, pathname } = url === undefined ? { username: '', pathname: '' } : new URL(url)
   const sql = handoverScript({
     schema,
@@ -28,9 +29,9 @@ async function printSql(context: Context): Promise<number> {
     role: decodeURIComponent(username) || userInfo().username,
     hasSchema,
     statements,
-    queue: hasQueue ? undefined : queueScript(schema),
+    queue,
   })
-  if (context.json) writeJson(context, { schema, pending: statements.length > 0 || !hasQueue, sql })
+  if (context.json) writeJson(context, { schema, pending: statements.length > 0 || queue !== undefined, sql })
   else context.stdout.write(sql)
   return 0
 }

@@ -10,9 +10,16 @@ import {
   probeTemporary,
 } from '../../../db/privilegeProbe.ts'
 import type { Store } from '../../../db/open.ts'
+import { queueVersion } from '../../../jobs/index.ts'
 import type { Finding } from '../../../model/report.ts'
 import { quoteName } from '../../../schemaName.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
+
+const queueMessages = {
+  there: 'tables and notifications',
+  'can be created': 'serve and worker can create its tables',
+  'can be upgraded': 'serve and worker can upgrade its tables',
+} as const
 
 /** Checks what a run and `serve` need from the database: a direct connection or session pooler, privileges, connections, job queue. */
 export async function examineRights(store: Store, report: ReportFinding): Promise<void> {
@@ -59,9 +66,9 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
     }
   })
   await reportProbe('queue', async () => {
-    const queue = await probeQueue(db)
+    const queue = await probeQueue(db, queueVersion)
     return (await probeNotifications(db))
-      ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can create its tables' }
+      ? { state: 'ok', message: queueMessages[queue] }
       : {
           state: 'warning',
           message: 'notifications do not arrive: idle workers start queued runs up to 15 s late',
