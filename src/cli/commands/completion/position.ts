@@ -85,12 +85,17 @@ function rootOf(catalogue: readonly CommandEntry[]): Place {
   const commands = shown.map(candidateOf)
   const options = [...globalOptions, { flags: '-V, --version', meaning: 'the version' }]
   const subjects = [...commands, ...topics.map((topic) => ({ word: topic, meaning: 'a topic' }))]
-  const help: Place = { options: [], commands: new Map(), argument: firstOnly(subjects) }
+  const help: Place = { options: [], commands: new Map(shown.map(helpPlaceOf)), argument: firstOnly(subjects) }
   return {
     options,
     commands: new Map([...shown.map((entry) => [entry.name, placeOf(entry)] as const), ['help', help]]),
     argument: firstOnly([...commands, { word: 'help', meaning: 'about a command or a topic' }]),
   }
+}
+
+/** Returns a command after `help`: only its subcommands may follow. */
+function helpPlaceOf({ name, commands = [] }: CommandEntry): [name: string, place: Place] {
+  return [name, { options: [], commands: new Map(commands.map(helpPlaceOf)), argument: firstOnly(commands.map(candidateOf)) }]
 }
 
 function placeOf(entry: CommandEntry): Place {
