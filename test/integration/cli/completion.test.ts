@@ -1,10 +1,10 @@
 /** Candidates of `__complete`, and the scripts that pass them to real shells. A shell that is not installed is skipped. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
-import { emptyFolder, launcher, sluice, sluiceHere } from './support.ts'
+import { emptyFolder, ended, launcher, printed, sluice, sluiceHere } from './support.ts'
 import { feed, json, shopYaml, workspace } from './workspace.ts'
 
 const folder = emptyFolder()
@@ -80,12 +80,6 @@ test('takes the value of a flag for no command, and offers none in its place', a
   expect(await offered('forget', '--pipeline=cr')).toEqual(['--pipeline=crm'])
 })
 
-test('reads --flag=value as bash cuts it, in three words', async () => {
-  expect(await offered('--pipelines', '=', 'other', 'run', '')).toEqual(['stock'])
-  expect(await offered('--pipelines', '=')).toEqual([':directories'])
-  expect(await offered('forget', '--pipeline', '=', 'cr')).toEqual(['crm'])
-})
-
 test('offers the newest runs and their plans where a command takes one', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -119,7 +113,7 @@ chmodSync(join(bin, 'sluice'), 0o755)
 const shells: Readonly<Record<string, (script: string, words: readonly string[]) => readonly string[]>> = {
   bash: (script, words) => [
     '-c',
-    `set -u; compopt() { echo ":$2"; }; source "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _sluice; printf '%s\\n' "\${COMPREPLY[@]-}"`,
+    `set -u; compopt() { echo ":$2"; }; source "$1"; shift; COMP_LINE="$*" COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _sluice; printf '%s\\n' "\${COMPREPLY[@]-}"`,
     'bash',
     script,
     ...words,
@@ -163,8 +157,7 @@ describe.for(Object.entries(shells))('%s', ([shell, call]) => {
     // fish completes them in one step; the other two only print which files they would search.
     expect(await shown('--pipelines', 'o')).toEqual(shell === 'fish' ? ['other/'] : [':dirnames'])
     expect(await shown('rejects', 'r_1', '--csv', 'sluice.fi')).toEqual(shell === 'fish' ? ['sluice.fish'] : [':default'])
-    if (shell === 'bash') expect(await shown('--pipelines', '=', 'o')).toEqual([':dirnames'])
-    else expect(await shown('--pipelines=o')).toEqual(shell === 'fish' ? ['--pipelines=other/'] : [':dirnames'])
+    expect(await shown('--pipelines=o')).toEqual(shell === 'fish' ? ['--pipelines=other/'] : [':dirnames'])
   })
 
   test.skipIf(missing)('evaluates neither the names of files nor what was typed', async () => {
@@ -184,6 +177,32 @@ describe.for(Object.entries(shells))('%s', ([shell, call]) => {
     })
     expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: '', stderr: '' })
   })
+})
+
+// `script` gives Bash a terminal, in which it splits the line itself.
+const hasScript = spawnSync('script', ['--version']).status === 0
+test.skipIf(!hasScript).for([
+  ['sluice --database postgres://u@h/db explain cr', 'sluice --database postgres://u@h/db explain crm'],
+  ['sluice --database=postgres://u@h/db explain cr', 'sluice --database=postgres://u@h/db explain crm'],
+  ['sluice api -F key=value GE', 'sluice api -F key=value GET'],
+  ['sluice  forget --pipeline=cr', 'sluice forget --pipeline=crm'],
+  ['sluice --pipelines=other run ', 'sluice --pipelines=other run stock'],
+  ['sluice --pipelines=ot', 'sluice --pipelines=other/'],
+] as const)('bash completes %j (needs "script" of util-linux)', { timeout: 30_000 }, async ([typed, completed]) => {
+  const script = join(folder, 'typed.bash')
+  writeFileSync(script, `PS1='ready> '\n${(await sluiceHere(['completion', 'bash'])).stdout}`)
+  const { PATH = '' } = process.env
+  const child = spawn('script', ['-qec', `bash --noprofile --rcfile ${script} -i`, '/dev/null'], {
+    cwd: folder,
+    env: { HOME: folder, PATH: `${bin}:${PATH}`, TERM: 'dumb', INPUTRC: '/dev/null' },
+    stdio: 'pipe',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ending = ended(child)
+  await printed(child, /ready> /)
+  // Completes, then prints the words of the line instead of running it: Ctrl-A and Ctrl-E go to its start and its end.
+  child.stdin.end(`${typed}\t\x01printf '<%s>' \x05\nexit\n`)
+  expect((await ending).stdout).toContain(`<${completed.split(' ').join('><')}>`)
 })
 
 test('a flag takes the same kind of value wherever it stands', () => {

@@ -19,15 +19,26 @@ const stubs: Readonly<Record<string, string>> = {
   // evaluate file names.
   bash: `# Completion of sluice for bash. In ~/.bashrc:  eval "$(sluice completion bash)"
 _sluice() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} word
+  local rest=$COMP_LINE word cut i
+  local -a words=()
   COMPREPLY=()
+  # Bash also splits at : and =, as in --database=postgres://u@h/db. Words without a blank between them are joined again.
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if ((i == 0)) || [[ $rest == [[:blank:]]* ]]; then words+=("$word"); else words[\${#words[@]}-1]+=$word; fi
+    rest=\${rest#"\${rest%%[![:blank:]]*}"}
+    rest=\${rest#"$word"}
+  done
+  # Bash replaces only the part after the last character that splits.
+  word=\${words[\${#words[@]}-1]}
+  cut=\${word%"\${word##*["$COMP_WORDBREAKS"]}"}
   while IFS=$'\\t' read -r word _; do
     case $word in
       (:files) compopt -o default 2>/dev/null ;;
       (:directories) compopt -o dirnames 2>/dev/null ;;
-      (*) COMPREPLY+=("$(printf '%q' "$word")") ;;
+      (*) COMPREPLY+=("$(printf '%q' "\${word#"$cut"}")") ;;
     esac
-  done < <(sluice __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+  done < <(sluice __complete -- "\${words[@]:1}" 2>/dev/null </dev/null)
 }
 complete -F _sluice sluice
 `,

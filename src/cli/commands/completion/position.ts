@@ -38,17 +38,13 @@ const expectedOf: Readonly<Record<string, Expected>> = {
 
 const nothing: Expected = { kind: 'nothing' }
 
-/**
- * Returns the position of the last word. Pure. `words`: the words after `sluice`, the last one incomplete. Words that Bash has split
- * at `=` are accepted too.
- */
+/** Returns the position of the last word. Pure. `words`: the words after `sluice`, the last one incomplete. */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
   const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
   let here: Place = rootOf(catalogue)
   let given = 0
   let flag: string | undefined
-  const line = words.flatMap((word, i) => (word === '=' && i > 0 ? (i === words.length - 1 ? [''] : []) : [word]))
-  for (const word of line.slice(0, -1)) {
+  for (const word of words.slice(0, -1)) {
     const [name, value] = flag === undefined ? splitFlag(word) : [flag, word]
     if (flag === undefined && value === undefined && word.startsWith('-')) {
       flag = valueOf(here, word) === undefined ? undefined : word
@@ -62,7 +58,7 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
     if (next === undefined) given++
     else here = next
   }
-  const last = line.at(-1) ?? ''
+  const last = words.at(-1) ?? ''
   if (flag !== undefined) return { ...flags, expected: valueOf(here, flag) ?? nothing, typed: last, prefix: '' }
   const [name, value] = splitFlag(last)
   if (value !== undefined) return { ...flags, expected: valueOf(here, name) ?? nothing, typed: value, prefix: `${name}=` }
