@@ -25,16 +25,16 @@ const laterGrowth = 2
 /** Number of measurements after a useless raise until a larger number is tried again. */
 const holdMeasurements = 10
 
-/** Number of requests in flight with its measured rate; 0 if not measured. */
+/** Number of requests in flight with its measured rate. */
 interface Level {
   readonly slots: number
-  /** Answers per millisecond. */
+  /** Answers per millisecond; 0 if not measured. */
   readonly rate: number
 }
 
 /**
  * Raises the number of requests in flight as long as more requests bring more answers. Its maximum is twice what the allowance needs at
- * the present latency. Latency alone is not a measure: an overloaded service answers later with more requests, and would get still more
+ * the present latency. With more requests an overloaded service answers later. Raised by latency alone, the number would grow further
  * (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten missed its deadline). If answers take
  * longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no answer, 5xx), one request at a
  * time is sent after growing pauses (docs/guarantees.md#bounded-retry).
@@ -148,7 +148,7 @@ export class Pace {
     this.#restart(before)
   }
 
-  /** Starts a new measurement after `skip` answers. */
+  /** Starts a new measurement after `skip` answers, which are of requests that were sent before the change. */
   #restart(skip: number): void {
     this.#skip = skip
     this.#measured = 0

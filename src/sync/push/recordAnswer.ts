@@ -11,7 +11,7 @@ import type { Row } from '../../db/row.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
-import type { Answered, PushState, Sending } from './send.ts'
+import { notInTime, type Answered, type PushState, type Sending } from './send.ts'
 
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
@@ -56,6 +56,7 @@ const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACC
 /** Returns the outcome of the request. Corrects the destination's outcome by the state of the push and of the catalog, for 401, deletes and many refusals. */
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
+  if (exchange === notInTime) return { kind: 'retry', reason: 'not-in-time' }
   const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
   if (outcome.kind === 'retry' && outcome.status === 401) {
     // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and the 401s to concurrent requests. A 401 to a

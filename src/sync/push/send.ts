@@ -64,6 +64,8 @@ export interface Answered {
 
 /** Minimum time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
+/** Exchange of an attempt that was too late to send under its lease, or that a stop prevented: no byte was sent. */
+export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
 /** Number of successive failures after which the service counts as unreachable. */
 export const unreachableAfter = 16
 
@@ -90,13 +92,12 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
   const sentAtMs = clock.monotonic()
   const exchange: Exchange =
     grant === undefined || clock.monotonic() - begun.atMs > settings.leaseMs - settings.httpTimeoutMs - leaseMarginMs
-      ? // Too late to send under this lease, or stopping: no byte was sent.
-        { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
+      ? notInTime
       : await exchangeBatch(sending, batch)
   crashPoint('push.answered')
 
   if (isTransportFailure(exchange)) pace.failed()
-  else pace.answered(beginMs + clock.monotonic() - sentAtMs)
+  else if (exchange !== notInTime) pace.answered(beginMs + clock.monotonic() - sentAtMs)
   // Called before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
@@ -177,6 +178,7 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
 
 /** Returns true for no answer, 5xx and 408. Then the pace permits only one request at a time. */
 function isTransportFailure(exchange: Exchange): boolean {
+  if (exchange === notInTime) return false
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }
 

@@ -9,6 +9,7 @@ export function meaningOf(code: string): string {
 
 const meanings: ReadonlyMap<string, string> = new Map([
   ['not-sent', 'the service could not be reached'],
+  ['not-in-time', 'not sent: the run was stopping, or the wait for the rate limit took longer than the lease'],
   ['connection-lost', 'the connection was lost before the answer was complete'],
   ['rate-limited', 'the service answered 429: too many requests'],
   ['locked', 'the service answered 423: locked'],

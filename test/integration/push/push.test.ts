@@ -253,6 +253,21 @@ describe('recording an answer', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
   })
 
+  test('a request that is too late for its lease is not sent, and not taken for a failure of the service', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 20; i++) await plantBatch(db, planted, [user(email(i))])
+    // Every attempt is too late, because the HTTP timeout is longer than the lease.
+    await pushPlan(await engineDeps(db, service, { leaseMs: 60_000, httpTimeoutMs: 60_000, maxAttempts: 2 }), planted.planId)
+    expect(service.seen).toEqual([])
+    expect(await batchStates(db, planted.planId)).toEqual(Array.from({ length: 20 }, () => 'parked:not-in-time'))
+    expect(await db.query('select distinct reason, maybe_applied from sluice.batch')).toEqual([
+      { reason: 'not-in-time', maybe_applied: false },
+    ])
+  })
+
   test('C7: when every request fails, only probes are sent, and the run ends', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
