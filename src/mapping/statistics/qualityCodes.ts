@@ -24,7 +24,8 @@ export const qualityCodes = {
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new ones sent: often another file, or a reversed test of consent.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
-  LINKS_DOUBTFUL: 'More than half of the products of the last sync link to another host than any product before, or all to one address.',
+  LINKS_DOUBTFUL:
+    'More than half of the products of the last sync link to a host that no changed product had before, or all to one address.',
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',

@@ -19,7 +19,7 @@ interface ChangedProducts {
   /** Prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency. */
   readonly doubtful: number
   readonly doubtfulExamples: readonly string[]
-  /** Links to a host that no link had before. */
+  /** Links to a host that no changed link had before. */
   readonly movedLinks: number
   readonly linkExamples: readonly string[]
   /** Largest number of changed links that now have one address. */
