@@ -15,7 +15,10 @@ export interface Handover {
   readonly queue: string | undefined
 }
 
-/** Returns a script for psql that creates the missing parts and grants the rights. Each part of the script is a transaction. */
+/**
+ * Returns a script for psql that creates the missing parts and grants the rights. Each part of the script is a transaction. An upgrade of
+ * the queue may create indexes after its transaction.
+ */
 export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
   const [s, to] = [quoteName(schema), quoteName(role)]
   const rights = 'select, insert, update, delete'
