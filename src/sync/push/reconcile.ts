@@ -107,7 +107,7 @@ function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
     case 'entries':
       return applyEntries(work, outcome)
     case 'retry':
-      return applyRetry(work, outcome.reason)
+      return applyRetry(work, outcome)
     case 'pause':
       return applyPause(work, outcome)
     case 'refused':
@@ -136,15 +136,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
-  const outcome =
-    open.length === outcomes.length
-      ? 'ambiguous'
-      : confirmed === outcomes.length
-        ? 'confirmed'
-        : refused === outcomes.length
-          ? 'refused'
-          : 'partial'
-  await storeAttempt(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
+  await storeAttempt(work, answer, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
 
   const done = confirmed + refused
   if (open.length === 0) {
@@ -161,26 +153,23 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   return { done, confirmed, refused, state: 'split' }
 }
 
-async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
-  await storeAttempt(work, 'retry', reason, {})
-  return scheduleAgain(work, reason, work.batch.maybeApplied)
+async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
+  await storeAttempt(work, outcome, outcome.reason, {})
+  return scheduleAgain(work, outcome.reason, work.batch.maybeApplied)
 }
 
 async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
-  await storeAttempt(work, outcome.maybeApplied ? 'ambiguous' : 'pause', outcome.code, { message: outcome.reason })
+  await storeAttempt(work, outcome, outcome.code, { message: outcome.reason })
   await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied }, by.horizonMs)
   await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
 
-async function applyRefusal(
-  work: Work,
-  outcome: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
-): Promise<Reconciled> {
+async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
-  await storeAttempt(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
+  await storeAttempt(work, outcome, outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
@@ -192,7 +181,7 @@ async function applyRefusal(
 
 async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
-  await storeAttempt(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
+  await storeAttempt(work, outcome, outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
@@ -233,15 +222,23 @@ async function isolate(
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
 }
 
+/** Returns the outcome of an attempt as it is stored: of its entries, `partial` if they differ. */
+export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'] {
+  if (outcome.kind === 'pause') return outcome.maybeApplied ? 'ambiguous' : 'pause'
+  if (outcome.kind !== 'entries') return outcome.kind
+  const [first, ...others] = new Set(outcome.entries.map((entry) => entry.outcome))
+  return first === undefined || others.length > 0 ? 'partial' : first
+}
+
 /** Stores the outcome of the attempt. */
 async function storeAttempt(
   work: Work,
-  outcome: AttemptResult['outcome'],
+  outcome: RequestOutcome,
   reason: string | null,
   answer: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { id, sent } = work.attempt
-  await finishAttempt(work.tx, id, { ...sent, outcome, reason, answer: { ...sent.answer, ...answer } })
+  await finishAttempt(work.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...answer } })
 }
 
 /** Returns the exchange as it is stored with the attempt. */

@@ -10,7 +10,7 @@ import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { reconcile, type Reconciled } from './reconcile.ts'
+import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
 import { notInTime, type Answered, type PushState, type Sending } from './send.ts'
 
 /** Number of successive refusals after which the destination is paused. */
@@ -35,7 +35,8 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
 
 /** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
 function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
-  const clear = outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'confirmed')
+  const stored = attemptOutcome(outcome)
+  const clear = stored === 'confirmed'
   deps.log[clear ? 'debug' : 'info'](
     {
       runId: `r_${by.runId}`,
@@ -43,7 +44,7 @@ function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcom
       operation: batch.operation,
       attempt: batch.attempts + 1,
       ...(exchange.kind === 'not-sent' || exchange.status === undefined ? {} : { status: exchange.status }),
-      outcome: clear ? 'confirmed' : outcome.kind === 'entries' ? 'partial' : outcome.kind,
+      outcome: stored,
       ...(outcome.kind === 'entries' ? {} : { code: 'code' in outcome ? outcome.code : outcome.reason }),
       durationMs: Math.round(exchange.durationMs),
     },

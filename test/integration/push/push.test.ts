@@ -8,6 +8,7 @@ import type { Progress } from '../../../src/model/report.ts'
 import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { supersedeUnsent } from '../../../src/db/batches/release.ts'
 import { resumeDestination } from '../../../src/db/destinations.ts'
+import { silentLogger, type LogFields } from '../../../src/log.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
 import {
@@ -409,6 +410,28 @@ describe('products', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1, refused: 1 })
     expect(await syncedKeys(db, destinationId)).toEqual(['b'])
+  })
+
+  test.for([
+    ['refused', ['b']],
+    ['partial', ['a', 'b']],
+  ] as const)('the log line of an attempt has the outcome that is stored: %s', async ([outcome, ids]) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    service.products.set('a', { key: '77', json: '{}' })
+    await plantBatch(
+      db,
+      planted,
+      ids.map((id) => productKey(id, id === 'a' ? '77' : '78')),
+      { kind: 'catalog', op: 'delete' },
+    )
+    const logged: unknown[] = []
+    const log = { ...silentLogger, info: (fields: LogFields) => void logged.push(fields['outcome']) }
+    await pushPlan({ ...(await engineDeps(db, service)), log }, planted.planId)
+    expect(logged).toEqual([outcome])
+    expect(await db.query('select outcome from sluice.attempt')).toEqual([{ outcome }])
   })
 
   test('C4: halving finds one unknown key answered by 404, which is refused if the catalog is readable', async () => {
