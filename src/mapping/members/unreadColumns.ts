@@ -12,13 +12,14 @@ import type { ConsentColumn } from '../consent/unreadReport.ts'
 import { consentMeaning, isStateWord } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
+import { allTexts } from '../fields.ts'
 import { trimText } from '../text.ts'
 
 /** Unmapped column of emails or phone numbers. */
 export interface IdentifierColumn {
   readonly column: string
   readonly kind: 'email' | 'phone_number'
-  /** Number of rows with an identifier in the column. */
+  /** Number of rows with an identifier in the column that no mapped column of the row has. */
   readonly rows: number
   /** First lines of such rows, at most `linesKept`. */
   readonly lines: readonly number[]
@@ -53,6 +54,10 @@ interface Watched {
   rows: number
   /** Number of cells that are not empty. */
   filled: number
+  /** First cell that is not empty; undefined before it. */
+  value: string | undefined
+  /** False once another cell differs from `value`. */
+  isConstant: boolean
   emails: number
   phones: number
   readonly lines: number[]
@@ -104,11 +109,11 @@ export class UnreadColumns {
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
-      ([column, { rows, filled, emails, phones, values, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
+      ([column, { rows, filled, emails, phones, isConstant, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
         const kind = emails >= phones ? 'email' : 'phone_number'
         const found = Math.max(emails, phones)
         // One value in every row belongs to the shop, not to its customers.
-        const constant = rows >= 3 && values.seen?.filter(({ value }) => value !== '').length === 1
+        const constant = rows >= 3 && isConstant
         if (found === 0 || found < rows * identifierShare || found * 2 < filled || isConsent || other || constant) return []
         return [{ column, kind, rows: found, lines }]
       },
@@ -146,6 +151,8 @@ export class UnreadColumns {
       isConsent: found?.certain === true,
       rows: 0,
       filled: 0,
+      value: undefined,
+      isConstant: true,
       emails: 0,
       phones: 0,
       lines: [],
@@ -182,12 +189,15 @@ export class UnreadColumns {
   ): readonly Warning[] {
     let found: Warning[] | undefined
     for (const { index, state } of watched) {
-      const cell = textOf(row.cells[index])
+      const texts = row.cells[index]
+      const first = textOf(texts)
       state.rows++
-      state.values.add(cell)
-      if (cell === undefined || cell === '') continue
-      if (trimText(cell) !== '') state.filled++
-      const code = this.#options.consent ? this.#consentCode(state, cell) : undefined
+      state.values.add(first)
+      if (first === undefined || first === '') continue
+      countFilled(state, trimText(first))
+      // Each text of a cell counts, because one of them may mean no.
+      const cell = typeof texts === 'string' ? first : (texts?.find((text) => this.#consentCode(state, text) !== undefined) ?? first)
+      const code = this.#consentCode(state, cell)
       if (code !== undefined) {
         state.isConsent = true
         const field = row.columns[index] ?? ''
@@ -198,14 +208,14 @@ export class UnreadColumns {
           field,
           message: `the column "${redactPersonalData(field)}" says who may be reached (${code === 'LEFT_UNMAPPED' ? `"${trimText(cell)}"` : 'by its name and its values'}), and no setting reads it`,
         })
-      } else this.#countIdentifier(row, state, cell, mapped)
+      } else this.#countIdentifier(row, state, first, mapped)
     }
     return found ?? none
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
   #consentCode({ name, isConsent }: Watched, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
-    if (this.#isOtherChannel(name)) return undefined
+    if (!this.#options.consent || this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
     const fits = isConsent || consentMeaning(cell) !== undefined || (name.polarity === 'out' && looksLikeDate(trimText(cell)))
@@ -219,7 +229,7 @@ export class UnreadColumns {
     const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
-    if (mapped.some((index) => sameIdentifier(textOf(row.cells[index]), cell, isEmail))) return
+    if (mapped.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
     if (isEmail) state.emails++
     else state.phones++
     if (state.lines.length < linesKept) state.lines.push(row.line)
@@ -228,14 +238,21 @@ export class UnreadColumns {
 
 const none: readonly Warning[] = []
 
+function countFilled(state: Watched, value: string): void {
+  if (value === '') return
+  state.filled++
+  if (state.value === undefined) state.value = value
+  else if (state.isConstant && value !== state.value) state.isConstant = false
+}
+
 /** Returns the first text of a cell that is not empty; `''` for an empty text. */
 function textOf(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 
 /** Compares emails ignoring case, and phone numbers by their last nine digits, because one may lack the country code. */
-function sameIdentifier(mapped: string | undefined, cell: string, isEmail: boolean): boolean {
-  if (mapped === undefined || mapped === '') return false
+function sameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
+  if (mapped === '') return false
   if (mapped === cell) return true
   if (isEmail) return trimText(mapped).toLowerCase() === cell.toLowerCase()
   const [a, b] = [mapped.replace(/\D/g, ''), cell.replace(/\D/g, '')]

@@ -74,9 +74,12 @@ export function watchMapper(
   }
 }
 
-/** Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. */
+/**
+ * Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. Adds a
+ * doubt as well: a gated read maps few rows, and only a full read knows the share of rows with an identifier.
+ */
 function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
-  if (unread === undefined) return result
+  if (unread === undefined || unread.identifiers.length === 0) return result
   const found = unread.identifiers.map(({ column, message, count, lines }) => ({
     code: 'IDENTIFIER_UNMAPPED',
     field: column,
@@ -85,7 +88,7 @@ function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefine
     lines,
     ...(unread.identifierHint === undefined ? {} : { hint: unread.identifierHint }),
   }))
-  return { ...result, warnings: [...result.warnings, ...found] }
+  return { ...result, warnings: [...result.warnings, ...found], doubts: [...result.doubts, 'IDENTIFIER_UNMAPPED'] }
 }
 
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']

@@ -76,6 +76,29 @@ describe('a column of emails that nothing maps', () => {
     expect(await identifiers(engine)).toHaveLength(4)
   })
 
+  test.each([
+    ['few rows have one', (i: number) => (i < 2 ? `colleague${i}@example.com` : 'none')],
+    ['all rows have the same one', () => 'shop@example.com'],
+  ])('does not stop a run in which few rows changed, if %s', async (_, note) => {
+    await using engine = await engineUnderTest()
+    const rows = Array.from({ length: 200 }, (_, i): Fields => ({ id: `C${i}`, email: address(i), Notes: note(i), country: 'US' }))
+    engine.pipeline('crm', `source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\n${audience}`)
+    engine.write('crm.csv', csvOf(rows))
+    expect(await engine.run('crm')).toMatchObject({ status: 'succeeded' })
+    engine.write('crm.csv', csvOf(rows.map((row, i) => (i === 0 ? { ...row, email: address(1000) } : row))))
+    expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', guards: [] })
+  })
+
+  test.each(['info@a-shop-with-a-name-of-more-than-forty-letters.example.com', 'shop@example.com'])(
+    'does not stop the run if all rows have one address: %s',
+    async (same) => {
+      await using engine = await engineUnderTest()
+      engine.write('crm.csv', csvOf([0, 1, 2, 3].map((i): Fields => ({ id: `C${i}`, email: address(i), Kontakt: same }))))
+      engine.pipeline('crm', `source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\n${audience}`)
+      expect(await engine.run('crm')).toMatchObject({ status: 'succeeded' })
+    },
+  )
+
   test('is not sent if it is declared irrelevant', async () => {
     await using engine = await engineUnderTest()
     const report = await run(engine, 'map: { key: Kundnr, phone_number: Mobil }\nignore: [E-post]\n')
@@ -207,6 +230,14 @@ async function identifiers(engine: EngineUnderTest): Promise<string[]> {
 async function members(engine: EngineUnderTest): Promise<string[]> {
   return (await identifiers(engine)).map((line) => line.split('\t')[1] ?? '').toSorted()
 }
+
+test('a state that no setting reads stops the run, also as a later text of a cell', async () => {
+  await using engine = await engineUnderTest()
+  const people = [0, 1, 2].map((i) => ({ id: `C${i}`, email: address(i), labels: i === 2 ? ['vip', 'unsubscribed'] : ['vip'] }))
+  engine.write('crm.json', JSON.stringify(people))
+  engine.pipeline('crm', `source: { url: "{folder}/crm.json" }\nmap: { key: id, email: email }\n${audience}`)
+  expect(await engine.run('crm')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_LEFT_UNMAPPED' }] })
+})
 
 test('JSON without the consent column withholds the run, because a test of an empty cell may pass', async () => {
   await using engine = await engineUnderTest()
