@@ -97,7 +97,10 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   const created = await keys(
     `select m.key from ${mine} and m.synced_hash is null and m.key in (select key from pending_product where what = 'upsert' and not deferred)`,
   )
-  const deferred = [...collidingWith(unresolved, created), ...collidingWith(created, missing)]
+  // A missing product may be new too, because it was never sent.
+  const isMissing = new Set(missing.map((key) => key.toString('hex')))
+  const inSource = created.filter((key) => !isMissing.has(key.toString('hex')))
+  const deferred = [...collidingWith(unresolved, created), ...collidingWith(inSource, missing)]
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
