@@ -1,6 +1,6 @@
 /**
- * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). `catalog.ts` and
- * `userList.ts` classify the results of a success, by id and by order.
+ * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). `catalog.ts`
+ * classifies the results of a success by id, `userList.ts` by counts; the order shows which operation failed.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'

@@ -1,7 +1,7 @@
 import { googleShopping } from './googleShopping.ts'
 import type { Preset } from './preset.ts'
 
-/** Catalog template: the columns of the shopping feed, and a stock column of its own. */
+/** Catalog feed: the columns of the shopping feed, and a stock column of its own. */
 export const metaCatalog: Preset = {
   name: 'meta-catalog',
   title: 'Meta catalog feed',

@@ -1,6 +1,6 @@
 import type { PresetField } from '../fields.ts'
 
-/** Description of a well-known export: data only, one file each. */
+/** Description of a well-known export: data, and functions of single fields (`compute`); one file each. */
 export interface Preset {
   /** Name in `preset:`. */
   readonly name: string

@@ -119,8 +119,8 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), or all products of one requested
- * group.
+ * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the switch `group_reads`
+ * is `all`, or all products of one requested group.
  */
 export function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)

@@ -1,6 +1,6 @@
 /**
- * Declares the temporary tables of a plan. `readAndPlan.ts` drops them; an erasure drops its own `removal`. The tables of the read (`stage`,
- * `opted_out`, `unseen_key`) are declared in `sync/read`.
+ * Declares the temporary tables of a plan. `readAndPlan.ts` drops them; an erasure drops its own `removal`. `stage` and `opted_out`
+ * are declared in `sync/read`, `unseen_key` in `db/digests.ts`.
  */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -32,7 +32,7 @@ export const planTables = {
   delta: {
     columns: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   },
-  /** First load: identifiers of several rows. Otherwise: identifiers that several changed rows gain or lose. */
+  /** Identifiers that occur more than once: in the stage (first load), or in `delta`. */
   shared: { columns: { identifier: 'bytea' } },
   /** Records whose keys are not implied, because another row has or gains one of their identifiers. */
   sharing: { columns: key },
@@ -60,8 +60,8 @@ export const planTables = {
     columns: { ...key, what: 'text', deferred: 'boolean' },
   },
   /**
-   * Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: not only deletes are
-   * pending.
+   * Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: an
+   * identifier of the group stays and is to be sent.
    */
   pending_group: {
     columns: {

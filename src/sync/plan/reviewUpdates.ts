@@ -28,7 +28,7 @@ export interface UpdatedField {
 /**
  * Checks ids, prices, links and stock, and stores the warnings with the run. Returns the changed fields; empty above 20,000 updates.
  *
- * @throws {RunWithheld} if ids, prices, links or stock of too many products changed
+ * @throws {RunWithheld} if a note of `findChangeNotes` stops the run
  */
 export async function reviewUpdates(
   { tx, destinationId }: DesiredContext,
@@ -48,10 +48,10 @@ async function stopIfDoubtful(tx: Transaction, { db, pipeline, run, isIncomplete
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
-  const withholding = notesThatStop(pipeline, notes, { isIncomplete })
-  if (withholding.length > 0) throw new RunWithheld(withholding)
   // Written outside of the plan's transaction, which must not lock the row of the run, because the heartbeat writes to this row.
   await addWarnings(db, run, notes, 'first')
+  const withholding = notesThatStop(pipeline, notes, { isIncomplete })
+  if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 
 /** Counts the products by changed field, the most frequent first. Returns nothing above 20,000 updates, where counting takes seconds. */

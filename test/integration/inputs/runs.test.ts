@@ -250,6 +250,17 @@ test.for([
   })
 })
 
+test('a withheld run also has the notes that withhold nothing', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  const held = await shop(
+    engine,
+    manyProducts(120, () => ({ price: '0.00 USD' })),
+  )
+  expect(guardsOf(held)).toEqual(['GUARD_PRICES_DOUBTFUL'])
+  expect(held.warnings?.map(({ code }) => code)).toEqual(expect.arrayContaining(['MOST_CHANGED', 'PRICE_MOVED']))
+})
+
 test('a run in which all prices change by other factors is not withheld', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
