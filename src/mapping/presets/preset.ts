@@ -17,8 +17,8 @@ export interface Preset {
   /** Columns that only exports of other systems have. A header with one of them is not this export. */
   readonly otherExports?: readonly string[]
   /**
-   * Target field → its columns. A row uses the first filled one of those in the header; identifiers and `additional_image_link` use
-   * all of them.
+   * Target field → its columns. A row uses the first filled one of those in the header. Identifiers, `additional_image_link` and fields with
+   * `compute` use all of them.
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**

@@ -17,9 +17,10 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. After a gated read, `identifiers`, the times
-   * and `load_id` are those of the record's earlier version. After a whole read these columns are null, because there may be too many
-   * updates; the table `former` has them then. `place`: `ctid` of the record, so that its update need not search the record again.
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. For records that a gated read staged,
+   * `identifiers`, the times and `load_id` are those of the earlier version, and `place` is the `ctid` of the record, so that its update
+   * need not search it again. Else these columns are null, because copying them for each update of a whole read is slow; the table
+   * `former` has them for updated people.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },

@@ -16,7 +16,7 @@ export interface ReviewedRun {
   readonly isIncomplete: boolean
 }
 
-/** Number of records in the diff. `missing` is 0 if no row counts as missing, as for a backfill. */
+/** Counts of the diff that the checks need. `missing` is 0 if no row counts as missing, as for a backfill. */
 export type ReviewedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /** Changed field with its number of products. */

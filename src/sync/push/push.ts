@@ -22,7 +22,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 
 /**
  * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Returns when all are settled, or
- * nothing more can be sent now; the next run of the audience sends the open deletes.
+ * nothing more can be sent now; the next run of the audience sends the open deletes. Ends an automatic pause of the audience.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
   const [first] = await deps.db.query<Row<'plan', 'run_id'>>(
