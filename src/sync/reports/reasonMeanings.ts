@@ -1,7 +1,14 @@
-/** Meanings of the codes of attempts and batches (destinations/answer.ts, db/batches/). Errors of the service have their own message. */
+/**
+ * Meanings of our own codes of attempts and batches. Codes of answers come from destinations/, those of waits and replaced batches from
+ * sync/push/ and db/batches/.
+ */
 
-/** Returns the meaning of a code; empty for an unknown code, such as a code of the service. */
-export function meaningOf(code: string): string {
+/** Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Empty for codes of the service. */
+export function meaningOf(reason: string): string {
+  return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')
+}
+
+function meaningOfCode(code: string): string {
   const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
   if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`
   return meanings.get(code) ?? ''
