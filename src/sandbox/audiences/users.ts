@@ -2,6 +2,7 @@
 import type { Reply } from '../area.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import { jsonRefusal, type AdsError } from '../refusal.ts'
+import { shuffled } from '../shuffled.ts'
 import { startProcessing } from './state.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
@@ -32,10 +33,9 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
 
 /** Applies the operations in the order of the switch `operation_order`. */
 function applyAll(call: UsersCall, list: UserList, operations: readonly Operation[]): void {
-  const ordered = [...operations]
   const order = call.world.switch('operation_order')
+  const ordered = order === 'random' ? shuffled(operations, call.world.random) : [...operations]
   if (order === 'deletes_first') ordered.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
-  else if (order === 'random') ordered.sort(() => call.world.random() - 0.5)
   const defaults = { effectiveAt: Math.floor(call.now / 1000), expiresAt: Math.floor(addMonths(call.now, DEFAULT_MONTHS) / 1000) }
   const replaces = call.world.switch('audience_update') === 'replace'
   const wholeUser = call.world.switch('delete_reach') === 'user'

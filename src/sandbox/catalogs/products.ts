@@ -4,6 +4,7 @@ import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { checkProduct, hasHtml, isGtin, LINK_FIELDS, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
+import { shuffled } from '../shuffled.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
 
@@ -39,7 +40,7 @@ export function putProducts(call: CatalogCall): Reply {
     }
     results.push(putOne(call, catalog, product, id, index))
   })
-  return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(call, results) : results } }
+  return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(results, call.world.random) : results } }
 }
 
 /** Creates or updates one product. `index`: its position in the request. */
@@ -272,11 +273,4 @@ function reportViolations(call: CatalogCall, product: Readonly<Record<string, un
   for (const name of REQUIRED_FIELDS)
     if (product[name] === undefined || product[name] === null || product[name] === '')
       world.reportViolation('required_field_missing', `${name} is missing`)
-}
-
-function shuffled<T>(call: CatalogCall, list: T[]): T[] {
-  return list
-    .map((value) => ({ value, rank: call.world.random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ value }) => value)
 }
