@@ -1,5 +1,5 @@
 /**
- * Recognizes text that was decoded with the wrong encoding. Signs are control characters 0x80 to 0x9F, U+FFFD and private use characters,
+ * Recognizes text that was decoded with the wrong encoding. Signs are control characters above 0x7F, U+FFFD and private use characters,
  * long runs of characters from the upper half of a single-byte code page, UTF-8 read as windows-1251, and two scripts inside one word.
  * Product names have different scripts only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
  */
@@ -12,7 +12,7 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** A run of this many characters of `isUpperHalf` is not a word of any language, if so many of them differ (not `££££`). */
+/** So many characters of `isUpperHalf` in a row, at least `fewestDistinct` of them different, are no word of any language; `££££` is a price. */
 const shortestGarbledRun = 4
 const fewestDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
@@ -22,7 +22,6 @@ const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
  * Returns true for text that looks wrongly decoded. A single name may look so too: only many such rows prove a wrong encoding. Pure.
- * Runs for every text of a feed, so it takes one pass.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
@@ -58,7 +57,7 @@ function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
-/** Returns true for a character that windows-1252 has above 0x7F. The comparisons exclude most others before the set is searched. */
+/** Returns true for a character of `upperElsewhere` or U+00A1 to U+00FF. The comparisons exclude most others before the set is searched. */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||
@@ -78,7 +77,7 @@ function scriptOf(code: number): number {
 /**
  * Returns true if the next letter, of script `now`, cannot continue a word. `script` and `length` describe the run of letters before
  * it, `before` the run before that. Breaks are Latin letters (two or more) before Cyrillic, Latin letters on both sides of another
- * alphabet, and East Asian characters beside another alphabet than Latin.
+ * alphabet, and Chinese characters or Korean syllables beside another alphabet than Latin. Kana do not count as letters here.
  */
 function breaksWord({ before, script, now, length }: Readonly<Record<'before' | 'script' | 'now' | 'length', number>>): boolean {
   if (script === latin) return now === cyrillic && length >= 2

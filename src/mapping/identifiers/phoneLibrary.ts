@@ -1,6 +1,6 @@
 /**
- * Loads the metadata of libphonenumber with the first phone number, and the library with the first one that `phoneFast.ts` does not read.
- * Together they take 21 MB and 80 ms, which a run without new rows does not need.
+ * Loads the metadata of libphonenumber with the first phone number or default country, and the library with the first number that
+ * `phoneFast.ts` does not read. Together they take 21 MB and 80 ms, which a run without new phone numbers does not need.
  */
 import { createRequire } from 'node:module'
 import type * as libphonenumber from 'libphonenumber-js/max'

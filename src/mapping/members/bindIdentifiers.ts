@@ -21,10 +21,14 @@ export function bindIdentifiers(header: MemberHeader, kinds: readonly Identifier
     let country: string | number | undefined
     if (defaultCountry !== undefined) {
       const index = findColumn(columns, defaultCountry)
-      const code = countryCode(defaultCountry)
-      country = index >= 0 ? index : isCountry(code) ? code : undefined
-      if (country === undefined) header.warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
-      if (index >= 0) header.used.add(index)
+      if (index >= 0) {
+        country = index
+        header.used.add(index)
+      } else {
+        const code = countryCode(defaultCountry)
+        if (isCountry(code)) country = code
+        else header.warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
+      }
     }
     for (const index of made.indexes) {
       const name = columns[index] ?? ''

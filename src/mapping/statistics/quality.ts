@@ -22,11 +22,11 @@ export interface QualityFacts {
   readonly notes: readonly QualityNote[]
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
-  /** Codes of notes that cannot be decided without reading the unchanged rows too. Empty after a full read. */
+  /** Codes of notes and warnings that cannot be decided without reading the unchanged rows too. Empty after a full read. */
   readonly doubts: readonly string[]
-  /** Brand that `feature.otherBrand` refers to. */
+  /** Brand that `feature.otherBrand` refers to, as it stands in a body: `"brand":"Acme"`. */
   readonly brand: string
-  /** Item group that `feature.otherGroup` refers to. */
+  /** Item group that `feature.otherGroup` refers to, in the same form. */
   readonly group: string
 }
 
@@ -61,7 +61,7 @@ export function createQuality(
       const found = record === undefined ? 0 : own.bitsOf(record, items)
       const bits = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED') ? found | feature.garbled : found
       const line = record?.line ?? reject?.line ?? 0
-      return featureSets.setOf(bits + givenBits, items, (set) => counts.add(set, line))
+      return featureSets.setOf(bits | givenBits, items, (set) => counts.add(set, line))
     },
     finish: (known) => {
       const total = sumUp(featureSets, counts, known)

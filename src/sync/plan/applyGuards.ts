@@ -7,7 +7,7 @@ import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { PlanWork } from './planWork.ts'
 
-/** Result of the guards, and the number of changes. */
+/** Results of the guards that fired, and the counts of withheld, deferred and missing records. */
 export interface GuardedChanges {
   /** Results of the guards that fired; they may have no deletes to withhold. */
   readonly results: readonly GuardResult[]
@@ -20,10 +20,11 @@ export interface GuardedChanges {
 }
 
 /**
- * Applies the removals and collects the pending changes. If a guard fires, rolls back to a savepoint. Then suppressed and opted-out people
- * leave the desired state, so that no request updates or renews them, but only the suppressed people are deleted now. With
- * `missing: delete`, missing records of which the service has nothing are removed too. Upserts are sent in both cases. Deletes that an
- * earlier plan cleared are also sent, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` (docs/guarantees.md#mass-delete-guard).
+ * Applies the removals and collects the pending changes. Upserts are sent whether or not a guard fires.
+ *
+ * If a guard fires, rolls back to a savepoint. Then suppressed and opted-out people leave the desired state, so that no request updates or
+ * renews them, and so do missing records of which the service has nothing (with `missing: delete`). Deletes are sent only of suppressed
+ * people and, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, those that an earlier plan cleared (docs/guarantees.md#mass-delete-guard).
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
@@ -43,8 +44,8 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   // The removals of do-not-reach lists are explicit in the source, so no guard applies.
   if (!type.guardsDeletes) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
 
-  // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91). After an
-  // incomplete read the missing rows are only counted, for the report.
+  // If half a feed is missing, setting its products out of stock is as harmful as deleting them. After an incomplete read the missing rows
+  // are only counted, for the report.
   const removesMissing = ['delete', 'out-of-stock'].includes(type.missing(work.pipeline.destination))
   const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing)
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)

@@ -1,7 +1,7 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
- * identifiers are digests, the keys of people are implied (docs/decisions/implied-keys.md), and their records are written in parts
- * (`loadParts.ts`). Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`,
+ * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and their records are written in
+ * parts (`loadParts.ts`). A do-not-reach list has no implied keys. Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`,
  * `pendingGroups.ts`, `operations.ts`).
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
@@ -115,7 +115,7 @@ async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, 
   return creates
 }
 
-/** Inserts the keys that are not implied, each in the group of one record, in sending order (desired.ts). */
+/** Inserts the keys that are not implied, each in the group of one record. */
 async function insertKeys({ tx, destinationId }: DesiredContext, shared: boolean): Promise<void> {
   await insertFirstIdentifiers(
     tx,
@@ -146,8 +146,8 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
  * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
- * false, without the last three tables, if there are none. `among`: first bytes of all identifiers that may be shared; if undefined, all
- * identifiers are grouped, which took Postgres 5 s for two million.
+ * false if there are none; then the last three tables do not exist. `among`: first bytes of all identifiers that may be shared; if
+ * undefined, all identifiers are grouped, which took Postgres 5 s for two million.
  */
 async function collectShared(tx: Transaction, among: readonly Buffer[] | undefined): Promise<boolean> {
   if (among?.length === 0) return false
