@@ -40,7 +40,10 @@ export function putProducts(call: CatalogCall): Reply {
     }
     results.push(putOne(call, catalog, product, id, index))
   })
-  return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(results, call.world.random) : results } }
+  return {
+    kind: 'ads',
+    data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(results, call.world.random) : results },
+  }
 }
 
 /** Creates or updates one product. `index`: its position in the request. */

@@ -26,7 +26,9 @@ describe('the meaning of a reason', () => {
         .filter((name) => name.endsWith('.ts'))
         .map((name) => readFileSync(join(folder, name), 'utf8')),
     )
-    const reasons = new Set(texts.flatMap((text) => Array.from(text.matchAll(/\breason: '([a-z_-]+)'|ambiguous\('([a-z_-]+)'/g), (m) => m[1] ?? m[2])))
+    const reasons = new Set(
+      texts.flatMap((text) => Array.from(text.matchAll(/\breason: '([a-z_-]+)'|ambiguous\('([a-z_-]+)'/g), (m) => m[1] ?? m[2])),
+    )
     expect(reasons.size).toBeGreaterThan(15)
     expect([...reasons].filter((reason) => meaningOf(reason ?? '') === '')).toEqual([])
   })
