@@ -40,7 +40,8 @@ function resolveMarket(
   file: string,
   code: string,
 ): ReturnType<typeof resolvePipeline> {
-  const { join, guards, options, ...own } = isPlainRecord(settings) ? settings : {}
+  const given = isPlainRecord(settings) ? settings : {}
+  const { join, guards, options, ...own } = given
   const source = base['source']
   if (join !== undefined && (Array.isArray(source) || (isPlainRecord(source) && source['join'] !== undefined)))
     return { problems: [problemAt(['markets', market, 'join'], 'needs one source without a join of its own')] }
@@ -51,13 +52,32 @@ function resolveMarket(
     ...mergeSettings('options', base['options'], options),
     ...(join === undefined ? {} : { source: { ...(isPlainRecord(source) ? source : { url: source }), join } }),
   }
-  return resolvePipeline(whole, `${name}-${market}`, file, code)
+  const resolved = resolvePipeline(whole, `${name}-${market}`, file, code)
+  if (resolved.pipeline !== undefined) return resolved
+  return { problems: resolved.problems.map((problem) => inMarket(problem, market, given)) }
 }
 
-/** Merges the settings of a market over those of the file. Returns an empty object if neither has any. */
+/**
+ * Merges the settings of a market over those of the file. Returns an empty object if neither has any. A wrong value of the file is kept,
+ * so that `resolvePipeline` reports it: without it, every market would run with the defaults.
+ */
 function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
-  return { [key]: { ...(isPlainRecord(base) ? base : {}), ...(isPlainRecord(own) ? own : {}) } }
+  if (base !== undefined && !isPlainRecord(base)) return { [key]: base }
+  return { [key]: { ...base, ...(isPlainRecord(own) ? own : {}) } }
+}
+
+/** Returns the problem with its path in the file: inside the market if the market has the setting, else beside `markets`. */
+function inMarket(problem: PathProblem, market: string, given: Settings): PathProblem {
+  const [first = '', ...rest] = problem.parts
+  const inside = first === 'source' && rest[0] === 'join' && given['join'] !== undefined ? rest : problem.parts
+  const [setting = '', key = ''] = inside
+  const own = given[setting]
+  // The guards and options of a market are merged with those of the file, which may be wrong as a whole.
+  const isOwn = setting === 'guards' || setting === 'options' ? isPlainRecord(own) && own[key] !== undefined : own !== undefined
+  if (!isOwn) return problem
+  const parts = ['markets', market, ...inside]
+  return { ...problem, parts, path: pathText(parts) }
 }
 
 function problemAt(parts: PathProblem['parts'], message: string): PathProblem {

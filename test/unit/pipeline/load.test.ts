@@ -363,6 +363,40 @@ test('a file with markets is one pipeline for each market, and its name selects 
   ])
 })
 
+test('guards and options beside markets that are not mappings are reported, and not replaced by the defaults', async () => {
+  const shop = (more: string, own = '') =>
+    `source: feed.xml\n${more}\nmarkets:\n  de: { destination: { kind: catalog, catalog_id: "1" }${own} }\n  at: { destination: { kind: catalog, catalog_id: "2" } }\n`
+  for (const value of ['off', '[{ max_delete_count: 5 }]', '100', ''])
+    for (const key of ['guards', 'options']) {
+      const alone = await problemsOf('shop.yaml', `source: feed.xml\n${key}: ${value}\ndestination: { kind: catalog, catalog_id: "1" }\n`)
+      expect(alone).toEqual([expect.stringContaining(`shop.yaml:2 ${key}: `)])
+      expect(await problemsOf('shop.yaml', shop(`${key}: ${value}`))).toEqual(alone)
+    }
+  expect(await problemsOf('shop.yaml', shop('guards: off', ', guards: { max_delete_count: 5 }'))).toEqual([
+    expect.stringContaining('shop.yaml:2 guards: '),
+  ])
+})
+
+test('a problem of a market is reported at the line of this market, and one of the shared settings once, at theirs', async () => {
+  const shop = (de: string, more = '') => `source: feed.xml
+${more}
+markets:
+  at: { destination: { kind: catalog, catalog_id: "2" } }
+  de:
+    destination: { kind: catalog, catalog_id: "1" }
+    ${de}
+`
+  expect(await problemsOf('shop.yaml', shop('options: { default_currency: XXX }', 'options: { timezone: Europe/Berlin }'))).toEqual([
+    'shop.yaml:7 markets.de.options.default_currency: "XXX" is not an active ISO 4217 currency',
+  ])
+  expect(await problemsOf('shop.yaml', shop('options: { timezone: Europe/Berlin }', 'options: { default_currency: XXX }'))).toEqual([
+    'shop.yaml:2 options.default_currency: "XXX" is not an active ISO 4217 currency',
+  ])
+  expect(await problemsOf('shop.yaml', shop('join: { url: "-", on: id }'))).toEqual([
+    'shop.yaml:7 markets.de.join.url: a joined file cannot be stdin',
+  ])
+})
+
 test('a market whose destination another file writes to is reported, and not left out silently', async () => {
   await write(
     'shop.yaml',
