@@ -3,12 +3,26 @@ import { createHash } from 'node:crypto'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
-/** Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if none. */
-export async function queuedRunOf(db: Queryable, destinationId: number, pipeline: string): Promise<number | undefined> {
+/** Pipeline of a destination. Pipelines of two environments may have the same name, and then have two destinations. */
+interface RequestedPipeline {
+  readonly destinationId: number
+  readonly pipeline: string
+}
+
+/**
+ * Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
+ * A request for the version `definition` does not join a run of another version: no worker with this version could claim the run, and the
+ * options of the request would be lost.
+ */
+export async function queuedRunOf(
+  db: Queryable,
+  { destinationId, pipeline }: RequestedPipeline,
+  definition: string,
+): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
-       and not options ? 'failedOnly' order by id limit 1 for update`,
-    [destinationId, pipeline],
+       and coalesce(definition = $3, true) and not options ? 'failedOnly' order by id limit 1 for update`,
+    [destinationId, pipeline, definition],
   )
   return row === undefined ? undefined : Number(row.id)
 }
@@ -19,12 +33,14 @@ export async function queuedRunOf(db: Queryable, destinationId: number, pipeline
  */
 export async function findRequest(
   db: Queryable,
-  pipeline: string,
+  requested: RequestedPipeline,
   key: string,
 ): Promise<{ readonly runId: number; readonly options: string | null } | undefined> {
   const [row] = await db.query<Row<'run_request', 'run_id' | 'options'>>(
-    'select run_id, options from run_request where key = $2 and pipeline = $1',
-    [pipeline, requestKey(pipeline, key)],
+    `select q.run_id, q.options from run_request q where q.key = $1
+       or (q.key = $2 and exists (select from run r where r.id = q.run_id and r.destination_id = $3))
+     order by q.key = $1 desc limit 1`,
+    [requestKey(requested, key), keyOfEarlierVersion(requested.pipeline, key), requested.destinationId],
   )
   return row === undefined ? undefined : { runId: Number(row.run_id), options: row.options }
 }
@@ -32,18 +48,30 @@ export async function findRequest(
 /** Stores the run of a request with a key for at least a day. Deletes older requests. */
 export async function rememberRequest(
   db: Queryable,
-  request: { readonly key: string; readonly pipeline: string; readonly runId: number; readonly options: string },
+  request: RequestedPipeline & { readonly key: string; readonly runId: number; readonly options: string },
 ): Promise<void> {
   await db.execute(`delete from run_request where requested_at < statement_timestamp() - interval '1 day'`)
   await db.execute('insert into run_request (key, pipeline, run_id, options) values ($1, $2, $3, $4) on conflict do nothing', [
-    requestKey(request.pipeline, request.key),
+    requestKey(request, request.key),
     request.pipeline,
     request.runId,
     request.options,
   ])
 }
 
-/** Returns the stored key. Includes the pipeline, because a caller may use one key for two pipelines. */
-function requestKey(pipeline: string, key: string): string {
-  return createHash('sha256').update(`${pipeline}\n${key}`).digest('hex')
+/**
+ * Returns the stored key. Includes destination and pipeline, because a caller may use one key for two pipelines, and for pipelines of the
+ * same name in two environments (docs/guarantees.md#environments-never-mix).
+ */
+function requestKey({ destinationId, pipeline }: RequestedPipeline, key: string): string {
+  return sha256(`${destinationId}\n${pipeline}\n${key}`)
+}
+
+/** Returns the key that an earlier version stored, without the destination. */
+function keyOfEarlierVersion(pipeline: string, key: string): string {
+  return sha256(`${pipeline}\n${key}`)
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }

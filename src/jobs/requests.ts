@@ -14,7 +14,7 @@ import { assertOwnCredentials, pausedError } from '../sync/run/claimDestination.
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
 
 /** Request for a run: the user or program that requests it, and options of the run. */
-export interface RunRequestOf {
+export interface QueueRequest {
   readonly actor: string
   readonly reason?: string
   readonly full?: boolean
@@ -23,11 +23,12 @@ export interface RunRequestOf {
   readonly rerunFailedOf?: number
   /** The plan whose withheld deletes are approved. */
   readonly planId?: string
-  /** `Idempotency-Key`: requests for a pipeline with the same key get the same run. */
+  /** `Idempotency-Key`: requests for a pipeline of one destination with the same key get the same run. */
   readonly key?: string
 }
 
-export interface QueuedRun {
+/** Run that a request got. */
+export interface QueueResult {
   /** Queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string
   /** True if the request made no new run: it joined a queued one, or repeated an earlier request with the same key. */
@@ -35,14 +36,14 @@ export interface QueuedRun {
 }
 
 /**
- * Queues a run for any worker, and notes the request in the audit log. A further request joins the
- * oldest queued manual or scheduled run of the pipeline and adds its options, except a rerun of failed operations.
+ * Queues a run for any worker, and notes the request in the audit log. A request joins the oldest queued run of the same version of the
+ * pipeline and adds its options. A rerun of failed operations always makes its own run.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere;
  * `IDEMPOTENCY_KEY_REUSED`
  */
-export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: RunRequestOf): Promise<QueuedRun> {
+export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: QueueRequest): Promise<QueueResult> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   assertOwnCredentials(deps, pipeline.name, destination.credentials)
   const current = { pipeline: pipeline.name, destinationId: destination.id }
@@ -52,7 +53,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   return deps.db.transaction(async (tx) => {
     // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
-    const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
+    const known = request.key === undefined ? undefined : await findRequest(tx, current, request.key)
     const asked = JSON.stringify({ full: request.full ?? false, approveDeletes: request.approveDeletes ?? null })
     if (known !== undefined) {
       if (known.options !== null && known.options !== asked) throw keyReused(pipeline.name, known.runId)
@@ -67,7 +68,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
       ...(rerunFailedOf === undefined ? {} : { failedOnly: true }),
     }
     // A rerun of failed operations reads no source, so it stays apart from other requests.
-    const joined = rerunFailedOf === undefined ? await queuedRunOf(tx, destination.id, pipeline.name) : undefined
+    const joined = rerunFailedOf === undefined ? await queuedRunOf(tx, current, pipeline.version) : undefined
     if (joined !== undefined) await widenRun(tx, joined, options)
     const runId =
       joined ??
@@ -80,7 +81,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         options,
       }))
     if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
-    if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId, options: asked })
+    if (request.key !== undefined) await rememberRequest(tx, { ...current, key: request.key, runId, options: asked })
     const { actor, key: _, planId, ...detail } = request
     await noteAction(tx, {
       actor,

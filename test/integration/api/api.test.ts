@@ -1,10 +1,12 @@
 /** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
+import { createHash } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { withSandbox } from '../../support/sandbox.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { listRuns, loadRun } from '../../../src/sync/reports/history.ts'
@@ -58,6 +60,60 @@ test('a request that joins a queued run can make it a full refresh, and the high
   await server.call('POST', '/api/pipelines/shop/runs', { body: { full: true, approveDeletes: 3 } })
   const [row] = await engine.db.query(`select options from run where id = $1`, [Number(json.runId.slice(2))])
   expect(row).toMatchObject({ options: { full: true, approveDeletes: 7 } })
+})
+
+test('a request after an edit of the pipeline makes its own run, which keeps the approval', async () => {
+  await using engine = await shop(30)
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(10).map((row) => item(row))))
+  await using server = await startServer(engine)
+  const request = async (body: object) => (await server.call('POST', '/api/pipelines/shop/runs', { body })).json
+  const before = await request({})
+  expect((await request({ reason: 'again' })).runId).toBe(before.runId)
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 5 }\n`)
+  const after = await request({ approveDeletes: 20 })
+  expect(after).toMatchObject({ coalesced: false, status: 'queued' })
+  expect(after.runId).not.toBe(before.runId)
+  expect(await request({ full: true })).toMatchObject({ runId: after.runId, coalesced: true })
+  const worker = await startWorkerOf(engine)
+  try {
+    expect((await server.call('GET', `/api/runs/${after.runId}?wait=30`)).json).toMatchObject({
+      status: 'succeeded',
+      counts: { deletes: 20, withheld: 0 },
+    })
+    expect(await loadRun(engine.db, before.runId)).toMatchObject({ status: 'queued', counts: { read: 0 } })
+  } finally {
+    await worker.stop()
+  }
+})
+
+test('a request joins a queued run without a version', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const first = (await server.call('POST', '/api/pipelines/shop/runs')).json
+  await engine.db.execute('update run set definition = null')
+  expect((await server.call('POST', '/api/pipelines/shop/runs')).json).toMatchObject({ runId: first.runId, coalesced: true })
+})
+
+test('the same Idempotency-Key gets a run in each environment, also if an earlier version stored it', async () => {
+  await using engine = await shop()
+  await using other = await withSandbox()
+  await using server = await startServer(engine)
+  const service = { ...engine.deps.service, origin: new URL(other.url).origin }
+  await using staging = await startServer(engine, { deps: { service, serviceFor: async () => service } })
+  const trigger = async (from: typeof server) =>
+    (await from.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': '2026-11-26' } })).json
+  const production = await trigger(server)
+  await engine.db.execute('update run_request set key = $1', [createHash('sha256').update('shop\n2026-11-26').digest('hex')])
+  const first = await trigger(staging)
+  expect(first).toMatchObject({ status: 'queued', coalesced: false })
+  expect(first.runId).not.toBe(production.runId)
+  expect(await trigger(server)).toMatchObject({ runId: production.runId, coalesced: true })
+  expect(await trigger(staging)).toMatchObject({ runId: first.runId, coalesced: true })
+  expect(await engine.db.query('select service from run r join destination d on d.id = r.destination_id order by r.id')).toEqual([
+    { service: engine.deps.service.origin },
+    { service: service.origin },
+  ])
 })
 
 test('the same Idempotency-Key gets the same run, also after it ended', async () => {
