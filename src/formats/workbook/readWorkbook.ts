@@ -7,7 +7,7 @@ import { rowsPerBatch } from '../limits.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
 import type { WorkbookParts } from './workbookParts.ts'
-import { parsePart, readWorkbookParts } from './workbookParts.ts'
+import { decodeText, parsePart, readWorkbookParts } from './workbookParts.ts'
 import { ZipDirectory } from './zipDirectory.ts'
 
 export interface OpenedWorkbook {
@@ -101,6 +101,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   let style = 0
   let value = ''
   let inValue = false
+  let inPhonetic = false
   let recordBytes = 0
   const handler = {
     open: (tag: string, attributes: Readonly<Record<string, string>>) => {
@@ -114,13 +115,15 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
         type = attributes['t'] ?? 'n'
         style = Number(attributes['s'] ?? 0)
         value = ''
-      } else if (tag === 'v' || tag === 't') inValue = true
+      } else if (tag === 'rPh') inPhonetic = true
+      else if (tag === 'v' || tag === 't') inValue = !inPhonetic
     },
     text: (text: string) => {
       if (inValue) value += text
     },
     close: (tag: string) => {
       if (tag === 'v' || tag === 't') inValue = false
+      else if (tag === 'rPh') inPhonetic = false
       else if (tag === 'c' && value !== '') {
         if (column >= limits.columns)
           throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, {
@@ -166,6 +169,7 @@ function columnOf(reference: string): number {
 function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string | undefined {
   if (type === 's') return workbook.strings[Number(value)]
   if (type === 'b') return value === '1' ? 'true' : 'false'
+  if (type === 'inlineStr' || type === 'str') return decodeText(value)
   if (type !== 'n') return value
   const number = Number(value)
   if (!Number.isFinite(number)) return value

@@ -112,7 +112,8 @@ export interface WorkbookParts {
 /**
  * Reads the parts that a sheet refers to. Keeps the shared strings, which are most of the text of a workbook, in memory.
  *
- * @throws RunError WRONG_FORMAT if the sheet does not exist
+ * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_MALFORMED if a part is not readable, or the sheet has no part; the errors
+ * of `ZipDirectory.read`
  */
 export async function readWorkbookParts(archive: ZipDirectory, requested: string | undefined, name: string): Promise<WorkbookParts> {
   const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
@@ -121,13 +122,9 @@ export async function readWorkbookParts(archive: ZipDirectory, requested: string
   const targets = new Map(elements(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
   const [settings] = elements(workbook, 'workbook', 'workbookPr')
   const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
-  const target = sheet === undefined ? undefined : targets.get(sheet.id)
-  if (target === undefined) {
-    throw fileError('WRONG_FORMAT', requested === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', {
-      name,
-      hint: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
-    })
-  }
+  if (sheet === undefined) throw missingSheet(sheets, name)
+  const target = targets.get(sheet.id)
+  if (target === undefined) throw unreadablePart(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
   return {
     sheet: target.startsWith('/') ? target.slice(1) : `xl/${target}`,
     strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, name) : [],
@@ -136,8 +133,26 @@ export async function readWorkbookParts(archive: ZipDirectory, requested: string
     notes:
       sheets.length < 2
         ? []
-        : [`sheet ${JSON.stringify(sheet?.name)} of ${sheets.map((candidate) => JSON.stringify(candidate.name)).join(', ')}`],
+        : [`sheet ${JSON.stringify(sheet.name)} of ${sheets.map((candidate) => JSON.stringify(candidate.name)).join(', ')}`],
   }
+}
+
+function missingSheet(sheets: readonly { readonly name: string }[], name: string): RunError {
+  if (sheets.length === 0)
+    return fileError('WRONG_FORMAT', 'the workbook has no sheet', { name, hint: 'Save the workbook again, or save the sheet as CSV.' })
+  return fileError('WRONG_FORMAT', 'the workbook has no sheet of that name', {
+    name,
+    hint: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
+  })
+}
+
+/**
+ * Decodes the escapes `_xHHHH_` of a text, with which a workbook stores characters that XML cannot: a line end of a cell is `_x000D_` and
+ * a line feed, and an underscore before such a text is `_x005F_` (ECMA-376 part 1, 22.9.2.19).
+ */
+export function decodeText(text: string): string {
+  if (!text.includes('_x')) return text
+  return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
 async function readStrings(archive: ZipDirectory, name: string): Promise<readonly string[]> {
@@ -159,7 +174,7 @@ async function readStrings(archive: ZipDirectory, name: string): Promise<readonl
           if (inText) current += text
         },
         close: (tag) => {
-          if (tag === 'si') strings.push(current)
+          if (tag === 'si') strings.push(decodeText(current))
           else if (tag === 'rPh') inPhonetic = false
           else if (tag === 't') inText = false
         },
@@ -179,14 +194,16 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
 }
 
 /**
- * Returns true for the built-in date formats 14 to 22 and 45 to 47 (ECMA-376 part 1, 18.8.30), and for custom formats with date
- * letters outside quotes and brackets.
+ * Returns true for the built-in date formats 14 to 22, 45 to 47, and 27 to 36 and 50 to 58 of East Asian languages (ECMA-376 part 1,
+ * 18.8.30), and for custom formats with date letters outside quotes and brackets. Some programs give numbers of East Asian formats to
+ * custom ones.
  */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)
   if ((number >= 14 && number <= 22) || (number >= 45 && number <= 47)) return true
   const code = custom.get(id)
-  return code !== undefined && /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, ''))
+  if (code === undefined) return (number >= 27 && number <= 36) || (number >= 50 && number <= 58)
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, ''))
 }
 
 async function drain(part: AsyncGenerator<void>): Promise<void> {

@@ -12,8 +12,8 @@ interface Member {
 }
 
 /**
- * Zip archive in memory whose members can be read in any order, for workbooks, whose parts refer to each other. Names never become
- * paths.
+ * Zip archive in memory, for workbooks. Its members can be read in any order, because the parts of a workbook refer to each other. Names
+ * never become paths.
  */
 export class ZipDirectory {
   readonly #archive: Buffer

@@ -46,6 +46,50 @@ describe('Excel workbooks', () => {
   ] as const)('a list of sheets that %s rejects the file', async ([, content]) => {
     expect(await refusal(workbook(header, { parts: { 'xl/workbook.xml': content } }))).toBe('FILE_MALFORMED')
   })
+  test('escaped characters of shared, inline and computed texts are decoded', async () => {
+    // As Excel stores a cell with the line end CR LF, a control character, and a text that looks like an escape.
+    const escaped = 'Blue_x000D_\nshirt_x0007_ _x005F_x000D_ _xD83D__xDE00_ a_x12_ _x00zz_'
+    const decoded = 'Blue\r\nshirt\u0007 _x000D_ 😀 a_x12_ _x00zz_'
+    const rows = `${header}<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" t="inlineStr"><is><r><t>${escaped}</t></r></is></c><c r="C2" t="str"><f>A2</f><v>${escaped}</v></c></row>`
+    const strings = `<sst><si><t>id</t></si><si><t>title_x005F_x0041_</t></si><si><r><t>${escaped.slice(0, 7)}</t></r><r><t>${escaped.slice(7)}</t></r></si></sst>`
+    expect((await read(workbook(rows, { strings }))).rows.map(cellsOf)).toEqual([{ id: decoded, title_x0041_: decoded, since: decoded }])
+  })
+  test('readings of shared and inline texts are left out', async () => {
+    const rows = `${header}<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" t="inlineStr"><is><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></is></c><c r="C2" t="inlineStr"><is><rPh><t>x</t></rPh><r><t>大阪</t></r></is></c></row>`
+    expect((await read(workbook(rows))).rows.map(cellsOf)).toEqual([{ id: 'Blue shirt', title: '東京', since: '大阪' }])
+  })
+  test('built-in formats of East Asian dates are dates, unless the workbook defines their numbers otherwise', async () => {
+    const formats = [27, 36, 50, 58, 26, 37, 49, 59, 51]
+    const cells = formats.map((_, at) => `<c r="${'ABCDEFGHI'[at]}2" s="${at}"><v>46082</v></c>`)
+    const names = formats.map((id, at) => `<c r="${'ABCDEFGHI'[at]}1" t="str"><v>f${id}</v></c>`)
+    const bytes = workbook(`<row r="1">${names.join('')}</row><row r="2">${cells.join('')}</row>`, {
+      parts: {
+        'xl/styles.xml': `<styleSheet><numFmts><numFmt numFmtId="51" formatCode="0.00"/></numFmts><cellXfs>${formats.map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs></styleSheet>`,
+      },
+    })
+    const date = '2026-03-01'
+    const number = '46082'
+    expect((await read(bytes)).rows.map(cellsOf)).toEqual([
+      { f27: date, f36: date, f50: date, f58: date, f26: number, f37: number, f49: number, f59: number, f51: number },
+    ])
+  })
+  test('a sheet without a part, and a workbook without sheets, are not reported as a wrong name', async () => {
+    const parts = (name: string, content: string) => workbook(header, { parts: { [name]: content } })
+    const relations = '<Relationships><Relationship Id="r2" Target="worksheets/sheet2.xml"/></Relationships>'
+    for (const sheet of [undefined, 'Products'])
+      await expect(read(parts('xl/_rels/workbook.xml.rels', relations), sheet === undefined ? {} : { sheet })).rejects.toMatchObject({
+        code: 'FILE_MALFORMED',
+        message: expect.stringContaining('sheet "Products"') as string,
+      })
+    for (const sheet of [undefined, 'Products'])
+      await expect(
+        read(parts('xl/workbook.xml', '<workbook><sheets/></workbook>'), sheet === undefined ? {} : { sheet }),
+      ).rejects.toMatchObject({
+        code: 'WRONG_FORMAT',
+        message: expect.stringContaining('the workbook has no sheet') as string,
+        hint: 'Save the workbook again, or save the sheet as CSV.',
+      })
+  })
   test('a title row above the table is skipped', async () => {
     const rows =
       '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'
