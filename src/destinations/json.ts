@@ -46,6 +46,15 @@ export function readId(value: Json | undefined): string | undefined {
 }
 
 /**
+ * Returns the cursor of the next page of a listing; null on the last page, also if that page has no cursor or an empty one. Returns
+ * undefined for any other value, because such a page does not prove that it is the last one.
+ */
+export function readCursor(body: JsonObject): string | null | undefined {
+  const cursor = body['next_cursor'] ?? null
+  return cursor === null || cursor === '' ? null : readId(cursor)
+}
+
+/**
  * Returns an integer ≥ 0 that is written as a JSON number. Returns undefined for other values: texts, null and fractions are not counts
  * (docs/guarantees.md#counts-are-evidence).
  */

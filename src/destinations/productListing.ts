@@ -4,7 +4,7 @@ import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
 import { catalogEndpoints } from '../service/contract/catalogs.ts'
 import { endpointIn, requestOf } from './endpoints.ts'
-import { isList, isObject, readId, type JsonObject } from './json.ts'
+import { isList, isObject, readCursor, readId, type JsonObject } from './json.ts'
 
 const list = endpointIn(catalogEndpoints, 'products.list')
 
@@ -37,13 +37,13 @@ function classify(exchange: Exchange): ListingAnswer {
 function readPage(body: JsonObject): ListingAnswer {
   // An empty list may be null.
   const data = body['data'] === null ? [] : body['data']
-  const cursor = readId(body['next_cursor'])
-  if (!isList(data)) return { kind: 'again', reason: 'wrong-shape' }
+  const cursor = readCursor(body)
+  if (!isList(data) || cursor === undefined) return { kind: 'again', reason: 'wrong-shape' }
   const products: ListedProduct[] = []
   for (const fields of data) {
     const id = isObject(fields) ? readId(fields['id']) : undefined
     if (id === undefined || !isObject(fields)) return { kind: 'again', reason: 'wrong-shape' }
     products.push({ id, productKey: readId(fields['product_key']) ?? null, fields })
   }
-  return { kind: 'page', products, cursor }
+  return { kind: 'page', products, cursor: cursor ?? undefined }
 }

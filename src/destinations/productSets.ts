@@ -9,7 +9,7 @@ import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { catalogEndpoints } from '../service/contract/catalogs.ts'
 import { endpointIn, mostItems, requestOf } from './endpoints.ts'
-import { isList, isObject, readId, type Json, type JsonObject } from './json.ts'
+import { isList, isObject, readCursor, readId, type Json, type JsonObject } from './json.ts'
 
 const endpoints = {
   list: endpointIn(catalogEndpoints, 'productSets.list'),
@@ -132,11 +132,13 @@ export function readSetId(body: JsonObject): string | undefined {
 }
 
 /**
- * Reads a page of sets. Returns undefined if the page or a set has no readable id or list, because an incomplete listing proves nothing.
+ * Reads a page of sets. Returns undefined if the page has no readable list or cursor, or a set has no readable id, because an incomplete
+ * listing proves nothing.
  */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']
-  if (!isList(data)) return undefined
+  const cursor = readCursor(body)
+  if (!isList(data) || cursor === undefined) return undefined
   const sets: ListedSet[] = []
   for (const item of data) {
     const id = isObject(item) ? readId(item['id']) : undefined
@@ -149,7 +151,7 @@ export function readSetPage(body: JsonObject): { readonly sets: readonly ListedS
       filters: readFilters(item['filters']),
     })
   }
-  return { sets, cursor: readId(body['next_cursor']) }
+  return { sets, cursor: cursor ?? undefined }
 }
 
 /** Returns the filters of a set; null if one of them is not readable. */

@@ -48,6 +48,9 @@ test.for([
   ['a product without an id', answer(200, { data: [{ id: 'a' }, { title: 'b' }], next_cursor: null })],
   ['a product that is none', answer(200, { data: ['a'], next_cursor: null })],
   ['another shape', answer(200, { data: { id: 'a' }, next_cursor: null })],
+  ...[false, 0.5, {}, [], ['c']].map(
+    (cursor) => [`the cursor ${JSON.stringify(cursor)}`, answer(200, { data: [{ id: 'a' }], next_cursor: cursor })] as const,
+  ),
   ['errors beside results', answer(200, { data: [{ id: 'a' }], errors: [{ code: 'X', message: 'no' }] })],
   ['a cut answer', answer(200, '{"data":[{"id":"a"}')],
   ['a page of HTML', answer(200, '<html></html>')],
