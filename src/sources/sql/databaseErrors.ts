@@ -3,10 +3,10 @@ import { RunError } from '../../errors.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /**
- * Converts the error of a query that failed after `line` rows to a RunError; returns a RunError unchanged. Messages of Postgres may quote
- * values of rows, so its errors are reported by their code only, without a cause.
+ * Converts the error of a query that failed after `rowsRead` rows to a RunError; returns a RunError unchanged. Messages of Postgres may
+ * quote values of rows, so its errors are reported by their code only, without a cause.
  */
-export function databaseError(error: unknown, where: string, line = 0): unknown {
+export function databaseError(error: unknown, where: string, rowsRead = 0): unknown {
   if (error instanceof RunError) return error
   const cause = error instanceof pg.DatabaseError ? undefined : error
   const code = errorCode(error) ?? 'unknown'
@@ -23,40 +23,70 @@ export function databaseError(error: unknown, where: string, line = 0): unknown 
       hint: 'Use a database user with a password (scram-sha-256).',
       cause,
     })
-  const fault = error instanceof pg.DatabaseError ? queryFault(code, line) : undefined
-  if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.what} (${code})`, { where, hint: fault.hint })
-  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(line)} (${code})`, {
+  if (error instanceof pg.DatabaseError) {
+    if (code === '3D000')
+      return new RunError('SOURCE_MISSING', `the server has no database of this name (${code})`, {
+        where,
+        hint: 'Correct the name of the database in the address of this source.',
+      })
+    const fault = queryFault(error, code, rowsRead)
+    if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.what} (${code})`, { where, hint: fault.hint })
+  }
+  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(rowsRead)} (${code})`, {
     where,
-    hint: 'Check the address and the network; then run again.',
+    hint: serverHints[code] ?? 'Check the address and the network; then run again.',
     cause,
   })
 }
 
+/** Hints for errors of a server that can be reached, by SQLSTATE. */
+const serverHints: Readonly<Record<string, string>> = {
+  '53300': 'Close other sessions, or raise max_connections of the server or the connection limit of the user; then run again.',
+  '57P03': 'The server starts or stops; run again in a minute.',
+  '40001':
+    'A replica ended the query, because it conflicted with changes of the primary: run again, raise max_standby_streaming_delay of the replica, or read the primary.',
+  // PgBouncer has this code for its own errors, such as a full pool or a failed login at the server.
+  '08P01': 'A pooler such as PgBouncer ended the connection: its log has the reason.',
+}
+
 /** Describes the error of the query by its SQLSTATE; undefined if the query is not the cause. */
-function queryFault(code: string, line: number): { readonly what: string; readonly hint: string } | undefined {
+function queryFault(
+  { routine }: pg.DatabaseError,
+  code: string,
+  rowsRead: number,
+): { readonly what: string; readonly hint: string } | undefined {
   if (code.startsWith('22'))
     return {
-      what: `a value breaks the query${after(line)}`,
+      what: `a value breaks the query${after(rowsRead)}`,
       hint: 'Run the query by hand; exclude or replace values that cannot be computed or converted.',
     }
-  if (code === '08P01')
+  // The name of the routine, because the message may be translated.
+  if (code === '08P01' && routine === 'exec_bind_message')
     return {
       what: 'the number of parameters in the query differs from `parameters`',
       hint: 'Give one value under `source.parameters` for each of $1, $2 …',
     }
-  if (code === '57014')
+  const timeout = timeouts[code]
+  if (timeout !== undefined)
     return {
-      what: `the database ended the query${after(line)}`,
-      hint: 'A statement_timeout of the user or the database, or an administrator, ended it: raise the timeout or ask the administrator.',
+      what: `the database ended the query${after(rowsRead)}`,
+      hint: `${timeout} ended it: raise the timeout or ask the administrator.`,
     }
   if (/^(23|25|42|21|0A|54|3|P0)/.test(code))
     return {
-      what: `the database rejected the query${after(line)}`,
+      what: `the database rejected the query${after(rowsRead)}`,
       hint: 'Run the query by hand with the same user; it must be one read-only select.',
     }
   return undefined
 }
 
-function after(line: number): string {
-  return line === 0 ? '' : ` after ${line} ${line === 1 ? 'row' : 'rows'}`
+/** Settings that end a query, by SQLSTATE. */
+const timeouts: Readonly<Record<string, string>> = {
+  '57014': 'A statement_timeout of the user or the database, or an administrator,',
+  '25P03': 'The idle_in_transaction_session_timeout of the user or the database',
+  '25P04': 'The transaction_timeout of the user or the database',
+}
+
+function after(rowsRead: number): string {
+  return rowsRead === 0 ? '' : ` after ${rowsRead} ${rowsRead === 1 ? 'row' : 'rows'}`
 }

@@ -36,8 +36,8 @@ const fetchBytes = 134_217_728
  * its snapshot is lost. Once connected, there is only the timeout of the whole read, because a query may take long; keep-alive detects a
  * lost server.
  *
- * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
- * and the FILE_… codes of exceeded limits
+ * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_MISSING, SOURCE_UNAVAILABLE, SOURCE_DENIED,
+ * FILE_DUPLICATE_COLUMN and the FILE_… codes of exceeded limits
  */
 export async function openPostgres(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const { query } = definition
@@ -57,8 +57,9 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: parserOf },
   })
-  // The current query reports the error; without a listener Node would end the process.
-  client.on('error', () => undefined)
+  // A timeout may end the session between two fetches. The next fetch then fails without its code.
+  let ended: unknown
+  client.on('error', (error) => (ended ??= error instanceof pg.DatabaseError ? error : undefined))
   catchUnknownMessages(client)
   let closed = false
   const close = async () => {
@@ -84,9 +85,14 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   } catch (error) {
     await close()
     timeouts.throwIfCancelled()
-    throw databaseError(error, label)
+    throw databaseError(ended ?? error, label)
   }
-  const reading = new QueryReading(client, { label, limits: context.limits ?? readLimits, timeouts })
+  const reading = new QueryReading(client, {
+    label,
+    limits: context.limits ?? readLimits,
+    timeouts,
+    causeOf: (error) => (error instanceof RunError ? error : (ended ?? error)),
+  })
   return {
     unchanged: false,
     detected: { format: 'sql', encoding: 'utf-8', compression: 'none', notes: [] },
@@ -110,16 +116,27 @@ class QueryReading {
   readonly #label: string
   readonly #limits: ReadLimits
   readonly #timeouts: Timeouts
+  /** Returns the error with which the server ended the session, else the given error. */
+  readonly #causeOf: (error: unknown) => unknown
   readonly #hash: Hash = createHash('sha256')
   #columns: readonly string[] = []
   #bytes = 0
   #facts: SourceFacts | undefined
 
-  constructor(client: pg.Client, options: { readonly label: string; readonly limits: ReadLimits; readonly timeouts: Timeouts }) {
+  constructor(
+    client: pg.Client,
+    options: {
+      readonly label: string
+      readonly limits: ReadLimits
+      readonly timeouts: Timeouts
+      readonly causeOf: (error: unknown) => unknown
+    },
+  ) {
     this.#client = client
     this.#label = options.label
     this.#limits = options.limits
     this.#timeouts = options.timeouts
+    this.#causeOf = options.causeOf
   }
 
   async *rows(close: () => Promise<void>): AsyncGenerator<readonly Row[]> {
@@ -137,7 +154,7 @@ class QueryReading {
       await this.#timeouts.wait(this.#client.query('commit'), Infinity)
     } catch (error) {
       this.#timeouts.throwIfCancelled()
-      throw databaseError(error, this.#label, line)
+      throw databaseError(this.#causeOf(error), this.#label, line)
     } finally {
       await close()
     }

@@ -138,7 +138,11 @@ test('an address without a host uses its parameters', async () => {
 test('a closed port and a missing database are errors with a hint', async () => {
   const gone = new URL(inject('postgresUrl'))
   gone.pathname = '/no_such_database'
-  expect((await readSource(sourceOf(gone.href, { query: 'select 1 as id' }))).code).toBe('SOURCE_QUERY')
+  expect((await readSource(sourceOf(gone.href, { query: 'select 1 as id' }))).error).toMatchObject({
+    code: 'SOURCE_MISSING',
+    message: 'the server has no database of this name (3D000)',
+    hint: expect.stringContaining('name of the database') as string,
+  })
   expect((await readSource(sourceOf('postgres://a@127.0.0.1:1/b', { query: 'select 1 as id' }))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
@@ -147,6 +151,26 @@ test('a connection that the server closes is a failed read, not a complete one',
   const query = `select n::text as id, case when n = 2000 then pg_terminate_backend(pg_backend_pid()) end as x from generate_series(1, 5000) as n`
   const outcome = await readSource(sourceOf(database.url, { query }))
   expect([outcome.code, outcome.facts]).toEqual(['SOURCE_UNAVAILABLE', undefined])
+})
+
+test('a session that the server ended between two fetches is reported with its timeout', async () => {
+  await using database = await testDatabase()
+  const name = new URL(database.url).pathname.slice(1)
+  await database.db.execute(`alter database ${name} set idle_in_transaction_session_timeout = '500ms'`)
+  const source = await openSource(sourceOf(database.url, { query: 'select n as id from generate_series(1, 3000) n' }), {
+    env: {},
+    log: silentLogger,
+  })
+  const rows = source.rows[Symbol.asyncIterator]()
+  await rows.next()
+  await expect
+    .poll(() => database.db.query(`select pid from pg_stat_activity where application_name = 'sluice source' and datname = $1`, [name]))
+    .toEqual([])
+  await expect(rows.next()).rejects.toMatchObject({
+    code: 'SOURCE_QUERY',
+    message: 'the database ended the query after 500 rows (25P03)',
+    hint: expect.stringContaining('idle_in_transaction_session_timeout') as string,
+  })
 })
 
 /** The same database through a port that breaks connections. */
@@ -309,11 +333,22 @@ function message(kind: string, body: readonly number[] | string = []): Buffer {
 const ready = message('Z', 'I')
 const admitted = Buffer.concat([message('R', [0, 0, 0, 0]), ready])
 const nothing = Buffer.alloc(0)
+const failed = (code: string) => Buffer.concat([message('E', `SERROR\0C${code}\0Mno canary\0\0`), ready])
 
 test.each([
   ['a login by GSSAPI', message('R', [0, 0, 0, 7]), nothing, 'SOURCE_DENIED', /such as GSSAPI$/],
   ['an unknown kind of login', message('R', [0, 0, 0, 99]), nothing, 'SOURCE_DENIED', /unsupported authentication method/],
   ['too many connections', message('E', 'SFATAL\0C53300\0Mno canary\0\0'), nothing, 'SOURCE_UNAVAILABLE', /\(53300\)$/],
+  [
+    'an error of a pooler',
+    message('E', 'SFATAL\0C08P01\0Mno canary\0\0'),
+    nothing,
+    'SOURCE_UNAVAILABLE',
+    /^the database cannot be read \(08P01\)$/,
+  ],
+  ['a conflict on a replica', admitted, failed('40001'), 'SOURCE_UNAVAILABLE', /^the database cannot be read \(40001\)$/],
+  ['the end of its transaction', admitted, failed('25P04'), 'SOURCE_QUERY', /^the database ended the query \(25P04\)$/],
+  ['the end of its idle session', admitted, failed('25P03'), 'SOURCE_QUERY', /^the database ended the query \(25P03\)$/],
   ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /cannot be read/],
   ['rows without columns', admitted, Buffer.concat([message('C', 'FETCH 0\0'), ready]), 'SOURCE_QUERY', /no column/],
 ] as const)('a server that answers with %s fails the read, not the process', async (_, first, then, code, said) => {
@@ -323,6 +358,20 @@ test.each([
   })
   expect([error?.code, error?.message, facts]).toEqual([code, expect.stringMatching(said), undefined])
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+})
+
+test.each([
+  ['53300', 'max_connections'],
+  ['57P03', 'in a minute'],
+  ['40001', 'max_standby_streaming_delay'],
+  ['08P01', 'PgBouncer'],
+  ['25P04', 'transaction_timeout'],
+  ['25P03', 'idle_in_transaction_session_timeout'],
+])('the hint for %s names what to do: %s', async (code, hint) => {
+  await using server = await fakeDatabase(admitted, failed(code))
+  const { error } = await readSource(sourceOf(server.url, { query: 'select 1 as id' }))
+  expect(error?.hint).toContain(hint)
+  expect(error?.hint).not.toContain('Check the address')
 })
 
 test('a query without columns is rejected', async () => {
