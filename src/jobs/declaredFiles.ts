@@ -106,8 +106,9 @@ export class DeclaredFiles {
   }
 
   #warnOfClockChanges(schedules: readonly DeclaredSchedule[]): void {
+    const now = new Date(this.#deps.clock.now())
     for (const { pipeline, cron, timezone } of schedules) {
-      if (this.#warned.has(pipeline) || !isTouchedByClockChange({ cron, timezone })) continue
+      if (this.#warned.has(pipeline) || !isTouchedByClockChange({ cron, timezone }, now)) continue
       this.#warned.add(pipeline)
       this.#deps.log.warn(
         { pipeline, cron, timezone },

@@ -96,15 +96,61 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 }
 
 /**
- * Returns true if a clock change may affect this schedule: the cron expression names hours from 01 to 03, in a zone whose offset changes
- * within 2026. In one night such a time does not exist, and in another it exists twice.
+ * Returns true if a fixed time of this schedule does not exist, or exists twice, on a day of this year or the next one, because the clocks of
+ * its zone change. The days of the cron expression do not matter, because the days of clock changes differ from year to year. Schedules of
+ * every hour have no fixed time.
  */
-export function isTouchedByClockChange(times: CronTimes): boolean {
-  const fields = times.cron.trim().split(/\s+/)
+export function isTouchedByClockChange({ cron, timezone }: CronTimes, now: Date): boolean {
+  const fields = cron.trim().split(/\s+/)
   const hour = fields[fields.length - 4]
-  if (hour === undefined || !hoursOf(hour).some((value) => value >= 1 && value <= 3)) return false
-  const offsets = new Set(Array.from({ length: 12 }, (_, month) => offsetMinutes(times.timezone, new Date(Date.UTC(2026, month, 1)))))
-  return offsets.size > 1
+  if (hour === undefined || hour.startsWith('*')) return false
+  // UTC stands for the local time, in which no hour is missing.
+  const daily = (time: string) => cronOf({ cron: `${time} * * *`, timezone: 'UTC' })
+  const midnight = Date.UTC(2026, 0, 1)
+  if (listBetween(daily(`0 0 ${hour}`), new Date(midnight - 1), new Date(midnight + dayMs - 1)).length === 24) return false
+  const times = daily(fields.slice(0, -3).join(' '))
+  return clockChanges(timezone, now.getUTCFullYear()).some(({ from, until }) => {
+    const next = times.nextRun(new Date(from - 1))
+    return next !== null && next.getTime() < until
+  })
+}
+
+/** Local times that a clock change leaves out or repeats, as if they were UTC. */
+interface ClockChange {
+  readonly from: number
+  readonly until: number
+}
+
+const dayMs = 86_400_000
+const knownChanges = new Map<string, readonly ClockChange[]>()
+
+/** Returns the clock changes of a zone in a year and the next one, from a cache, because the files of thousands of schedules are read often. */
+function clockChanges(timezone: string, year: number): readonly ClockChange[] {
+  const key = `${timezone} ${year}`
+  let changes = knownChanges.get(key)
+  if (changes === undefined) {
+    if (knownChanges.size > maxKnown) knownChanges.clear()
+    changes = findClockChanges(timezone, year)
+    knownChanges.set(key, changes)
+  }
+  return changes
+}
+
+function findClockChanges(timezone: string, year: number): readonly ClockChange[] {
+  const offsetMs = offsetOf(timezone)
+  const changes: ClockChange[] = []
+  for (let day = Date.UTC(year, 0, 1); day < Date.UTC(year + 2, 0, 1); day += dayMs) {
+    const [before, after] = [offsetMs(day), offsetMs(day + dayMs)]
+    if (before === after) continue
+    let [from, until] = [day, day + dayMs]
+    while (until - from > minuteMs) {
+      const middle = from + Math.floor((until - from) / minuteMs / 2) * minuteMs
+      if (offsetMs(middle) === before) from = middle
+      else until = middle
+    }
+    changes.push({ from: until + Math.min(before, after), until: until + Math.max(before, after) })
+  }
+  return changes
 }
 
 const crons = new Map<string, Cron>()
@@ -127,31 +173,22 @@ function listBetween(cron: Cron, after: Date, now: Date): Date[] {
   return due
 }
 
-/** Returns the fixed hours of a cron field; none for `*` and for steps over the whole day. */
-function hoursOf(field: string): number[] {
-  if (field.startsWith('*')) return []
-  return field.split(',').flatMap((part) => {
-    const [from, to] = (part.split('/')[0] ?? '').split('-').map(Number)
-    if (from === undefined || Number.isNaN(from)) return []
-    return Array.from({ length: Math.max(1, (to ?? from) - from + 1) }, (_, i) => from + i)
-  })
-}
+const minuteMs = 60_000
 
-/** Returns the offset of a zone from UTC at an instant, in minutes. */
-function offsetMinutes(timezone: string, at: Date): number {
-  const parts = Object.fromEntries(
-    new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-    })
-      .formatToParts(at)
-      .map(({ type, value }) => [type, Number(value)]),
-  )
-  const local = Date.UTC(parts['year'] ?? 0, (parts['month'] ?? 1) - 1, parts['day'], parts['hour'], parts['minute'])
-  return Math.round((local - at.getTime()) / 60_000)
+/** Returns a function that returns the offset of a zone from UTC at an instant, in milliseconds. */
+function offsetOf(timezone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  })
+  return (at) => {
+    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
+    const local = Date.UTC(parts['year'] ?? 0, (parts['month'] ?? 1) - 1, parts['day'], parts['hour'], parts['minute'])
+    return local - Math.floor(at / minuteMs) * minuteMs
+  }
 }

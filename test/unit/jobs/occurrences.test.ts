@@ -88,8 +88,26 @@ test.for([
   ['*/15 * * * *', berlin, false],
   ['30 2 * * *', 'Asia/Tokyo', false],
   ['0 30 2 * * *', berlin, true],
+  ['0 30 1 * * *', berlin, false],
+  ['30 2 1 * *', berlin, true],
+  // The clocks change at midnight.
+  ['30 0 * * *', 'Africa/Cairo', true],
+  ['30 0 * * *', 'Asia/Beirut', true],
+  ['30 0 * * *', 'America/Santiago', true],
+  ['30 0 * * *', 'Atlantic/Azores', true],
+  ['30 23 * * *', 'Africa/Cairo', true],
+  ['30 2 * * *', 'Africa/Cairo', false],
+  // The clocks change by half an hour.
+  ['15 2 * * *', 'Australia/Lord_Howe', true],
+  ['45 2 * * *', 'Australia/Lord_Howe', false],
+  ['0 0-23/6 * * *', berlin, false],
+  ['0 0-23/2 * * *', berlin, true],
+  ['0 0,2 * * *', berlin, true],
+  // Every hour has no fixed time.
+  ['0 0-23 * * *', berlin, false],
+  ['0 */2 * * *', berlin, false],
 ] as const)('%s in %s is affected by clock changes: %s', ([cron, timezone, expected]) => {
-  expect(isTouchedByClockChange({ cron, timezone })).toBe(expected)
+  expect(isTouchedByClockChange({ cron, timezone }, new Date('2026-11-26T00:00:00Z'))).toBe(expected)
 })
 
 describe('previous occurrences', () => {
