@@ -31,8 +31,9 @@ export async function runsOf(db: Queryable, ids: readonly number[]): Promise<rea
   return (await db.query<MetricRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toMetricRun)
 }
 
+/** A run that was never claimed has the epoch 0. If it was skipped or cancelled, the time between its start and end is that of its wait. */
 const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
-  extract(epoch from finished_at - started_at)::float8 as seconds`
+  case when epoch > 0 then extract(epoch from finished_at - started_at)::float8 end as seconds`
 
 type MetricRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
   readonly sends_nothing: boolean
@@ -50,13 +51,14 @@ function toMetricRun({ id, pipeline, status, sends_nothing, seconds, ...row }: M
   return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
 }
 
-/** Ended request. */
+/** Request that ended, or that began more than five minutes ago and gets no answer any more. */
 export interface EndedRequest {
   readonly id: number
   /** Type of destination and operation: `catalog upsert`. */
   readonly endpoint: string
   /** HTTP status; `none` without an answer. */
   readonly status: string
+  /** Time to the end; null if the request did not end, because its process died. */
   readonly seconds: number | null
 }
 

@@ -59,13 +59,13 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     build: gauge('sluice_build_info', 'Version of this process', ['version']),
   }
   gauges.build.set({ version: deps.version }, 1)
-  let seenRun = 0
-  /** Runs up to `seenRun` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
+  const seenRuns = new SeenIds(0)
+  /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
   let open = new Set<number>()
   const undecided = new Map<number, MetricRun>()
   // Requests that the process sends before the first scrape count too. If the database is down now, counting starts with a later scrape.
   const started = lastRequestId(deps.db).catch(() => undefined)
-  let seenRequest: number | undefined
+  let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
@@ -82,12 +82,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 
   const collect = async () => {
     for (;;) {
-      const batch = await runsAfter(deps.db, seenRun, 5_000)
+      const batch = await runsAfter(deps.db, seenRuns.readAfter, 5_000)
       for (const run of batch) {
+        if (!seenRuns.add(run.id)) continue
         if (isOpen(run)) open.add(run.id)
         else countEnded(run)
       }
-      seenRun = batch.at(-1)?.id ?? seenRun
       if (batch.length < 5_000) break
     }
     const openNow = await runsOf(deps.db, [...open])
@@ -106,12 +106,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       if ((run.counts['ambiguous'] ?? 0) + (run.counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
       else undecided.delete(run.id)
     }
-    seenRequest ??= (await started) ?? (await lastRequestId(deps.db))
-    const sent = await endedRequestsAfter(deps.db, seenRequest, 20_000)
+    seenRequests ??= new SeenIds((await started) ?? (await lastRequestId(deps.db)))
+    const sent = await endedRequestsAfter(deps.db, seenRequests.readAfter, 20_000)
     for (const { id, endpoint, status, seconds } of sent) {
+      if (!seenRequests.add(id)) continue
       requests.inc({ endpoint, status })
       if (seconds !== null) requestSeconds.observe({ endpoint }, seconds)
-      seenRequest = id
     }
     const now = await loadGauges(deps.db, lapseDays)
     for (const labelled of [
@@ -154,6 +154,42 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     },
   }
 }
+
+/**
+ * Ids of rows that were read. Transactions may commit in another order than that of the ids of their rows, so the newest ids are read
+ * again, and those that were missing before are found. A transaction takes milliseconds, in which fewer than `reread` rows get an id.
+ */
+class SeenIds {
+  readonly #start: number
+  readonly #recent = new Set<number>()
+  #last: number
+
+  /** `start`: id up to which no row counts. */
+  constructor(start: number) {
+    this.#start = start
+    this.#last = start
+  }
+
+  /** Id after which rows must be read. */
+  get readAfter(): number {
+    return Math.max(this.#start, this.#last - reread)
+  }
+
+  /** Adds an id. Ids must be added in order, beginning after `readAfter`. Returns false if the id was added before. */
+  add(id: number): boolean {
+    if (this.#recent.has(id)) return false
+    this.#recent.add(id)
+    this.#last = Math.max(this.#last, id)
+    // The oldest first, because a set keeps the order of additions; a late id is removed a little later.
+    for (const old of this.#recent) {
+      if (old > this.readAfter) break
+      this.#recent.delete(old)
+    }
+    return true
+  }
+}
+
+const reread = 1_000
 
 function isOpen({ status }: MetricRun): boolean {
   return status === 'queued' || status === 'running'

@@ -95,3 +95,54 @@ test('runs count when they end, also after a run that stays queued because its p
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
 })
+
+test('a run that never started has no duration, however long it waited', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss([item(products(1)[0]!)]))
+  const { json } = await server.call('POST', '/api/pipelines/shop/runs', { body: {} })
+  await engine.db.execute(`update run set created_at = created_at - interval '1 hour'`)
+  expect((await server.call('POST', `/api/runs/${json.runId}/cancel`, { body: {} })).status).toBe(202)
+  await engine.run('shop')
+  const metrics = (await server.call('GET', '/metrics')).text
+  expect(metrics).toContain('sluice_runs_total{pipeline="shop",status="cancelled"} 1\n')
+  expect(metrics).toContain('sluice_run_duration_seconds_count{pipeline="shop"} 1\n')
+  expect(metrics).toContain('sluice_run_duration_seconds_bucket{le="900",pipeline="shop"} 1\n')
+})
+
+test('a run and a request whose transactions commit after those of newer ones are counted, and each once', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss([item(products(1)[0]!)]))
+  const counted = async () => {
+    const { text } = await server.call('GET', '/metrics')
+    const value = (name: string) => Number(new RegExp(`^${name}(?:\\{.*)? (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+    return [
+      value('sluice_runs_total\\{pipeline="shop",status="succeeded"\\}'),
+      value('sluice_requests_total\\{endpoint="catalog upsert",status="200"\\}'),
+    ]
+  }
+  expect(await counted()).toEqual([0, 0])
+  await engine.run('shop')
+  expect(await counted()).toEqual([1, 1])
+  const copies = [
+    `insert into run (pipeline, destination_id, trigger, status, epoch, started_at, finished_at)
+       select pipeline, destination_id, trigger, status, epoch, started_at, finished_at from run where id = 1`,
+    `insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256, http_status, started_at, finished_at, duration_ms)
+       select batch_id, run_id, epoch, worker_id, body_sha256, http_status, started_at, finished_at, duration_ms from attempt where id = 1`,
+  ]
+  const late = await engine.db.connect()
+  try {
+    await late.query('begin')
+    for (const copy of copies) await late.query(copy)
+    for (const copy of copies) await engine.db.execute(copy)
+    expect(await counted()).toEqual([2, 2])
+    await late.query('commit')
+  } finally {
+    late.release(true)
+  }
+  expect(await counted()).toEqual([3, 3])
+  expect(await counted()).toEqual([3, 3])
+})
