@@ -34,6 +34,25 @@ test('status shows each pipeline on one screen: first what needs action, with th
   expect(doctor.checks).toContainEqual(
     expect.objectContaining({ check: 'runs', state: 'warning', hint: 'sluice run shop --approve-deletes 20' }),
   )
+  expect(doctor.checks).toContainEqual({
+    check: 'runs',
+    state: 'warning',
+    message: 'NO_SCHEDULER: pipelines have schedules, and no serve process is running',
+    hint: 'sluice serve',
+  })
+}, 60_000)
+
+test('the doctor reports an error of the check of the runs, and names an invalid file once', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', 'source: [')
+  const runsOf = async () => {
+    const { code, stdout } = await space.here(['doctor', '--json'])
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string; message: string }[] }
+    return [code, checks.filter(({ check }) => check === 'runs'), checks.filter(({ check }) => check === 'pipelines').length]
+  }
+  expect(await runsOf()).toEqual([1, [], 1])
+  await space.db.execute('alter table pipeline_pause rename to pipeline_pause_away')
+  expect(await runsOf()).toEqual([1, [expect.objectContaining({ state: 'failed' })], 1])
 }, 60_000)
 
 test('a scheduled run that fails or is withheld is logged with code, reason, counts and the next command', async () => {

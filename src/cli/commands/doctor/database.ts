@@ -8,8 +8,11 @@ import { clockWarningS } from './clock.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
-/** Opens and migrates the database, then checks whether it is a copy, its disk, the privileges of a run, and its clock. */
-export async function examineDatabase(context: Context, report: ReportFinding): Promise<void> {
+/**
+ * Opens and migrates the database, then checks whether it is a copy, its disk, the privileges of a run, and its clock. Returns false if one
+ * of these checks could not run.
+ */
+export async function examineDatabase(context: Context, report: ReportFinding): Promise<boolean> {
   try {
     await withStore(context, async (store) => {
       const [server] = await store.db.query<{ server_version: string; now_s: string }>(
@@ -41,8 +44,10 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
           hint: 'set the clock of this machine or of the database server (NTP)',
         })
     })
+    return true
   } catch (error) {
     reportFailure(error, 'database', report)
+    return false
   }
 }
 

@@ -15,9 +15,9 @@ export async function examineAll(context: Context, onFinding: ReportFinding = ()
     onFinding(finding)
   }
   if (!examineEnvironment(context, report)) return findings
-  await examineDatabase(context, report)
+  const hasDatabase = await examineDatabase(context, report)
   const pipelines = await examinePipelines(context, report)
   await examineServices(context, pipelines, report)
-  await examineRuns(context, report)
+  if (hasDatabase) await examineRuns(context, report)
   return findings
 }

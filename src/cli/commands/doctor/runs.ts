@@ -1,20 +1,22 @@
 import type { Context } from '../../context.ts'
 import { folderStatus } from '../status/folderStatus.ts'
 import { withStore } from '../../store.ts'
-import type { ReportFinding } from './finding.ts'
+import { reportFailure, type ReportFinding } from './finding.ts'
 
-/** Reports the conditions of pipelines that `sluice status` lists. Reports nothing if database or pipelines cannot be read. */
+/** Reports the conditions that `sluice status` lists. Leaves out invalid files, which the check of the pipelines reports. */
 export async function examineRuns(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {
-      const { pipelines } = await folderStatus(context, store.db, [])
+      const { pipelines, needs: others } = await folderStatus(context, store.db, [])
       const needs = pipelines.flatMap((status) => status.needs.map((need) => ({ ...need, pipeline: status.pipeline })))
       for (const { pipeline, code, message, hint } of needs)
         report({ check: 'runs', state: 'warning', message: `${pipeline}: ${code}: ${message}`, hint })
+      for (const { code, message, hint } of others.filter((need) => need.code === 'NO_SCHEDULER'))
+        report({ check: 'runs', state: 'warning', message: `${code}: ${message}`, hint })
       if (needs.length === 0 && pipelines.some(({ last }) => last !== null))
         report({ check: 'runs', state: 'ok', message: 'the last run of each pipeline needs no action' })
     })
-  } catch {
-    // The checks of database and pipelines have reported the fault.
+  } catch (error) {
+    reportFailure(error, 'runs', report)
   }
 }
