@@ -1,6 +1,7 @@
 import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import { readSecretValue } from '../secretValue.ts'
+import { sourceTypeOf, type SourceType } from './sourceAddress.ts'
 
 /**
  * Reads a credential from the environment variable that the pipeline names, or from the file in `NAME_FILE`. Returns undefined if the
@@ -32,12 +33,12 @@ export function readCredential(
 }
 
 /** Names of the credentials that each type of source uses. Other sources have none. */
-const known: readonly (readonly [address: RegExp, names: readonly string[]])[] = [
-  [/^https?:/i, ['username', 'password', 'token', 'header:X-Name']],
-  [/^sftp:/i, ['username', 'password', 'private_key', 'passphrase']],
-  [/^s3:/i, ['access_key_id', 'secret_access_key', 'session_token']],
-  [/^postgres(ql)?:/i, ['url', 'password']],
-]
+const known: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
+  http: ['username', 'password', 'token', 'header:X-Name'],
+  sftp: ['username', 'password', 'private_key', 'passphrase'],
+  s3: ['access_key_id', 'secret_access_key', 'session_token'],
+  postgres: ['url', 'password'],
+}
 
 /**
  * Rejects a credential that the source does not use, because the request would be sent without it.
@@ -45,7 +46,8 @@ const known: readonly (readonly [address: RegExp, names: readonly string[]])[] =
  * @throws RunError SOURCE_CREDENTIALS
  */
 export function checkCredentialNames(definition: SourceDefinition): void {
-  const names = known.find(([address]) => address.test(definition.uri))?.[1] ?? []
+  const type = sourceTypeOf(definition.uri)
+  const names = (type === undefined ? undefined : known[type]) ?? []
   for (const key of Object.keys(definition.credentials ?? {})) {
     if (names.includes(key) || (names.includes('header:X-Name') && key.startsWith('header:'))) continue
     throw new RunError('SOURCE_CREDENTIALS', `${JSON.stringify(key)} is not a credential of this type of source`, {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
 import { findFile, openLocalFile } from './file/localFile.ts'
+import { isLocalFile } from './sourceAddress.ts'
 
 export interface SourceHash {
   readonly sha256: string
@@ -48,9 +49,4 @@ async function hashBoth(join: SourceJoin, definition: SourceDefinition): Promise
 /** Combines the digests and sizes of a source and its joined file. */
 export function hashOfBoth(main: SourceHash, file: SourceHash): SourceHash {
   return { sha256: createHash('sha256').update(`${main.sha256} ${file.sha256}`).digest('hex'), bytes: main.bytes + file.bytes }
-}
-
-/** Returns true for a path (also one with a Windows drive letter) or a `file:` address. */
-export function isLocalFile(uri: string): boolean {
-  return uri !== '-' && (uri.startsWith('file:') || !/^[a-z][a-z0-9+.-]+:/i.test(uri))
 }

@@ -10,30 +10,30 @@ import type { Row } from '../model/record.ts'
 import type { ByteStream } from './byteStream.ts'
 import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
-import { isLocalFile } from './hashSource.ts'
 import { openJoined } from './joinedSource.ts'
 import { shownAddress } from '../shownAddress.ts'
 import { openLocalFile } from './file/localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
+import { sourceTypeOf } from './sourceAddress.ts'
 import { openStdin } from './stdin.ts'
 import { readCompletionMarker } from './completionMarker.ts'
 
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, and the whole of a
- * joined file. Rows can be read once. The caller must close the source.
+ * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, but the whole of a
+ * workbook or a joined file. Rows can be read once. The caller must close the source.
  *
  * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   if (definition.join !== undefined) return openJoined(definition, definition.join, context, openSource)
   checkCredentialNames(definition)
-  if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./sql/postgres.ts')).openPostgres(definition, context)
+  if (sourceTypeOf(definition.uri) === 'postgres') return (await import('./sql/postgres.ts')).openPostgres(definition, context)
   const stream = await openBytes(definition, context)
   if (stream === 'unchanged') return unchangedSource(definition, context.previous)
   try {
-    return await readStream(stream, definition, context)
+    return await openStream(stream, definition, context)
   } catch (error) {
     await stream.close()
     throw error
@@ -43,12 +43,13 @@ export async function openSource(definition: SourceDefinition, context: SourceCo
 /** Opens the bytes of a source. @throws RunError SOURCE_REFUSED for an address of an unknown type */
 async function openBytes(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { uri } = definition
-  if (uri === '-') return openStdin(context)
-  if (isLocalFile(uri)) return openLocalFile(uri)
+  const type = sourceTypeOf(uri)
+  if (type === 'stdin') return openStdin(context)
+  if (type === 'file') return openLocalFile(uri)
   // These modules are loaded on demand, because most pipelines need none of them.
-  if (/^https?:/i.test(uri)) return (await import('./http/http.ts')).openHttp(definition, context)
-  if (/^sftp:/i.test(uri)) return (await import('./sftp/sftp.ts')).openSftp(definition, context)
-  if (/^s3:/i.test(uri)) return (await import('./s3/s3.ts')).openS3(definition, context)
+  if (type === 'http') return (await import('./http/http.ts')).openHttp(definition, context)
+  if (type === 'sftp') return (await import('./sftp/sftp.ts')).openSftp(definition, context)
+  if (type === 's3') return (await import('./s3/s3.ts')).openS3(definition, context)
   throw new RunError('SOURCE_REFUSED', 'the type of this source address is not known', {
     where: uri.slice(0, uri.indexOf(':') + 1),
     hint: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.',
@@ -56,7 +57,7 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
 }
 
 /** Opens the format of a stream. The facts are known once the rows have ended. */
-async function readStream(stream: ByteStream, definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
+async function openStream(stream: ByteStream, definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const limits = context.limits ?? readLimits
   const name = stream.label
   const hash = createHash('sha256')

@@ -3,7 +3,7 @@ import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
-import { isLocalFile } from '../../sources/hashSource.ts'
+import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
 /** Number of bytes that are read to detect the encoding. In most files they include the first character beyond ASCII. */
