@@ -1,7 +1,10 @@
 import { index, jsonb, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Events of the service, each stored once (docs/guarantees.md#webhook-delivery). Written by `db/webhookEvents.ts`. */
+/**
+ * Events of the service, each stored once (docs/guarantees.md#webhook-delivery). `webhooks/eventStore.ts` writes them, and
+ * `db/webhookEvents.ts` deletes old ones.
+ */
 export const webhookEvent = sluice.table(
   'webhook_event',
   {

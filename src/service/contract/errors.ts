@@ -93,3 +93,12 @@ export const problemTypes = [
 function invalid(word: string): string {
   return `INVALID_${word}`
 }
+
+/** Reasons for which the service refuses requests about webhooks. The `message` of the error begins with the reason and a colon. */
+export const webhookReasons = [
+  'CrcValidationFailed',
+  'UrlValidationFailed',
+  'DuplicateUrlFailed',
+  'WebhookLimitExceeded',
+  'WebhookIdInvalid',
+] as const

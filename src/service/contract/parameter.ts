@@ -9,7 +9,7 @@ type Made<Name extends string, In extends Place, Type extends ParameterType, Res
   readonly type: Type
 } & Rest
 
-/** Creates a parameter of the path, which is always required. */
+/** Creates a parameter of the path. It is always required. */
 export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
 
 /** Creates a numeric parameter of the path. The echo has it as a number. */
@@ -43,7 +43,7 @@ export const withTotalCount = query('with_total_count', 'boolean', { default: fa
 /** Parameter `count` of most lists: default 200, 1 to 1000 (spec 8). */
 export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1000, source: 'spec 8' })
 /** `Endpoint.list` for `count200`. */
-export const list200 = { countDefault: 200, countMin: 1, countMax: 1000 } as const
+export const list200 = { countDefault: count200.default, countMin: count200.min, countMax: count200.max } as const
 
 /** Creates a filter of up to 200 comma-separated ids (spec 8). */
 export const idFilter = <const Name extends string>(name: Name) =>

@@ -52,15 +52,6 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
-/** Reasons for which the service refuses requests about webhooks. The `message` of the error begins with the reason and a colon. */
-export const webhookReasons = [
-  'CrcValidationFailed',
-  'UrlValidationFailed',
-  'DuplicateUrlFailed',
-  'WebhookLimitExceeded',
-  'WebhookIdInvalid',
-] as const
-
 export const webhookResources = {
   webhook: {
     fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
