@@ -1,4 +1,4 @@
-/** Limits the time of answers. A database may stop answering without closing its connections, so statements have no end of their own. */
+/** Limits the time of answers. A database may stop answering without closing its connections; then a statement never ends. */
 import type { MiddlewareHandler } from 'hono'
 
 /** Maximum time of an answer in milliseconds. */

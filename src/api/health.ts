@@ -1,10 +1,12 @@
 /** Runs the checks of `/ready`, which show whether this process can work. */
 import type { Database } from '../db/database.ts'
-import { migrationStatus } from '../db/migrate.ts'
+import { compareJournal } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
+import { errorCode } from '../unknownValue.ts'
 import { inTime, readyMs } from './answerInTime.ts'
 
-export interface Readiness {
+/** Result of one check. */
+export interface ReadinessCheck {
   readonly check: 'database' | 'migrations' | 'scheduler' | 'worker'
   readonly ok: boolean
   readonly message: string
@@ -23,28 +25,57 @@ const oldestPollS = 30
 const oldestHeartbeatS = 60
 
 /** Runs the checks of `/ready`. If the database does not answer in time, returns only the check `database`. */
-export function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
-  return inTime(Math.min(deps.answerMs ?? readyMs, readyMs), runChecks(deps)).catch(() => [
-    { check: 'database', ok: false, message: 'does not answer' },
-  ])
+export function checkReadiness(deps: ReadyDeps): Promise<readonly ReadinessCheck[]> {
+  return inTime(Math.min(deps.answerMs ?? readyMs, readyMs), runChecks(deps)).catch(() => [failed('database', 'does not answer')])
 }
 
-/** Rejects if the database fails. */
-async function runChecks(deps: ReadyDeps): Promise<readonly Readiness[]> {
-  await deps.db.query('select 1')
-  const checks: Readiness[] = [{ check: 'database', ok: true, message: 'answers' }]
-  const { applied, known } = await migrationStatus(deps.db.url, deps.db.schema).catch(() => ({ applied: 0, known: -1 }))
-  checks.push({ check: 'migrations', ok: applied === known, message: known < 0 ? 'do not match this version' : `${applied} of ${known}` })
-  const idle = deps.schedulerIdleS()
-  if (idle !== undefined) {
-    const message = Number.isFinite(idle) ? `last poll ${Math.round(idle)} s ago` : 'has not started yet'
-    checks.push({ check: 'scheduler', ok: idle <= oldestPollS, message })
+async function runChecks(deps: ReadyDeps): Promise<readonly ReadinessCheck[]> {
+  try {
+    await deps.db.query('select 1')
+  } catch (error) {
+    return [failed('database', `does not answer${codeOf(error)}`)]
   }
-  const worker = await findWorker(deps.db, deps.workerId)
-  checks.push({
-    check: 'worker',
-    ok: worker !== undefined && worker.idleS <= oldestHeartbeatS,
-    message: worker === undefined ? 'is not registered' : `last heartbeat ${Math.round(worker.idleS)} s ago`,
-  })
-  return checks
+  const idle = deps.schedulerIdleS()
+  return [
+    { check: 'database', ok: true, message: 'answers' },
+    await readCheck('migrations', () => checkMigrations(deps.db)),
+    ...(idle === undefined ? [] : [checkScheduler(idle)]),
+    await readCheck('worker', () => checkWorker(deps)),
+  ]
+}
+
+async function checkMigrations(db: Database): Promise<ReadinessCheck> {
+  const { applied, known, isSame } = await compareJournal(db)
+  if (!isSame) return failed('migrations', 'do not match this version')
+  return { check: 'migrations', ok: applied === known, message: `${applied} of ${known}` }
+}
+
+function checkScheduler(idleS: number): ReadinessCheck {
+  const message = Number.isFinite(idleS) ? `last poll ${Math.round(idleS)} s ago` : 'has not started yet'
+  return { check: 'scheduler', ok: idleS <= oldestPollS, message }
+}
+
+async function checkWorker({ db, workerId }: ReadyDeps): Promise<ReadinessCheck> {
+  const worker = await findWorker(db, workerId)
+  if (worker === undefined) return failed('worker', 'is not registered')
+  return { check: 'worker', ok: worker.idleS <= oldestHeartbeatS, message: `last heartbeat ${Math.round(worker.idleS)} s ago` }
+}
+
+/** Runs a check that reads a table. If the table cannot be read, for example because a privilege is missing, the check fails. */
+async function readCheck(check: ReadinessCheck['check'], run: () => Promise<ReadinessCheck>): Promise<ReadinessCheck> {
+  try {
+    return await run()
+  } catch (error) {
+    return failed(check, `cannot be read${codeOf(error)}`)
+  }
+}
+
+function failed(check: ReadinessCheck['check'], message: string): ReadinessCheck {
+  return { check, ok: false, message }
+}
+
+/** Returns the code of an error, and no text of it, because probes need no credentials. */
+function codeOf(error: unknown): string {
+  const code = errorCode(error)
+  return code === undefined ? '' : ` (${code})`
 }

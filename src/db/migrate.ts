@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { RunError } from '../errors.ts'
+import type { Database } from './database.ts'
 import { commandConnectMs, connectionFault } from './connectionFault.ts'
 import { entryStatement, journalStatements, readJournal, type Journal } from './journal.ts'
 import { readMigrations, type Migration } from './migrations.ts'
@@ -61,6 +62,20 @@ export async function isMigrated(client: pg.Client, schema: string): Promise<boo
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   return (await examineSchema(url, schema)).found
 }
+
+/**
+ * Compares the journal of a migrated schema with the migrations of this version, over a connection of the pool. `isSame`: false for a
+ * migration of another version.
+ */
+export async function compareJournal(db: Database): Promise<MigrationStatus & { readonly isSame: boolean }> {
+  // Read once, because an upgrade replaces the files while this version still runs.
+  knownHashes ??= readMigrations(db.schema).map(({ hash }) => hash)
+  const known = knownHashes
+  const applied = await db.query<{ hash: string }>('select hash from migration order by position')
+  return { applied: applied.length, known: known.length, isSame: applied.every(({ hash }, i) => hash === known[i]) }
+}
+
+let knownHashes: readonly string[] | undefined
 
 /** Existing and missing parts of a schema. */
 export interface SchemaState {
