@@ -3,6 +3,7 @@ import { Cron } from 'croner'
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { figureCodes, lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
+import { unknownYes } from '../mapping/consent/proposeTest.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
@@ -22,7 +23,9 @@ const isoDate = z
   .refine((text) => parseInstant(text, 'utc-midnight') !== undefined, 'must be a date such as "2025-01-31"')
 const consentTest = strict({
   column,
-  values: wordList.optional(),
+  values: wordList
+    .refine((values) => !values.includes(unknownYes), `must name the values that mean yes, instead of ${unknownYes}`)
+    .optional(),
   not_values: wordList.optional(),
   before: isoDate.optional(),
   after: isoDate.optional(),

@@ -7,6 +7,8 @@ export interface ConsentName {
   readonly channel: 'any' | 'phone' | 'other'
   /** True if the name alone is enough; otherwise the values must look like consent too. */
   readonly certain: boolean
+  /** True for a vague name, such as `contact`: only cells that say yes or no in words make it a consent column. */
+  readonly onlyFlags?: true
 }
 
 const certainOut =
@@ -17,6 +19,9 @@ const certainIn =
   /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
 const weakIn =
   /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
+/** Names that are about consent only if their cells are flags. */
+const flagIn =
+  /^(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
 const phone =
   /\b(?:sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
 const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
@@ -53,7 +58,8 @@ export function consentName(column: string): ConsentName | undefined {
   if (out) return { polarity: inward && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', channel, certain: true }
   if (inward) return { polarity: 'in', channel, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', channel, certain: false }
-  return weakIn.test(name) ? { polarity: 'in', channel, certain: false } : undefined
+  if (weakIn.test(name)) return { polarity: 'in', channel, certain: false }
+  return flagIn.test(name) ? { polarity: 'in', channel, certain: false, onlyFlags: true } : undefined
 }
 
 /** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */

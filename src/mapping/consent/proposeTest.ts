@@ -2,15 +2,22 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { ConsentName } from './columnName.ts'
 import { isShowable, looksLikeDate, type ColumnValues, type SeenValue } from './columnValues.ts'
-import { consentMeaning, meaningOf, type Meaning } from './words.ts'
+import { consentMeaning, isYesOrNo, meaningOf, type Meaning } from './words.ts'
+import { comparableText } from '../text.ts'
 
 export interface ProposedTest {
   readonly test: ConsentTest
-  /** True if the name and the values leave no doubt about the test. */
+  /** True if the name and the values leave no doubt about the test. If not, its values may be the placeholder `unknownYes`. */
   readonly certain: boolean
   /** Values of the column, most frequent first; empty if they are dates or texts, or may be personal data. */
   readonly seen: readonly SeenValue[]
 }
+
+/**
+ * Placeholder for the values that mean yes, if only the user knows them. The schema of pipeline files rejects it, so that a copied hint
+ * sends no row.
+ */
+export const unknownYes = '<yes>'
 
 /** Values and their opposites. If every value of the file means no, the proposed test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
@@ -35,7 +42,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const all = values.seen
   if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
-  const classified = all.map((one) => ({ ...one, may: mayReach(one.value, polarity, name !== undefined) }))
+  const numberCodes = all.some(({ value }) => isNumberCode(value))
+  const classified = all.map((one) => ({ ...one, may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes }) }))
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
   const unknown = pick(undefined)
@@ -46,14 +54,30 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const no = pick(false)
     return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
   }
-  if (yes.length > 0) return { test: { column, values: yes }, certain: unknown.length === 0, seen }
+  if (yes.length > 0)
+    return { test: { column, values: yes }, certain: unknown.length === 0 && !numberCodes && name?.onlyFlags !== true, seen }
+  // Which number means yes, or whether a yes permits to reach the person, is not known: a list of all values would send each no.
+  if (numberCodes || unknown.some((value) => isYesOrNo(value))) return { test: { column, values: [unknownYes] }, certain: false, seen }
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no.
   if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 
+/** Returns true for a number other than 0 and 1, which is no date: then the numbers of the column are codes, and 1 may mean anything. */
+function isNumberCode(value: string): boolean {
+  return isNumber(value) && !/^[01]$/.test(comparableText(value)) && !looksLikeDate(value)
+}
+
+function isNumber(value: string): boolean {
+  return /^[+-]?\d+(?:[.,]\d+)?$/.test(value)
+}
+
 /** Returns true if the value permits to reach the person, false if the value forbids it, undefined if its meaning is unknown. */
-function mayReach(value: string, polarity: ConsentName['polarity'], named: boolean): boolean | undefined {
+function mayReach(
+  value: string,
+  { polarity, named, numberCodes }: { readonly polarity: ConsentName['polarity']; readonly named: boolean; readonly numberCodes: boolean },
+): boolean | undefined {
+  if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It counts as no, because a wrong guess would send the person.
@@ -72,7 +96,8 @@ function mayReach(value: string, polarity: ConsentName['polarity'], named: boole
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column, all cells but these pass.
+ * column of dates, all cells but these pass. Of texts, and of dates among texts that were not all counted, only the user knows which
+ * mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
@@ -80,7 +105,9 @@ function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: C
     const passing = flags.filter((value) => consentMeaning(value) !== 'out')
     return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
   }
-  return { test: { column, notValues: ['', ...unique(flags)] }, certain: values.mostlyDates && name?.polarity === 'in', seen: [] }
+  const allKnown = values.seen !== undefined || values.dates === values.filled
+  if (!values.mostlyDates || !allKnown) return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
+  return { test: { column, notValues: ['', ...unique(flags)] }, certain: name?.polarity === 'in', seen: [] }
 }
 
 const saysNo: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])

@@ -46,13 +46,21 @@ function plain(cell: string): string {
 /** Returns the meaning of a whole cell in any column; undefined for cells over 40 characters. */
 export function meaningOf(cell: string): Meaning {
   if (cell.length > 40) return undefined
-  const raw = trimText(cell).toLowerCase()
+  // Programs write flags with one decimal as soon as one cell of the column is empty. `0.00` is an amount.
+  const raw = trimText(cell)
+    .toLowerCase()
+    .replace(/^([01])\.0$/, '$1')
   if (empty.has(raw)) return 'empty'
   if (yes.has(raw)) return 'yes'
   if (no.has(raw)) return 'no'
   const word = plain(cell)
   if (unsubscribed.has(word)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
+}
+
+export function isYesOrNo(cell: string): boolean {
+  const meaning = meaningOf(cell)
+  return meaning === 'yes' || meaning === 'no'
 }
 
 /** Returns the meaning of a whole cell in a consent column, where more words are known. */

@@ -6,10 +6,10 @@ import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { holdsEmail, holdsPhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
-import { consentLine, seenText } from '../consent/consentText.ts'
-import { proposeTest } from '../consent/proposeTest.ts'
+import { consentLine, seenText, toFlowYaml } from '../consent/consentText.ts'
+import { proposeTest, unknownYes } from '../consent/proposeTest.ts'
 import type { ConsentColumn } from '../consent/unreadReport.ts'
-import { consentMeaning, isStateWord } from '../consent/words.ts'
+import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { allTexts } from '../fields.ts'
@@ -122,11 +122,18 @@ export class UnreadColumns {
 
   /**
    * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
-   * is no such column.
+   * is no such column. Adds what the user must decide: the values of a placeholder, and whether a vague name is about consent.
    */
   consentHint(inUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
-    return found.length === 0 ? undefined : consentLine([...inUse, ...found.map(({ test }) => test)])
+    if (found.length === 0) return undefined
+    const asks = found.some(({ test }) => test.values?.includes(unknownYes) === true)
+    const vague = found.flatMap(({ column }) => (this.#watched.get(column)?.name?.onlyFlags === true ? [column] : []))
+    return [
+      consentLine([...inUse, ...found.map(({ test }) => test)]),
+      asks ? `, with the values that mean yes instead of ${unknownYes}` : '',
+      vague.length === 0 ? '' : `; or, for columns that are not about consent: ignore: ${toFlowYaml(vague)}`,
+    ].join('')
   }
 
   /** Returns the values of a column for a message: `"yes" 140, "no" 60`, or `dates, or empty`. `''` if none may be shown. */
@@ -214,10 +221,14 @@ export class UnreadColumns {
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
-  #consentCode({ name, isConsent }: Watched, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+  #consentCode({ name, isConsent, emails, phones }: Watched, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#options.consent || this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
+    if (name.onlyFlags === true) {
+      const isFlag = emails + phones === 0 && /\D/.test(cell) && isYesOrNo(cell)
+      return isConsent || isFlag ? 'CONSENT_UNMAPPED' : undefined
+    }
     const fits = isConsent || consentMeaning(cell) !== undefined || (name.polarity === 'out' && looksLikeDate(trimText(cell)))
     return fits ? 'CONSENT_UNMAPPED' : undefined
   }

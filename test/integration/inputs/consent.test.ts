@@ -29,6 +29,29 @@ test.for<[name: string, cells: (i: number) => Fields, yes: readonly number[]]>([
   expect(await members(engine)).toEqual(yes.map((i) => digest(address(i))).toSorted())
 })
 
+test('the hint for codes names no values, and a pipeline with the hint as it is sends nothing', async () => {
+  await using engine = await engineUnderTest()
+  const people = [0, 1].map((i): Fields => ({ id: `C${i}`, email: address(i), Newsletter: String(i + 1) }))
+  const held = await crm(engine, people)
+  expect(held).toMatchObject({ status: 'withheld', counts: { confirmed: 0 } })
+  expect(held.guards[0]?.message).toContain('"1" 1, "2" 1')
+  const [line = ''] = /consent: \{.*\}/.exec(held.guards[0]?.hint ?? '') ?? []
+  await expect(crm(engine, people, `${line}\n`)).rejects.toThrow('must name the values that mean yes')
+  expect((await engine.sandbox.control.audience()).members).toBe(0)
+  expect(await crm(engine, people, 'consent: { column: Newsletter, values: ["2"] }\n')).toMatchObject({ status: 'succeeded' })
+  expect(await members(engine)).toEqual([digest(address(1))])
+})
+
+test.for(['contact_ok', 'mailing', 'may_contact', 'contact', 'share_data'])(
+  'a column %s of yes and no that no setting reads stops the run',
+  async (column) => {
+    await using engine = await engineUnderTest()
+    const people = [0, 1].map((i): Fields => ({ id: `C${i}`, email: address(i), [column]: i === 0 ? 'yes' : 'no' }))
+    expect(await crm(engine, people)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_CONSENT_UNMAPPED' }] })
+    expect((await engine.sandbox.control.audience()).members).toBe(0)
+  },
+)
+
 describe('a column that decides nothing', () => {
   const people = [
     { id: 'C0', email: address(0), newsletter: 'yes' },

@@ -4,7 +4,7 @@ import { consentName } from '../../../src/mapping/consent/columnName.ts'
 import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
-import { proposeTest } from '../../../src/mapping/consent/proposeTest.ts'
+import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTest.ts'
 import { isStateWord } from '../../../src/mapping/consent/words.ts'
 import { UnreadColumns } from '../../../src/mapping/members/unreadColumns.ts'
 
@@ -223,9 +223,60 @@ test.for([
   expect(unreadLine(column, cells)).toBeUndefined()
 })
 
+test.for([
+  ['contact', ['yes', 'no', 'yes']],
+  ['email_flag', ['true', 'false', '']],
+  ['Kontakt erlaubt', ['ja', 'nein']],
+  ['share_data', ['Y', 'N']],
+  ['receive_offers', ['yes', 'no']],
+  ['Personalised ads', ['no', 'no']],
+  ['reachable', ['yes', 'no']],
+  ['contact_by_email', ['TRUE', 'FALSE']],
+] as const)('an unread column %s with %j may be about consent, and the user decides', ([column, cells]) => {
+  expect(unreadLine(column, cells)).toContain(`consent: { column: "${column}", values: ["`)
+  expect(unreadLine(column, cells)).toContain(`; or, for columns that are not about consent: ignore: ["${column}"]`)
+  expect(proposalFor(column, cells).certain).toBe(false)
+})
+
+test.for([
+  ['contact', ['Jane Doe', 'John Doe']],
+  ['contact', ['jane@example.com', 'no']],
+  ['contact', ['3', '0', '1']],
+  ['offers', ['10 %', '20 %']],
+  ['Primary contact', ['yes', 'no']],
+  ['verified_email', ['true', 'false']],
+  ['has_email', ['true', 'false']],
+  ['vip', ['yes', 'no']],
+] as const)('an unread column %s with %j is not about consent', ([column, cells]) => {
+  expect(unreadLine(column, cells)).toBeUndefined()
+})
+
+/** Columns for which a list of values could send people who said no. */
+test.for([
+  ['Newsletter', ['1', '2', '1']],
+  ['Newsletter', ['2', '2']],
+  ['Newsletter', ['0', '1', '2', '']],
+  ['Marketing', ['1', '2']],
+  ['Unsubscribed', ['1', '2']],
+  ['Opt-in / Opt-out', ['yes', 'no']],
+  ['Opt-in / Opt-out', ['1', '0']],
+  ['Newsletter', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `topic ${i}`))],
+  ['OPTIN_TIME', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `2025-01-${10 + (i % 20)} 10:${10 + i}`))],
+] as const)('the hint for a column %s with %j names no values', ([column, cells]) => {
+  expect(unreadLine(column, cells)).toBe(
+    `consent: { column: "${column}", values: ["${unknownYes}"] }, with the values that mean yes instead of ${unknownYes}`,
+  )
+  expect(proposalFor(column, cells).certain).toBe(false)
+})
+
+test('zero and one with decimals are no and yes', () => {
+  expect(unreadLine('Newsletter', ['1.0', '0.0', ''])).toBe('consent: { column: "Newsletter", values: ["1.0"] }')
+})
+
 function unreadLine(column: string, cells: readonly string[]) {
   const unread = new UnreadColumns({ consent: true, kinds: ['email'], ignored: () => false })
-  const { checkRow } = unread.bind({ columns: [column], used: new Set(), identifiers: [] })
+  const { warnings, checkRow } = unread.bind({ columns: [column], used: new Set(), identifiers: [] })
+  expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
   return unread.consentHint([])
 }

@@ -126,7 +126,8 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
       ...consent.map((column) =>
         consentQuestion(
           column,
-          sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(column.test)]),
+          column.certain &&
+            sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(column.test)]),
           options,
         ),
       ),

@@ -47,21 +47,17 @@ export function columnQuestion(field: string, type: Destination, inspection: Ins
 }
 
 /**
- * Returns the question about a consent column. `keeps`: true if some inspected rows pass the proposed test; otherwise no answer is
- * proposed.
+ * Returns the question about a consent column. `isProposed`: true if the test is certain and some inspected rows pass it; otherwise no
+ * answer is proposed.
  */
-export function consentQuestion(
-  { column, test, certain, seen }: ConsentColumn,
-  keeps: boolean,
-  { consent, ignore }: InitOptions,
-): Question {
+export function consentQuestion({ column, test, seen }: ConsentColumn, isProposed: boolean, { consent, ignore }: InitOptions): Question {
   const proposed = formatConsentAnswer(test)
   const restriction = test.appliesTo === undefined ? {} : { appliesTo: test.appliesTo }
   return {
     flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
     text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It contains dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
-    ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
+    ...(proposed !== undefined && isProposed ? { proposed } : {}),
     answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...parseConsentAnswer(column, given), ...restriction }] }),
     declined: { ignore: [...ignore, column] },
   }
