@@ -29,8 +29,7 @@ export const readLimits: ReadLimits = {
   ratioFromBytes: 1_048_576,
   recordBytes: 1_048_576,
   fieldBytes: 131_072,
-  // Templates of marketplaces have over 500 columns.
-  columns: 2048,
+  columns: 512,
   xmlDepth: 64,
   jsonDepth: 32,
   faultyShare: 0.01,

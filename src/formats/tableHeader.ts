@@ -31,8 +31,8 @@ export interface SampleRecord {
  * Finds the header among the first records of a table. There must be at least one record. `skipped`: last line that is known not to
  * be data.
  *
- * Skips title rows (one filled cell) and comment rows (`# …`) narrower than the header. A comment row as wide as the header is
- * an error with a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).
+ * Skips title rows (one filled cell). A comment row (`# …`) above the header is an error with a hint, because it could be the header
+ * itself (docs/inputs.md, cases 175 and 205).
  *
  * A repeated name gets its position as a suffix, as in `Email (column 5)`. A repeated column is an error only if a field reads it
  * (mapping/repeatedColumns.ts).
@@ -64,9 +64,7 @@ export function chooseHeader(
     headerLine: found.line,
     skipThroughLine: found.line,
     notes: [
-      ...(index > 0 && settings.headerRow === 'auto'
-        ? [`skipped ${index} comment or title rows before the header on line ${found.line}`]
-        : []),
+      ...(index > 0 && settings.headerRow === 'auto' ? [`skipped ${index} title rows before the header on line ${found.line}`] : []),
       ...(header.some((column) => isRepeat(column)) ? ['repeated column names get their position as a suffix'] : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
     ],
@@ -81,20 +79,27 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   }
   const widest = Math.max(...records.map((record) => record.fields.length))
   for (const [index, record] of records.entries()) {
+    const isTable = widest > 1 && records.length > index + 1
+    if (isTable && isComment(record)) throw commentError(record, records.slice(index + 1), name)
     const filled = record.fields.filter((field) => field.trim() !== '')
-    const comment = /^#\s*[^\s#]/.test(record.fields[0] ?? '')
-    if (comment && widest > 1 && record.fields.length === widest && records.length > index + 1) {
-      throw fileError('FILE_COMMENT_HEADER', 'the first row is a comment as wide as the table', {
-        name,
-        at: `line ${record.line}`,
-        hint: `Set \`csv: { header_row: ${records[index + 1]?.line ?? record.line + 1} }\`, or ${record.line} if this row is the header.`,
-        remedy: { csv: { header_row: records[index + 1]?.line ?? record.line + 1 } },
-      })
-    }
-    const title = filled.length === 1 && widest > 1 && records.length > index + 1
-    if (!title && !(comment && record.fields.length < widest)) return index
+    if (!isTable || filled.length !== 1) return index
   }
   return 0
+}
+
+function isComment({ fields }: SampleRecord): boolean {
+  return /^#\s*[^\s#]/.test(fields[0] ?? '')
+}
+
+/** Returns the error for a comment row above the header. The hint names the first of the `next` records that is not a comment. */
+function commentError(comment: SampleRecord, next: readonly SampleRecord[], name: string): Error {
+  const line = (next.find((record) => !isComment(record)) ?? next[0])?.line ?? comment.line + 1
+  return fileError('FILE_COMMENT_HEADER', 'a comment row is above the header', {
+    name,
+    at: `line ${comment.line}`,
+    hint: `Set \`csv: { header_row: ${line} }\`, or ${comment.line} if this row is the header.`,
+    remedy: { csv: { header_row: line } },
+  })
 }
 
 /** @throws RunError FILE_TOO_MANY_COLUMNS; FILE_NO_HEADER if a guessed header looks like data */

@@ -72,7 +72,7 @@ export interface SourceDefinition {
     /** `auto`, or one character. */
     readonly delimiter: string
     readonly quote: string
-    /** Line of the header, from 1. `auto` finds it below comment and title rows. */
+    /** Line of the header, from 1. `auto` finds it below title rows. */
     readonly headerRow: number | 'auto'
     /** Column names for a file without a header. */
     readonly columns?: readonly string[]

@@ -85,12 +85,18 @@ test('case 22: of columns of one name none may be read alone; the hint, once pas
   expect(JSON.parse((await sluiceHere(['check', '--json'], { cwd })).stdout)[0].sources[0]).toMatchObject({ valid: 2, rejects: [] })
 })
 
-test('a template of a marketplace with 529 columns is read', async () => {
+test('a template of a marketplace with 509 columns is read, and one with 529 is rejected with their number', async () => {
   const cwd = emptyFolder()
   mkdirSync(join(cwd, 'pipelines'))
-  const more = Object.fromEntries(Array.from({ length: 520 }, (_, i) => [`bullet_point_${i}`, 'x']))
-  writeFileSync(join(cwd, 'feed.csv'), csvOf(manyProducts(3, () => more)))
   writeFileSync(join(cwd, 'pipelines/shop.yaml'), 'source: { url: feed.csv }\ndestination: { kind: catalog, catalog_id: "4001" }\n')
-  const { code, stdout } = await sluiceHere(['check', '--json'], { cwd })
-  expect([code, JSON.parse(stdout)[0].sources[0].valid]).toEqual([0, 3])
+  const check = async (bullets: number) => {
+    const more = Object.fromEntries(Array.from({ length: bullets }, (_, i) => [`bullet_point_${i}`, 'x']))
+    writeFileSync(join(cwd, 'feed.csv'), csvOf(manyProducts(3, () => more)))
+    const { code, stdout } = await sluiceHere(['check', '--json'], { cwd })
+    return { code, stdout }
+  }
+  const read = await check(500)
+  expect([read.code, JSON.parse(read.stdout)[0].sources[0].valid]).toEqual([0, 3])
+  const rejected = await check(520)
+  expect([rejected.code, rejected.stdout]).toEqual([1, expect.stringContaining('the header has 529 columns, the limit is 512')])
 })
