@@ -6,6 +6,7 @@ import { listActions } from '../db/audit.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'
+import { isUnknownName } from '../model/errorCodes.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
 import { count, strict } from '../settings/values.ts'
@@ -145,7 +146,7 @@ function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields
 
 /** Returns the HTTP status of an error. Pages answer every status except 404 with 409. */
 export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
-  if (error.code.startsWith('UNKNOWN_')) return 404
+  if (isUnknownName(error.code)) return 404
   if (error.code === 'PIPELINE_PAUSED' || error.code === 'IDEMPOTENCY_KEY_REUSED') return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
 }

@@ -4,17 +4,23 @@ export interface ErrorGroup {
   readonly title: string
   /** Facts for every code of the group: the exit code, and whether something was read or sent. */
   readonly note: string
-  /** Meaning and hint by code. */
-  readonly codes: Readonly<Record<string, readonly [meaning: string, hint: string]>>
+  /** Meaning and hint by code, and `unknownName` for an error that repeats a name which nothing has. */
+  readonly codes: Readonly<Record<string, readonly [meaning: string, hint: string, property?: typeof unknownName]>>
 }
+
+/**
+ * Property of an error that repeats a name of the call which nothing has. Printed without personal data, because the name may be an email
+ * in the wrong place. The API answers 404.
+ */
+const unknownName = 'unknown name'
 
 export const errorGroups = [
   {
     title: 'The call',
     note: 'Exit code 2. Nothing was read or sent.',
     codes: {
-      UNKNOWN_COMMAND: ['There is no such command.', 'Use the suggested command, or `sluice --help`.'],
-      UNKNOWN_OPTION: ['The command has no such option.', 'Use the suggested option, or `sluice help COMMAND`.'],
+      UNKNOWN_COMMAND: ['There is no such command.', 'Use the suggested command, or `sluice --help`.', unknownName],
+      UNKNOWN_OPTION: ['The command has no such option.', 'Use the suggested option, or `sluice help COMMAND`.', unknownName],
       MISSING_ARGUMENT: ['An argument, or the value of an option, is missing.', '`sluice help COMMAND` shows the call.'],
       MISSING_OPTION: ['An option that this call needs is missing.', 'Add it as shown.'],
       TOO_MANY_ARGUMENTS: [
@@ -23,7 +29,11 @@ export const errorGroups = [
       ],
       INVALID_VALUE: ['The option does not accept the value: wrong type, or outside its limits.', 'Correct the value as shown.'],
       INVALID_JSON: ['`--data` is not JSON.', 'Check the quotes, or put the JSON into a file: `--data @FILE`.'],
-      UNKNOWN_PIPELINE: ['No file of the pipelines folder has this name.', 'Use the suggested name; `sluice check` lists all.'],
+      UNKNOWN_PIPELINE: [
+        'No file of the pipelines folder has this name.',
+        'Use the suggested name; `sluice check` lists all.',
+        unknownName,
+      ],
       SEVERAL_PIPELINES: ['The name matches several pipelines, and the command takes one.', 'Name one of them.'],
       NO_PIPELINES: [
         'The folder contains no pipeline.',
@@ -46,11 +56,13 @@ export const errorGroups = [
       UNKNOWN_RUN: [
         'There is no run with this id, or it has expired (after 400 days, or SLUICE_KEEP_RUNS_DAYS).',
         '`sluice runs` lists them.',
+        unknownName,
       ],
-      UNKNOWN_PLAN: ['There is no plan with this id.', '`sluice plan PIPELINE` makes one.'],
+      UNKNOWN_PLAN: ['There is no plan with this id.', '`sluice plan PIPELINE` makes one.', unknownName],
       UNKNOWN_BATCH: [
         'There is no batch with this number, or its run has expired.',
         '`sluice runs` lists the runs; their pages lead to their batches.',
+        unknownName,
       ],
       PLAN_OF_ANOTHER_SERVICE: [
         'The plan belongs to another service, for example the sandbox.',
@@ -209,7 +221,7 @@ export const errorGroups = [
         'Set `SLUICE_USER_HEADER` to the header in which the proxy sends the user.',
       ],
       CONFIRMATION_WRONG: ['The confirmation does not match the name of the pipeline.', 'Type the name as it is shown.'],
-      UNKNOWN_PATH: ['The API has no such path (404).', '`docs/api.md` lists them.'],
+      UNKNOWN_PATH: ['The API has no such path (404).', '`docs/api.md` lists them.', unknownName],
     },
   },
   {
@@ -287,7 +299,7 @@ export const errorGroups = [
       ],
       FILE_MAPPING: ['Many rows have an email where a phone number is mapped, or the reverse.', 'Correct the columns under `map:`.'],
       FILE_NO_HEADER: ['The first row looks like data, not like column names.', 'Add a header, or set `csv.columns`.'],
-      FILE_COMMENT_HEADER: ['The first row looks like a comment and like a header.', 'Set `csv.header_row`.'],
+      FILE_COMMENT_HEADER: ['A comment row is above the header.', 'Set `csv.header_row` to the line of the header.'],
       FILE_DUPLICATE_COLUMN: ['Several columns have the same name, and only one is read.', 'Map all of them, or rename one.'],
       FILE_TOO_MANY_COLUMNS: ['More columns than a feed can have: probably a wrong delimiter.', 'Set `csv.delimiter`.'],
       FILE_COLUMN_MISSING: ['A column that the pipeline maps is not in the file.', 'Correct `map`, or the export.'],
@@ -413,3 +425,13 @@ type CodesOf<Group> = Group extends { readonly codes: infer Codes } ? keyof Code
 
 /** Code of an error: a heading of docs/errors.md. */
 export type ErrorCode = CodesOf<(typeof errorGroups)[number]>
+
+const groups: readonly ErrorGroup[] = errorGroups
+const unknownNames: ReadonlySet<string> = new Set(
+  groups.flatMap(({ codes }) => Object.entries(codes).flatMap(([code, [, , property]]) => (property === unknownName ? [code] : []))),
+)
+
+/** Returns true for an error that repeats a name of the call which nothing has. */
+export function isUnknownName(code: ErrorCode): boolean {
+  return unknownNames.has(code)
+}

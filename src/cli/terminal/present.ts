@@ -3,7 +3,7 @@ import type { Environment } from '../../config/config.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
 import { redactPersonalData } from '../../mapping/mask.ts'
-import type { ErrorCode } from '../../model/errorCodes.ts'
+import { isUnknownName, type ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
@@ -24,8 +24,7 @@ export interface PresentedError {
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
-    // These errors repeat an argument, which may be an email in the wrong place, and errors are logged.
-    const hideArgument = (text: string) => hide(error.code.startsWith('UNKNOWN_') ? redactPersonalData(text) : text)
+    const hideArgument = (text: string) => hide(isUnknownName(error.code) ? redactPersonalData(text) : text)
     return {
       code: error.code,
       message: hideArgument(error.message),
