@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { connect as openSocket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../../errors.ts'
@@ -6,7 +7,7 @@ import type { SourceDefinition } from '../../model/pipeline.ts'
 import { readCredential } from '../credentials.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
-import { isLost, sftpError } from './sftpErrors.ts'
+import { isLost, isNoSsh, otherServer, sftpError } from './sftpErrors.ts'
 import { Tries } from '../../http/tries.ts'
 
 /** Server, credentials and timeouts of a connection. */
@@ -124,6 +125,13 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
       hint: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
     })
   let shown: string | undefined
+  // A host that is overloaded may close the connection first, so only the first bytes show another protocol.
+  const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
+  let other: RunError | undefined
+  socket.once('data', (bytes: Buffer) => {
+    other = otherServer(bytes, url.host)
+    if (other !== undefined) socket.destroy(other)
+  })
   const hostVerifier = (key: Buffer): boolean => {
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
@@ -136,8 +144,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
   try {
     await timeouts.wait(
       client.connect({
-        host: url.hostname.replace(/^\[|\]$/g, ''),
-        port: url.port === '' ? 22 : Number(url.port),
+        sock: socket,
         username,
         readyTimeout: 20_000,
         hostVerifier,
@@ -151,6 +158,8 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     // Nagle's delay makes requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
     connectionOf(client).setNoDelay(true)
   } catch (error) {
+    if (other !== undefined) throw other
+    if (isNoSsh(error)) throw sftpError(error, url.host)
     if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
       throw new RunError(
         'SOURCE_HOST_KEY',

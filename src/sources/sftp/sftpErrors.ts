@@ -36,6 +36,30 @@ export function sftpError(error: unknown, where: string): RunError {
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
+/** First bytes of servers of other protocols. SSH servers may send a text before their identification, so other texts are accepted. */
+const otherProtocols: readonly (readonly [firstBytes: RegExp, name: string])[] = [
+  [/^(?:HTTP\/|<)/i, 'HTTP'],
+  [/^[\x14-\x17]\x03/, 'TLS'],
+  [/^[1-5]\d\d[ -]/, 'FTP or SMTP'],
+  [/^(?:\* |\+OK)/, 'a mail protocol'],
+]
+
+/** Returns the error for a server that does not use SSH, by the first bytes that it sent; undefined for any other server. */
+export function otherServer(firstBytes: Buffer, where: string): RunError | undefined {
+  const text = firstBytes.subarray(0, 16).toString('latin1')
+  const [, name] = otherProtocols.find(([pattern]) => pattern.test(text)) ?? []
+  if (name === undefined) return undefined
+  return new RunError('SOURCE_UNAVAILABLE', `the server uses ${name}, not SFTP`, {
+    where,
+    hint: 'Check host and port: they must be those of an SFTP server. The port is 22 if the address has none.',
+  })
+}
+
+/** Returns true if the connection failed because the server does not use SSH, or has no algorithm of the client. A retry would fail too. */
+export function isNoSsh(error: unknown): boolean {
+  return error instanceof Error && noSsh.test(error.message) && !/Connection lost before handshake/i.test(error.message)
+}
+
 /** Returns true if another connection may succeed: one was lost, or none could be opened. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'

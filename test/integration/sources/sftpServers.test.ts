@@ -54,22 +54,26 @@ test.each([
 })
 
 test.each([
-  ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'the SSH connection failed (Connection lost before handshake)'],
-  ['noise', '\0'.repeat(100_000), 'the SSH connection failed (Header line too long)'],
-  ['an SSH of long ago', 'SSH-1.5-old\r\n', 'the SSH connection failed (Invalid identification string)'],
-  ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'the SSH connection failed (Bad packet length)'],
-  ['FTP', undefined, 'the source cannot be reached (nothing came for 0.05 s)'],
-] as const)('the error says that %s answers instead of SFTP', async (_, words, message) => {
+  ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'the server uses HTTP, not SFTP', 1],
+  ['a TLS server', '\x15\x03\x01\0\x02\x02F', 'the server uses TLS, not SFTP', 1],
+  ['noise', '\0'.repeat(100_000), 'the SSH connection failed (Header line too long)', 1],
+  ['an SSH of long ago', 'SSH-1.5-old\r\n', 'the SSH connection failed (Invalid identification string)', 1],
+  ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'the SSH connection failed (Bad packet length)', 1],
+  ['FTP', undefined, 'the server uses FTP or SMTP, not SFTP', 1],
+  ['an overloaded SSH', 'Exceeded MaxStartups\r\n', 'the SSH connection failed (Connection lost before handshake)', 4],
+] as const)('the error says that %s answers instead of SFTP, and only overload is tried again', async (_, words, message, connections) => {
+  let opened = 0
   const server = createServer((socket) => {
+    opened++
     // Read, so that the end of the connection is noticed.
     socket.on('error', () => undefined).resume()
     if (words === undefined) socket.write('220 FTP ready\r\n')
-    else socket.end(words)
+    else socket.end(words, 'latin1')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const uri = `sftp://shop@127.0.0.1:${(server.address() as AddressInfo).port}/crm.csv`
   const definition = sourceOf(uri, { credentials: { password: 'PASSWORD' }, hostKey: 'SHA256:x' })
   const { error } = await readSource(definition, { env: { PASSWORD: 'canary' }, limits: { ...readLimits, idleMs: 50 } })
-  expect([error?.code, error?.message]).toEqual(['SOURCE_UNAVAILABLE', message])
+  expect([error?.code, error?.message, opened]).toEqual(['SOURCE_UNAVAILABLE', message, connections])
   await new Promise((resolve) => server.close(resolve))
 })
