@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pg from 'pg'
-import { placesOf } from '../src/db/embedded/places.ts'
+import { preparePlaces } from '../src/db/embedded/places.ts'
 import { startEmbedded, stopEmbedded } from '../src/db/embedded/server.ts'
 import { createClient } from '../src/service/client/index.ts'
 import { writeCustomers } from './data.ts'
@@ -242,7 +242,7 @@ async function scheduledRuns(client: pg.Client, tenants: readonly Tenant[]): Pro
 }
 
 function postmasterOf(dataDir: string): number {
-  return Number.parseInt(readFileSync(join(placesOf(dataDir).data, 'postmaster.pid'), 'utf8'), 10)
+  return Number.parseInt(readFileSync(join(preparePlaces(dataDir).data, 'postmaster.pid'), 'utf8'), 10)
 }
 
 function childrenOf(pid: number): readonly number[] {

@@ -1,4 +1,4 @@
-/** Finds the account that runs the server, because Postgres does not run as root. */
+/** Finds or creates the account that runs the server, because Postgres does not run as root. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -16,7 +16,7 @@ export interface Account {
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if the user cannot be created
  */
-export function serverAccount(): Account | undefined {
+export function ensureServerAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   const found = findAccount(['postgres', 'nobody'])
   if (found) return found

@@ -10,6 +10,7 @@ import type { Places } from './places.ts'
 import { keptPort } from './port.ts'
 import { isAlive } from './processes.ts'
 import { gaveUp, unavailable } from './unavailable.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 const database = 'sluice'
 const user = 'sluice'
@@ -50,14 +51,19 @@ export function initialize(places: Places): void {
 const endingMs = 10_000
 
 /**
- * Starts the server, creates the database of Sluice, and returns the address of the database. Waits for the end of a server that was
- * killed, because its processes lock the files for a moment longer.
+ * Starts the server, creates the database of Sluice, and returns the address of the database. Waits for a server that another command
+ * started and that replays its log, and for the end of a server that was killed, because its processes lock the files for a moment longer.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
 export async function start(places: Places, maxConnections = 200): Promise<string> {
-  const deadline = performance.now() + endingMs
+  let deadline = performance.now() + endingMs
   for (;;) {
+    while (await isRecovering(places)) {
+      await sleep(200)
+      deadline = performance.now() + endingMs
+    }
+    if ((await running(places)) !== undefined) return createDatabase(places)
     const started = await startOnce(places, maxConnections)
     if (typeof started === 'string') return started
     if (!/postmaster\.pid" already exists|pre-existing shared memory/.test(started.written) || performance.now() > deadline)
@@ -229,6 +235,25 @@ function isStarting(places: Places): boolean {
   const lines = readServerFile(places)
   return lines[7]?.trim() === 'starting' && isAlive(Number(lines[0]))
 }
+
+/** Returns true if a server answers that it does not accept connections yet, because it replays its log. */
+async function isRecovering(places: Places): Promise<boolean> {
+  if (!isStarting(places)) return false
+  const port = Number(readServerFile(places)[3])
+  const client = new pg.Client({ host: '127.0.0.1', port, user, database: 'postgres', connectionTimeoutMillis: 5_000 })
+  ignoreLaterErrors(client)
+  try {
+    await client.connect()
+    return false
+  } catch (error) {
+    return errorCode(error) === cannotConnectNow
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** SQLSTATE `cannot_connect_now`. */
+const cannotConnectNow = '57P03'
 
 /** Returns the lines of the file that Postgres keeps while it runs: pid first, port fourth, state eighth. Empty without the file. */
 function readServerFile(places: Places): readonly string[] {

@@ -1,28 +1,44 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Age at which a lock has expired, even if its holder runs. */
+/** Age at which a lock has expired, even if a process has the pid of its holder: it may be another process. */
 const expiresAfterMs = 60_000
+/** Interval at which the holder renews its lock. A server that replays its log after a crash may take minutes to start. */
+const renewEveryMs = 10_000
 
 /**
  * Locks the server, so that only one command at a time starts or stops it. Waits for the lock; removes a lock whose process has ended, or
- * that is older than a minute. Returns a function that unlocks. `path`: lock file.
+ * that was not renewed for a minute. Returns a function that unlocks. `path`: lock file.
  */
-export async function lock(path: string): Promise<() => void> {
+export async function lock(path: string, renewMs = renewEveryMs): Promise<() => void> {
   const mine = `${process.pid} ${randomUUID()}`
   for (;;) {
     try {
       writeFileSync(path, mine, { flag: 'wx' })
-      // After a minute another command may have replaced the lock by its own.
-      return () => read(path)?.text === mine && rmSync(path, { force: true })
+      // Another command may have replaced the lock by its own if this process was stopped for a minute.
+      const isMine = () => read(path)?.text === mine
+      const renewal = setInterval(() => isMine() && renew(path), renewMs).unref()
+      return () => {
+        clearInterval(renewal)
+        if (isMine()) rmSync(path, { force: true })
+      }
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
     if (hasExpired(path)) removeExpired(path, `${path}.${mine.slice(-36)}`)
     await sleep(20)
+  }
+}
+
+function renew(path: string): void {
+  const now = new Date()
+  try {
+    utimesSync(path, now, now)
+  } catch {
+    // The lock was removed meanwhile.
   }
 }
 

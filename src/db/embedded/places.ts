@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSy
 import { tmpdir } from 'node:os'
 import { basename, join, resolve, sep } from 'node:path'
 import { RunError } from '../../errors.ts'
-import { reachable, serverAccount, type Account } from './account.ts'
+import { reachable, ensureServerAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
 import { isAlive } from './processes.ts'
 import { unavailable } from './unavailable.ts'
@@ -41,15 +41,15 @@ export interface Places {
 }
 
 /**
- * Returns the paths for a data directory. Creates missing folders.
+ * Returns the paths for a data directory. Creates missing folders, and for root the user of the server (account.ts).
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder, or a copy of a folder whose files are elsewhere
  * @throws {UsageError} `WRONG_USER`
  */
-export function placesOf(dataDir: string): Places {
+export function preparePlaces(dataDir: string): Places {
   makeFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
   checkOwner(home)
-  const account = serverAccount()
+  const account = ensureServerAccount()
   const base = account === undefined ? home : baseOf(home)
   if (base !== home) {
     mkdirSync(base, { recursive: true })

@@ -9,7 +9,7 @@ import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { connectedPrograms, currentAddress, initialize, running, start, stop, type ConnectedProgram } from './cluster.ts'
 import { lock } from './commandLock.ts'
-import { placesOf } from './places.ts'
+import { preparePlaces } from './places.ts'
 import { unavailable } from './unavailable.ts'
 
 /** Running server. */
@@ -28,7 +28,7 @@ export async function startEmbedded(
   dataDir: string,
   options: { readonly keep?: boolean; readonly maxConnections?: number } = {},
 ): Promise<EmbeddedServer> {
-  const places = placesOf(dataDir)
+  const places = preparePlaces(dataDir)
   const unlock = await lock(places.lock)
   try {
     let url = await running(places)
@@ -56,24 +56,24 @@ function missingError(data: string, file: string): RunError {
 
 /** Returns the address of the running server; undefined if none runs. Does not start a server. */
 export async function embeddedUrl(dataDir: string): Promise<string | undefined> {
-  return existsSync(resolve(dataDir)) ? running(placesOf(dataDir)) : undefined
+  return existsSync(resolve(dataDir)) ? running(preparePlaces(dataDir)) : undefined
 }
 
 /** Returns a function that returns the current address of the server, or its last known address while it is down. Does not connect. */
 export function embeddedAddress(dataDir: string, known: string): () => string {
-  const places = placesOf(dataDir)
+  const places = preparePlaces(dataDir)
   return () => (known = currentAddress(places) ?? known)
 }
 
 /** Returns the programs that are connected to the running server; empty if no server runs. */
 export async function embeddedClients(dataDir: string): Promise<readonly ConnectedProgram[]> {
   if ((await embeddedUrl(dataDir)) === undefined) return []
-  return connectedPrograms(placesOf(dataDir))
+  return connectedPrograms(preparePlaces(dataDir))
 }
 
 /** Returns the free bytes on the disk of the embedded server's files. */
 export function embeddedFreeBytes(dataDir: string): number {
-  const { bavail, bsize } = statfsSync(placesOf(dataDir).data)
+  const { bavail, bsize } = statfsSync(preparePlaces(dataDir).data)
   return bavail * bsize
 }
 
@@ -84,7 +84,7 @@ const superviseEveryMs = 2_000
  * error of a failed one. Returns a function that ends the supervision.
  */
 export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) => void): () => void {
-  const places = placesOf(dataDir)
+  const places = preparePlaces(dataDir)
   let starting = false
   const timer = setInterval(() => {
     if (starting || currentAddress(places) !== undefined) return
@@ -99,7 +99,7 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
 
 /** Stops the server, even if a command uses it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
-  const places = placesOf(dataDir)
+  const places = preparePlaces(dataDir)
   const unlock = await lock(places.lock)
   try {
     rmSync(places.keep, { force: true })
@@ -111,7 +111,7 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 
 /** Stops the server if no program is connected and no command keeps it. */
 async function releaseEmbedded(dataDir: string): Promise<void> {
-  const places = placesOf(dataDir)
+  const places = preparePlaces(dataDir)
   if (existsSync(places.keep)) return
   const unlock = await lock(places.lock)
   try {

@@ -1,6 +1,7 @@
 /** The embedded server: its start, its use by several commands, its end. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import {
   chmodSync,
   chownSync,
@@ -13,6 +14,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,8 +24,16 @@ import { copyBinaries } from '../../../src/db/embedded/binaries.ts'
 import { lock } from '../../../src/db/embedded/commandLock.ts'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { placesOf } from '../../../src/db/embedded/places.ts'
+import { preparePlaces } from '../../../src/db/embedded/places.ts'
 import { embeddedUrl, startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
+
+/** ErrorResponse of a Postgres that replays its log. */
+const startingUp = (() => {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0')
+  const head = Buffer.from('E\0\0\0\0')
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+})()
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
 let shared: string | undefined
@@ -79,16 +89,40 @@ describe('the server of one data directory', () => {
 
   test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
     await (await startEmbedded(folder)).release()
-    const places = placesOf(folder)
+    const places = preparePlaces(folder)
     const ending = spawn('sleep', ['1'], { ...places.account })
     writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
     const server = await startEmbedded(folder)
     await server.release()
   })
 
+  test('a server that another command started and that still replays its log is waited for, and no second one is started', async () => {
+    await (await startEmbedded(folder)).release()
+    const places = preparePlaces(folder)
+    const recovering = spawn('sleep', ['60'], { ...places.account })
+    let asked = 0
+    const port = createServer((socket) => {
+      asked++
+      socket.on('error', () => undefined).once('data', () => socket.end(startingUp))
+    })
+    await new Promise<void>((listening) => port.listen(0, '127.0.0.1', listening))
+    const { port: number } = port.address() as AddressInfo
+    const file = join(places.data, 'postmaster.pid')
+    writeFileSync(file, `${recovering.pid}\n${places.data}\n0\n${number}\n\n\n\nstarting\n`)
+    const before = readFileSync(places.log, 'utf8').length
+    const starting = startEmbedded(folder)
+    await expect.poll(() => asked, { timeout: 10_000 }).toBeGreaterThan(2)
+    rmSync(file)
+    recovering.kill()
+    port.close()
+    const server = await starting
+    expect(readFileSync(places.log, 'utf8').slice(before)).not.toContain('already exists')
+    await server.release()
+  })
+
   test('a program that has the pid of an outdated file is not stopped', async () => {
     await (await startEmbedded(folder)).release()
-    const { data, account } = placesOf(folder)
+    const { data, account } = preparePlaces(folder)
     const other = spawn('sleep', ['30'], { ...account })
     const ended = once(other, 'exit')
     writeFileSync(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n0\n1\n\n\n\nready\n`)
@@ -109,7 +143,7 @@ describe('the server of one data directory', () => {
   // The last one, because no server starts from the folder after it.
   test('the hint of a server that does not start keeps its data', async () => {
     await (await startEmbedded(folder)).release()
-    const { data, log } = placesOf(folder)
+    const { data, log } = preparePlaces(folder)
     rmSync(join(data, 'global', 'pg_control'))
     await expect(startEmbedded(folder)).rejects.toMatchObject({
       code: 'POSTGRES_UNAVAILABLE',
@@ -119,7 +153,7 @@ describe('the server of one data directory', () => {
 })
 
 test('a server whose first start was killed while its files were made is set up by the next start', async () => {
-  const places = placesOf(folder)
+  const places = preparePlaces(folder)
   const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
   const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
   const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
@@ -129,6 +163,16 @@ test('a server whose first start was killed while its files were made is set up 
   await once(starting, 'exit')
   const server = await startEmbedded(folder)
   expect(await embeddedUrl(folder)).toBe(server.url)
+})
+
+test('a lock is renewed while its command runs, so that it does not expire', async () => {
+  const path = join(folder, 'postgres.lock')
+  const unlock = await lock(path, 10)
+  const longAgo = new Date(Date.now() - 120_000)
+  utimesSync(path, longAgo, longAgo)
+  await expect.poll(() => Date.now() - statSync(path).mtimeMs, { timeout: 10_000 }).toBeLessThan(60_000)
+  unlock()
+  expect(existsSync(path)).toBe(false)
 })
 
 test('a command does not remove the lock of another command that replaced its own', async () => {
@@ -203,7 +247,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
 
   test('that are missing are not replaced by an empty database', async () => {
     await first('create table if not exists sent ()')
-    const { data } = placesOf(folder)
+    const { data } = preparePlaces(folder)
     renameSync(data, `${data}.away`)
     await expect(startEmbedded(folder)).rejects.toMatchObject({
       code: 'POSTGRES_UNAVAILABLE',
@@ -223,7 +267,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
       folder = moved
       if (move === 'open') chmodSync(moved, 0o755)
       // Commands of other folders do not delete the files meanwhile.
-      placesOf(other)
+      preparePlaces(other)
       expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
     }
     rmSync(other, { recursive: true })
