@@ -16,6 +16,11 @@ export interface SluiceErrorOptions extends ErrorOptions {
   readonly hint?: string
 }
 
+export interface RunErrorOptions extends SluiceErrorOptions {
+  /** Id of the run in the history that ended with this error, like `r_81`. */
+  readonly runId?: string
+}
+
 export abstract class SluiceError extends Error {
   /** Upper snake case, stable, documented in docs/errors.md. */
   abstract readonly code: ErrorCode
@@ -70,8 +75,11 @@ export class ConfigError extends SluiceError {
 export class RunError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'stop-run'
-  constructor(code: ErrorCode, message: string, options: SluiceErrorOptions = {}) {
+  /** Undefined if the error did not end a run of the history. */
+  readonly runId: string | undefined
+  constructor(code: ErrorCode, message: string, options: RunErrorOptions = {}) {
     super(message, options)
     this.code = code
+    this.runId = options.runId
   }
 }

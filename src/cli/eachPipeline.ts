@@ -1,7 +1,7 @@
 /** Loop over pipelines of `run` and `plan`. */
 import type { KnownService } from '../config/config.ts'
 import type { Database } from '../db/database.ts'
-import { SluiceError } from '../errors.ts'
+import { RunError, SluiceError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { noCounts, type RunReport } from '../model/report.ts'
 import type { Context } from './context.ts'
@@ -61,14 +61,14 @@ export async function eachPipeline<Report extends RunReport>(
   )
 }
 
-/** Returns the report of a pipeline whose run threw an error. Without `--json`, prints the error. */
+/** Returns the report of a pipeline whose run threw an error. `runId`: empty if no run began. Without `--json`, prints the error. */
 function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
   const { problems: _, ...error } = presentError(thrown, context.config().secrets)
   if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command))
   context.stderr.write(stackLines(thrown, context.env))
   const finishedAt = context.clock.now()
   return {
-    runId: '',
+    runId: (thrown instanceof RunError ? thrown.runId : undefined) ?? '',
     pipeline,
     trigger: 'manual',
     status: exitCodeOfError(thrown) === 5 ? 'skipped' : 'failed',

@@ -202,7 +202,7 @@ export async function loadPipeline(directory: string, name: string, variables: V
 /** Values from outside of a pipeline file. Without `project`, names of credentials and alerts are not checked. */
 export interface FileSurroundings {
   readonly variables?: Variables
-  readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
+  readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers' | 'unusableCredentials'>
 }
 
 /** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID, with every problem */
@@ -234,7 +234,7 @@ function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boole
   return one.slice(0, shared).every((part, i) => part === other[i])
 }
 
-/** Returns names of `credentials` and `alerts` that `sluice.yaml` does not have. Not checked for a file loaded on its own. */
+/** Returns names of `credentials` and `alerts` that `sluice.yaml` does not have, and credentials with a variable that is not set. Not checked for a file loaded on its own. */
 function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
   if (project === undefined) return []
   const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
@@ -243,8 +243,21 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurro
     const hint = near === undefined ? `add it to ${key} in ${project.file}` : `write ${near}`
     return [{ parts: [key], path: key, message: `"${name}" is not in ${project.file}`, hint }]
   }
+  const unusable = credentials === undefined ? undefined : project.unusableCredentials[credentials]
+  const [problem] = unusable ?? []
   return [
-    ...(credentials === undefined ? [] : unknown('credentials', credentials, Object.keys(project.credentials))),
+    ...(problem !== undefined
+      ? [
+          {
+            ...problem,
+            parts: ['credentials'],
+            path: 'credentials',
+            message: `"${credentials}" cannot be used: ${problem.message}, for ${problem.path} of ${project.file}`,
+          },
+        ]
+      : credentials === undefined
+        ? []
+        : unknown('credentials', credentials, Object.keys(project.credentials))),
     ...alerts.flatMap((name) => unknown('alerts', name, Object.keys(project.receivers))),
   ]
 }

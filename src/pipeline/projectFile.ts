@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ConfigError, type Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
 import { flattenIssues } from './issues.ts'
+import type { PathProblem } from './resolve.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
@@ -47,6 +48,8 @@ export interface ProjectFile {
   /** Path for messages, even if the file does not exist. */
   readonly file: string
   readonly credentials: Readonly<Record<string, CredentialSet>>
+  /** Problems of the sets with a variable that is not set, by name of the set. They concern only the pipelines that use the set. */
+  readonly unusableCredentials: Readonly<Record<string, readonly Problem[]>>
   readonly receivers: Readonly<Record<string, AlertReceiver>>
   /** Receivers of pipelines that name none. */
   readonly defaultReceivers: readonly string[]
@@ -72,15 +75,19 @@ export async function readProjectFile(directory: string, variables: Variables): 
     }
     return parseProjectFile(content, file, variables)
   }
-  return { file: 'sluice.yaml', credentials: {}, receivers: {}, defaultReceivers: [], defaults: {} }
+  return { file: 'sluice.yaml', credentials: {}, unusableCredentials: {}, receivers: {}, defaultReceivers: [], defaults: {} }
 }
 
 function parseProjectFile(content: string, file: string, variables: Variables): ProjectFile {
   const { input, lineOf } = readYaml(content, file, (problems) => invalid(file, problems))
   const expanded = expandVariables(input ?? {}, variables)
   const at = (parts: readonly (string | number)[]) => `${file}:${lineOf(parts) ?? 1}`
-  const unset = expanded.problems.map(({ parts, ...problem }) => ({ ...problem, where: at(parts) }))
-  if (unset.length > 0) throw invalid(file, unset)
+  const unset = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
+    key === 'credentials' && name !== undefined ? String(name) : '',
+  )
+  const located = (problems: readonly PathProblem[] = []) => problems.map(({ parts, ...problem }) => ({ ...problem, where: at(parts) }))
+  const { '': general, ...ofSets } = unset
+  if (general !== undefined) throw invalid(file, located(general))
   const checked = projectSchema.safeParse(expanded.value)
   if (!checked.success)
     throw invalid(
@@ -106,7 +113,15 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
   if (problems.length > 0) throw invalid(file, problems)
   // The defaults are taken from the input, because the schema's output has further defaults.
   const defaults = recordOf(recordOf(expanded.value)['defaults'])
-  return { file, credentials: checked.data.credentials ?? {}, receivers, defaultReceivers, defaults }
+  const credentials = Object.entries(checked.data.credentials ?? {})
+  return {
+    file,
+    credentials: Object.fromEntries(credentials.filter(([name]) => ofSets[name] === undefined)),
+    unusableCredentials: Object.fromEntries(Object.entries(ofSets).map(([name, problems]) => [name, located(problems)])),
+    receivers,
+    defaultReceivers,
+    defaults,
+  }
 }
 
 /** Merges `input` over `defaults`: objects key by key, any other value as a whole. */

@@ -63,7 +63,7 @@ export async function auditPipeline(
     const guards = planned?.guards ?? []
     return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
   })
-  if (report.error) throw asError(report.error)
+  if (report.error) throw asError(report.error, report.runId)
   if (found === undefined) throw new Error('an audit without an error must have findings')
   return {
     ...report,

@@ -44,7 +44,7 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
     proof = made.proof
     return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
   })
-  if (report.error) throw asError(report.error)
+  if (report.error) throw asError(report.error, report.runId)
   return {
     ...report,
     planId: planned?.planId ?? '',
@@ -115,10 +115,10 @@ function batchesOf({ destination }: Pipeline, rows: number): number {
 
 /** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
-  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error)
+  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error, runId)
 }
 
-/** Returns the error of a report as an exception. */
-export function asError(error: NonNullable<RunReport['error']>): RunError {
-  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint })
+/** Returns the error of the report of a run as an exception. */
+export function asError(error: NonNullable<RunReport['error']>, runId: string): RunError {
+  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint, runId })
 }

@@ -155,6 +155,30 @@ test('an error of one pipeline is its report, and the other pipelines run', asyn
   expect(json(await shop.here(['run', 'b', '--json']))).toMatchObject({ error: { code: 'OTHER_CREDENTIALS' } })
 })
 
+test('the report of a plan that failed has the id of its run', async () => {
+  await using shop = await workspace()
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/a.yaml', shopYaml)
+  shop.write('pipelines/b.yaml', shopYaml.replace('4001', '4002').replace('feed.csv', 'missing.csv'))
+  const [a, b] = json(await shop.here(['plan', '*', '--json']))
+  expect([a, b]).toMatchObject([
+    { pipeline: 'a', status: 'succeeded' },
+    { pipeline: 'b', status: 'failed', error: { code: 'SOURCE_MISSING' } },
+  ])
+  expect(json(await shop.here(['show', b.runId, '--json']))).toMatchObject({ pipeline: 'b', trigger: 'plan', status: 'failed' })
+})
+
+test('credentials of other pipelines with a variable that is not set do not stop a command', async () => {
+  await using shop = await workspace()
+  shop.write('sluice.yaml', staging('http://127.0.0.1:1'))
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/trial.yaml', `${shopYaml.replace('4001', '4002')}credentials: staging\n`)
+  expect(await shop.here(['pause', 'shop'])).toMatchObject({ code: 0 })
+  const rejected = await shop.here(['pause', 'trial', '--json'])
+  expect([rejected.code, json(rejected).error.problems]).toMatchObject([2, [{ path: 'credentials' }]])
+})
+
 test('an erasure by customer key goes to the service of the named pipeline', async () => {
   await using shop = await workspace()
   await shortenWaits(shop.db)

@@ -100,13 +100,31 @@ describe('sluice.yaml', () => {
     })
   })
 
+  test('credentials with a variable that is not set stop only the pipelines that use them', async () => {
+    const keys = 'consumer_key: "${NOT_SET}", consumer_secret: s, access_token: t, access_token_secret: u'
+    write('sluice.yaml', `credentials:\n  staging: { base_url: "http://127.0.0.1:1", ${keys} }\n`)
+    write('pipelines/shop.yaml', shop)
+    write('pipelines/trial.yaml', `${shop}credentials: staging\n`)
+    const { pipelines: loaded, errors } = await loadPipelines(pipelines(), {})
+    expect(loaded.map(({ name }) => name)).toEqual(['shop'])
+    expect(errors.flatMap(({ problems }) => problems)).toMatchObject([
+      {
+        path: 'credentials',
+        message: expect.stringMatching(
+          /^"staging" cannot be used: the variable NOT_SET is not set, for credentials.staging.consumer_key of .*sluice.yaml$/,
+        ) as string,
+        hint: 'set NOT_SET in .env, or write ${NOT_SET:-default}',
+      },
+    ])
+  })
+
   test.for([
     ['credentials: {}\nalert: {}\n', 'alert', /unknown key "alert".*"alerts"/],
     ['alerts:\n  default: [unknown]\n', 'alerts.default', /"unknown" is not a receiver/],
     ['alerts:\n  ops: [default]\n', 'alerts.ops', /only default is a list/],
     ['alerts:\n  ops: { type: pigeon }\n', 'alerts.ops.type', /must be one of slack, webhook, email/],
     ['defaults:\n  guard: {}\n', 'defaults.guard', /did you mean "guards"/],
-    ['credentials:\n  a: { consumer_key: "${NOT_SET}" }\n', 'credentials.a.consumer_key', /NOT_SET is not set/],
+    ['alerts:\n  ops: { type: slack, url: "${NOT_SET}" }\n', 'alerts.ops.url', /NOT_SET is not set/],
     ['alerts: [\n', '', /./],
   ] as const)('%j is rejected at %s', async ([text, at, message]) => {
     write('sluice.yaml', text)
