@@ -47,6 +47,8 @@ export interface Reject extends Fault {
   readonly line: number
   /** Further faults of the row, in the order of its fields, so that all can be corrected together. */
   readonly more?: readonly Fault[]
+  /** True if the first fault is an email in a phone column, or the reverse. If many rows have one, the mapping is wrong. */
+  readonly isMisplaced?: true
   /** Key of the record if it could be read: a synced record with this key is kept as it was. */
   readonly key?: Uint8Array
 }
@@ -59,6 +61,8 @@ export interface Warning {
   readonly message: string
   /** Setting to write for this file, if there is one. */
   readonly hint?: string
+  /** True for a dropped email in a phone column, or the reverse. */
+  readonly isMisplaced?: true
 }
 
 /** Valid product, ready to be sent: non-null fields of spec 2.2 in sorted key order, prices canonical. */

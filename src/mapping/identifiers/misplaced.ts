@@ -5,9 +5,6 @@ import type { IdentifierType } from '../../model/record.ts'
  * have one, the mapping is wrong (docs/inputs.md, case 112).
  */
 export function misplaced(kind: IdentifierType, text: string): string | undefined {
-  if (kind === 'phone_number' && text.includes('@')) return looksLikeEmail
-  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? looksLikePhone : undefined
+  if (kind === 'phone_number' && text.includes('@')) return 'looks like an email'
+  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
 }
-
-export const looksLikeEmail = 'looks like an email'
-export const looksLikePhone = 'looks like a phone number'

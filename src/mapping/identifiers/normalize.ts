@@ -12,8 +12,8 @@ export interface IdentifierRules {
 }
 
 /**
- * Normalizes one raw value of any type. Used for values that an operator types (`explain`, `forget`), and by
- * `members/rowIdentifiers.ts` for all types but email and phone. Does not recognize digests: callers handle them first.
+ * Normalizes one raw value of any type: of a row, or one that an operator types (`explain`, `forget`). Does not recognize digests:
+ * callers handle them first. `country`: of phone numbers without `+`.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,

@@ -68,7 +68,13 @@ export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly 
 function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
   const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
   if (first === undefined) throw new Error('a reject needs a fault')
-  const made: Reject = { line: row.line, ...first, ...(more.length === 0 ? {} : { more }) }
+  const isMisplaced = faults[0]?.isMisplaced
+  const made: Reject = {
+    line: row.line,
+    ...first,
+    ...(more.length === 0 ? {} : { more }),
+    ...(isMisplaced === undefined ? {} : { isMisplaced }),
+  }
   return { reject: key === undefined ? made : { ...made, key }, warnings }
 }
 

@@ -2,12 +2,9 @@
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
-import { normalizeEmail } from '../identifiers/email.ts'
 import { misplaced } from '../identifiers/misplaced.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
-import { normalizePhone, withoutPlus } from '../identifiers/phone.ts'
 import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
-import type { Normalized } from '../identifiers/result.ts'
 import { maskFor } from '../mask.ts'
 import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
@@ -30,6 +27,8 @@ export interface IdentifierFault {
   readonly code: RecordCode
   readonly field: string
   readonly message: string
+  /** True for an email in a phone column, or the reverse. */
+  readonly isMisplaced?: true
 }
 
 /** Reads all identifiers of one row when it is created, and collects the row's warnings. */
@@ -102,7 +101,7 @@ export class RowIdentifiers {
       return bound.read(this.#row)
     } catch (error) {
       if (!(error instanceof TransformFault)) throw error
-      this.#addFault('TRANSFORM_FAILED', bound.field, `${error.message} (${error.transform})`)
+      this.#addFault({ code: 'TRANSFORM_FAILED', field: bound.field, message: `${error.message} (${error.transform})` })
       return undefined
     }
   }
@@ -121,16 +120,14 @@ export class RowIdentifiers {
     if (this.count > maxIdentifiers) return
     const { kind, field } = bound
     if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
-    let result: Normalized
-    if (kind === 'email') result = normalizeEmail(text, this.#binding.rules.email)
-    else if (kind === 'phone_number') {
-      result = normalizePhone(text, this.#country(bound))
-      if (this.#binding.rules.bothPhones) result = withoutPlus(result)
-    } else result = normalizeIdentifier(kind, text, undefined)
+    const country = kind === 'phone_number' ? this.#country(bound) : undefined
+    const result = normalizeIdentifier(kind, text, country, this.#binding.rules)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
-      this.#addFault(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
+      const wrongKind = misplaced(kind, text)
+      const message = `${maskFor(kind, text)} ${wrongKind ?? result.message}`
+      this.#addFault({ code: result.code, field, message, ...(wrongKind === undefined ? {} : { isMisplaced: true }) })
       return
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
@@ -154,16 +151,16 @@ export class RowIdentifiers {
       hex = Buffer.from(hex, 'base64url').toString('hex')
     if (!sha256Hex.test(hex)) {
       const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
-      this.#addFault(
-        raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
+      this.#addFault({
+        code: raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
         field,
-        raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
-      )
+        message: raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
+      })
       return
     }
     const lower = hex.toLowerCase()
     if (junkDigests.has(lower)) {
-      this.#addFault('HASH_OF_PLACEHOLDER', field, 'is the digest of nothing or of a placeholder')
+      this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of nothing or of a placeholder' })
       return
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
@@ -203,9 +200,9 @@ export class RowIdentifiers {
     else packed.splice(at, 0, identifier)
   }
 
-  #addFault(code: RecordCode, field: string, message: string): void {
+  #addFault(fault: IdentifierFault): void {
     this.#faults ??= []
-    this.#faults.push({ code, field, message })
+    this.#faults.push(fault)
   }
 
   /** Adds one warning for all unusable identifiers. Called for rows that are not rejected. */
@@ -213,13 +210,20 @@ export class RowIdentifiers {
     if (this.#faults === undefined) return
     const [first] = this.#faults
     const others = this.#faults.length - 1
-    if (first !== undefined)
-      this.warn('IDENTIFIER_DROPPED', first.field, `${first.message} (${first.code}${others > 0 ? ` and ${others} more` : ''})`)
+    if (first === undefined) return
+    const message = `${first.message} (${first.code}${others > 0 ? ` and ${others} more` : ''})`
+    this.warn('IDENTIFIER_DROPPED', first.field, message, first.isMisplaced)
   }
 
-  warn(code: RecordCode, field: string, message: string): void {
+  warn(code: RecordCode, field: string, message: string, isMisplaced?: true): void {
     this.#warnings ??= []
-    this.#warnings.push({ line: this.#row.line, code, field, message: `${field} ${message}` })
+    this.#warnings.push({
+      line: this.#row.line,
+      code,
+      field,
+      message: `${field} ${message}`,
+      ...(isMisplaced === undefined ? {} : { isMisplaced }),
+    })
   }
 
   /** Returns a key made of all identifiers of the row; undefined if there are none. */

@@ -4,13 +4,12 @@
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
-import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/misplaced.ts'
 import { createPersonalColumns, type PersonalNumbers } from '../../mapping/personalColumns.ts'
 import { createQuality } from '../../mapping/statistics/quality.ts'
 import { openStatistics, type QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import { figureCodes } from '../../mapping/statistics/qualityCodes.ts'
-import type { Mapped, Row, Warning } from '../../model/record.ts'
+import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -155,8 +154,8 @@ function createSourceQuality(
       const { reject, record, warnings } = mapped
       if (record?.kind === 'member' && !record.desired) optedOut += 1
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
-      else if (reject !== undefined && isMisplaced(reject.message)) misplaced.add(reject.line)
-      const dropped = warnings.some(isDroppedAsMisplaced)
+      else if (reject?.isMisplaced === true) misplaced.add(reject.line)
+      const dropped = warnings.some(({ isMisplaced }) => isMisplaced === true)
       const numbers = personal.find(row)
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
@@ -238,14 +237,6 @@ function fallenOptOuts(before: QualityFigures | undefined, now: QualityFigures):
   if (before === undefined || was < optOutsFrom || is * 2 >= was) return 0
   const added = now.members - is - (before.members - was)
   return added * 2 >= was - is ? added : 0
-}
-
-function isDroppedAsMisplaced({ code, message }: Warning): boolean {
-  return code === 'IDENTIFIER_DROPPED' && isMisplaced(message)
-}
-
-function isMisplaced(message: string): boolean {
-  return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
 
 /** Returns at most 20 columns that only the last read had; none for XML and JSON, whose items omit empty fields. */

@@ -385,6 +385,11 @@ describe('whole exports', () => {
       ).refused,
     ).toBeUndefined()
   })
+  test('case 126: partner ids that look like emails reject their rows and not the file, because no column is mapped wrongly', async () => {
+    const rows = people(100, (i) => ({ email: '', partner: i < 10 ? `p${i}@example.com` : `loyal-${i}` }))
+    const { refused, rejects } = await crm(rows, { map: { key: 'id', partner_user_id: 'partner' } })
+    expect([refused, rejects.length]).toEqual([undefined, 10])
+  })
   test.for(['case 119: one digest on more than 30 % of the rows is reported', 'case 221: one digest in every row is reported'] as const)(
     '%s',
     async (name) => {
