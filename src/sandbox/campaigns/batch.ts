@@ -1,5 +1,5 @@
 /**
- * Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#endpoints).
+ * Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#batches).
  */
 import { operationMarks } from '../../service/contract/batches.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'

@@ -1,4 +1,4 @@
-/** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#campaigns-and-line-items). */
 import { deleteRecord, findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { longParam, textParam } from '../params.ts'

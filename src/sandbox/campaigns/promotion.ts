@@ -1,4 +1,4 @@
-/** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#promotion-and-targeting). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'

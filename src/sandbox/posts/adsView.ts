@@ -1,6 +1,6 @@
 /**
  * Renders posts in the form of the ads API (spec 2.4 created post). Each id is both an exact integer and a text
- * (docs/spec-notes.md#echoes-and-cursors 'int64').
+ * (docs/spec-notes.md#echoes-and-cursors).
  */
 import type { World } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -91,7 +91,7 @@ export function listedWaitingWire(world: World, state: PostsState, waiting: Wait
   }
 }
 
-/** Renders a draft or scheduled post for its own endpoints (docs/spec-notes.md#endpoints). */
+/** Renders a draft or scheduled post for its own endpoints (docs/spec-notes.md#scheduled-and-draft-posts). */
 export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = waiting
   const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }

@@ -1,4 +1,4 @@
-/** Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#endpoints). */
+/** Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#scheduled-and-draft-posts). */
 import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'

@@ -43,7 +43,7 @@ export const accountEndpoints = [
     answer: { resource: 'account', many: true },
     limit: 'sandbox_only',
     repeatable: false,
-    source: 'spec 4.5: sandbox only; docs/spec-notes.md#echoes-and-cursors `data`',
+    source: 'spec 4.5: sandbox only; docs/spec-notes.md#echoes-and-cursors',
   },
   {
     name: 'accounts.update',
@@ -130,6 +130,6 @@ export const accountEndpoints = [
     answer: { resource: 'feature', many: true },
     limit: 'sandbox_only',
     repeatable: true,
-    source: 'docs/spec-notes.md#endpoints funding_instruments: sandbox DELETE `features`',
+    source: 'docs/spec-notes.md#campaigns-and-line-items: sandbox DELETE `features`',
   },
 ] as const satisfies readonly Endpoint[]

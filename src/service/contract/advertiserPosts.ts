@@ -1,10 +1,10 @@
-/** Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4; docs/spec-notes.md#endpoints). */
+/** Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4; docs/spec-notes.md#scheduled-and-draft-posts). */
 import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
 
-const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
+const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
 const list = { countDefault: 200, countMin: 1, countMax: 200 } as const
 const text = query('text', 'string', { source: 'spec 4.4' })
 const mediaKeys = query('media_keys', 'csv', { maxItems: 4, unsettable: true, source: 'spec 8 post media' })
@@ -12,8 +12,8 @@ const cardUri = query('card_uri', 'string', { unsettable: true, source: 'spec 4.
 const postName = query('name', 'string', { maxLength: 80, unsettable: true, source: 'spec 8 post name' })
 const nullcast = query('nullcast', 'boolean', { default: true, source: 'spec 4.4' })
 const asUser = query('as_user_id', 'long', { required: true, source: 'spec 4.4; spec 5 rule 6' })
-const userFilter = query('user_id', 'long', { source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
-const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: 'docs/spec-notes.md#endpoints scheduled_tweets' })
+const userFilter = query('user_id', 'long', { source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
+const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
 const textOrMedia = [
   { kind: 'one-of', names: ['text', 'media_keys'], source: 'spec 4.4' },
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
@@ -69,9 +69,9 @@ export const advertiserPostEndpoints = [
       query('tweet_type', 'enum', {
         required: true,
         values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'],
-        source: 'docs/spec-notes.md#endpoints GET tweets',
+        source: 'docs/spec-notes.md#scheduled-and-draft-posts',
       }),
-      query('tweet_ids', 'csv', { maxItems: 200, source: 'docs/spec-notes.md#endpoints GET tweets' }),
+      query('tweet_ids', 'csv', { maxItems: 200, source: 'docs/spec-notes.md#scheduled-and-draft-posts' }),
       query('trim_user', 'boolean', { default: false, source: 'spec 4.4' }),
       userFilter,
       query('timeline_type', 'enum', { values: ['ALL', 'NULLCAST', 'ORGANIC'], ...sentBySdks }),
@@ -81,7 +81,7 @@ export const advertiserPostEndpoints = [
     ],
     list,
     answer: { resource: 'advertiserPost', many: true },
-    source: 'docs/spec-notes.md#endpoints GET tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'scheduledPosts.list',
@@ -90,7 +90,7 @@ export const advertiserPostEndpoints = [
     parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
     list,
     answer: { resource: 'scheduledPost', many: true },
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'scheduledPosts.get',
@@ -98,7 +98,7 @@ export const advertiserPostEndpoints = [
     path: `${account}/scheduled_tweets/:scheduled_tweet_id`,
     parameters: [accountId, path('scheduled_tweet_id')],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'scheduledPosts.create',
@@ -107,7 +107,7 @@ export const advertiserPostEndpoints = [
     parameters: [accountId, asUser, scheduledAt, text, mediaKeys, cardUri, postName, nullcast],
     rules: textOrMedia,
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'scheduledPosts.update',
@@ -116,7 +116,7 @@ export const advertiserPostEndpoints = [
     parameters: [
       accountId,
       path('scheduled_tweet_id'),
-      query('scheduled_at', 'timestamp', { source: 'docs/spec-notes.md#endpoints scheduled_tweets' }),
+      query('scheduled_at', 'timestamp', { source: 'docs/spec-notes.md#scheduled-and-draft-posts' }),
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
@@ -124,7 +124,7 @@ export const advertiserPostEndpoints = [
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
     ],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'scheduledPosts.delete',
@@ -132,7 +132,7 @@ export const advertiserPostEndpoints = [
     path: `${account}/scheduled_tweets/:scheduled_tweet_id`,
     parameters: [accountId, path('scheduled_tweet_id')],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets: a hard delete',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts: a hard delete',
   },
   {
     name: 'draftPosts.list',
@@ -141,7 +141,7 @@ export const advertiserPostEndpoints = [
     parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
     list,
     answer: { resource: 'draftPost', many: true },
-    source: 'docs/spec-notes.md#endpoints draft_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'draftPosts.get',
@@ -149,7 +149,7 @@ export const advertiserPostEndpoints = [
     path: `${account}/draft_tweets/:draft_tweet_id`,
     parameters: [accountId, path('draft_tweet_id')],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#endpoints draft_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'draftPosts.create',
@@ -158,7 +158,7 @@ export const advertiserPostEndpoints = [
     parameters: [accountId, asUser, text, mediaKeys, cardUri, postName, nullcast],
     rules: textOrMedia,
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#endpoints draft_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'draftPosts.update',
@@ -174,7 +174,7 @@ export const advertiserPostEndpoints = [
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
     ],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#endpoints draft_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   {
     name: 'draftPosts.delete',
@@ -182,6 +182,6 @@ export const advertiserPostEndpoints = [
     path: `${account}/draft_tweets/:draft_tweet_id`,
     parameters: [accountId, path('draft_tweet_id')],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#endpoints draft_tweets: a hard delete',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts: a hard delete',
   },
 ] as const satisfies readonly Endpoint[]

@@ -18,7 +18,7 @@ export const audienceResources = {
       field('tailored_audience_id', 'string'),
       field('custom_audience_id', 'string', {
         optional: true,
-        source: 'docs/spec-notes.md#echoes-and-cursors Versions: on the path of custom audiences',
+        source: 'docs/spec-notes.md#echoes-and-cursors: on the path of custom audiences',
       }),
       field('granted_account_id', 'string'),
       field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),
@@ -60,7 +60,7 @@ export const audienceResources = {
       field('owner_account_id', 'string'),
       ...recordFields,
     ],
-    source: 'docs/spec-notes.md#endpoints custom_audiences',
+    source: 'docs/spec-notes.md#custom-audiences',
   },
-  audienceEstimate: { fields: [field('audience_size', 'object')], source: 'docs/spec-notes.md#endpoints audience_estimate' },
+  audienceEstimate: { fields: [field('audience_size', 'object')], source: 'docs/spec-notes.md#custom-audiences' },
 } as const satisfies Readonly<Record<string, Resource>>

@@ -33,8 +33,8 @@ const tailoredAudienceId = path('tailored_audience_id')
 const listId = path('do_not_reach_list_id')
 
 const spec43 = 'spec 4.3'
-const audienceNotes = 'docs/spec-notes.md#endpoints custom_audiences'
-const listNotes = 'docs/spec-notes.md#endpoints do_not_reach_lists'
+const audienceNotes = 'docs/spec-notes.md#custom-audiences'
+const listNotes = 'docs/spec-notes.md#custom-audiences'
 
 /** Fields of each operation (spec 2.3). */
 const operation = [
@@ -213,14 +213,11 @@ export const audienceEndpoints = [
     auth: 'user',
     body: 'json',
     bodyIs: 'object-or-array',
-    parameters: [
-      accountId,
-      body('targeting_criteria', 'array', { required: true, source: 'docs/spec-notes.md#endpoints audience_estimate' }),
-    ],
+    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: 'docs/spec-notes.md#custom-audiences' })],
     answer: { resource: 'audienceEstimate', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: 'docs/spec-notes.md#endpoints audience_estimate',
+    source: 'docs/spec-notes.md#custom-audiences',
   },
   {
     name: 'doNotReachLists.list',
@@ -236,7 +233,7 @@ export const audienceEndpoints = [
     ...createRequest,
     path: `${account}/do_not_reach_lists`,
     parameters: [accountId, query('description', 'string', { source: listNotes })],
-    rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads Do-not-reach' }],
+    rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads' }],
     answer: { resource: 'doNotReachList', many: false },
     source: listNotes,
   },
@@ -264,7 +261,7 @@ export const audienceEndpoints = [
       {
         kind: 'other',
         text: 'params.expires_at is later than now and under 13 months ahead; no params.effective_at',
-        source: 'spec 4.3; docs/spec-notes.md#audience-uploads Do-not-reach',
+        source: 'spec 4.3; docs/spec-notes.md#audience-uploads',
       },
     ],
     answer: { resource: 'batchResult', many: true },

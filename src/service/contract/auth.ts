@@ -106,7 +106,7 @@ export const authEndpoints = [
     path: '/oauth2/invalidate_token',
     auth: 'basic-or-user',
     body: 'form',
-    parameters: [query('access_token', 'string', { required: true, source: 'docs/spec-notes.md#tokens oauth2/invalidate_token' })],
+    parameters: [query('access_token', 'string', { required: true, source: 'docs/spec-notes.md#tokens' })],
     answer: { resource: 'invalidatedToken', many: false },
     limit: 'oauth',
     repeatable: false,

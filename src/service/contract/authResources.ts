@@ -18,7 +18,7 @@ export const authResources = {
   invalidatedToken: { fields: [field('access_token', 'string')], source: 'spec 2.1' },
   bearerToken: {
     fields: [field('token_type', 'string'), field('access_token', 'string')],
-    source: 'docs/spec-notes.md#tokens oauth2/token',
+    source: 'docs/spec-notes.md#tokens',
   },
   page: { fields: [], source: 'spec 4.1: a page for a browser' },
 } as const satisfies Readonly<Record<string, Resource>>

@@ -1,9 +1,9 @@
-/** Endpoints that change several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#endpoints). */
+/** Endpoints that change several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#batches). */
 import type { Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import { accountId, body } from './parameter.ts'
 
-const source = 'docs/spec-notes.md#endpoints batch'
+const source = 'docs/spec-notes.md#batches'
 
 /** Fields of each entry of a batch. */
 const operation = [

@@ -138,7 +138,8 @@ export const accountFeatures = [
 const empty = { nullable: true } as const
 const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
 const money = <const Name extends string>(name: Name) => field(name, 'long', empty)
-const gaps = (row: string) => `docs/spec-notes.md#endpoints ${row}`
+const notes = 'docs/spec-notes.md#campaigns-and-line-items'
+const promotionNotes = 'docs/spec-notes.md#promotion-and-targeting'
 
 export const campaignResources = {
   account: {
@@ -233,7 +234,10 @@ export const campaignResources = {
     fields: [field('id', 'string'), field('line_item_id', 'string'), field('curated_category_id', 'string'), ...recordFields],
     source: 'spec 2.5',
   },
-  lineItemPlacement: { fields: [field('product_type', 'string'), field('placements', 'any')], source: gaps('placements') },
+  lineItemPlacement: {
+    fields: [field('product_type', 'string'), field('placements', 'any')],
+    source: 'docs/spec-notes.md#categories-and-placements',
+  },
   campaign: {
     fields: [
       field('id', 'string'),
@@ -252,7 +256,7 @@ export const campaignResources = {
       field('duration_in_days', 'integer', empty),
       ...recordFields,
     ],
-    source: gaps('campaigns'),
+    source: notes,
   },
   fundingInstrument: {
     fields: [
@@ -267,7 +271,7 @@ export const campaignResources = {
       text('end_time'),
       ...recordFields,
     ],
-    source: gaps('funding_instruments'),
+    source: notes,
   },
   promotedTweet: {
     fields: [
@@ -278,7 +282,7 @@ export const campaignResources = {
       field('approval_status', 'string'),
       ...recordFields,
     ],
-    source: gaps('promoted_tweets'),
+    source: promotionNotes,
   },
   targetingCriterion: {
     fields: [
@@ -294,6 +298,6 @@ export const campaignResources = {
       field('tailored_audience_type', 'string', { optional: true }),
       ...recordFields,
     ],
-    source: gaps('targeting_criteria'),
+    source: promotionNotes,
   },
 } as const satisfies Readonly<Record<string, Resource>>

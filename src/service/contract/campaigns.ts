@@ -1,4 +1,4 @@
-/** Endpoints of campaigns and funding instruments (spec 4.8, docs/spec-notes.md#endpoints). */
+/** Endpoints of campaigns and funding instruments (spec 4.8, docs/spec-notes.md#campaigns-and-line-items). */
 import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
 import {
@@ -16,8 +16,8 @@ import {
 } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
-const campaigns = 'docs/spec-notes.md#endpoints campaigns'
-const funding = 'docs/spec-notes.md#endpoints funding_instruments'
+const campaigns = 'docs/spec-notes.md#campaigns-and-line-items'
+const funding = 'docs/spec-notes.md#campaigns-and-line-items'
 
 const campaignFields = [
   query('budget_optimization', 'enum', { values: budgetOptimizations, default: 'CAMPAIGN', source: campaigns }),

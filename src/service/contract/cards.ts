@@ -33,13 +33,9 @@ export const cardEndpoints = [
     name: 'cards.all',
     ...readRequest,
     path: `${account}/cards/all`,
-    parameters: [
-      accountId,
-      query('card_uris', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#endpoints Cards' }),
-      withDeleted,
-    ],
+    parameters: [accountId, query('card_uris', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#cards' }), withDeleted],
     answer: { resource: 'card', many: true },
-    source: 'docs/spec-notes.md#endpoints Cards',
+    source: 'docs/spec-notes.md#cards',
   },
   {
     name: 'cards.allById',
@@ -56,7 +52,7 @@ export const cardEndpoints = [
     path: `${account}/cards/:card_id`,
     parameters: [accountId, path('card_id'), withDeleted],
     answer: { resource: 'card', many: false },
-    source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors `data`: an array of one in the sample, switch card_response',
+    source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors: an array of one in the sample, switch card_response',
   },
   {
     name: 'cards.create',
@@ -98,7 +94,7 @@ export const cardEndpoints = [
       { kind: 'other', text: 'each field given replaces the stored value', source: 'spec 4.4' },
     ],
     answer: { resource: 'card', many: false },
-    source: 'spec 4.4; docs/spec-notes.md#endpoints Cards',
+    source: 'spec 4.4; docs/spec-notes.md#cards',
   },
   {
     name: 'cards.delete',
@@ -106,7 +102,7 @@ export const cardEndpoints = [
     path: `${account}/cards/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'card', many: false },
-    source: 'docs/spec-notes.md#endpoints Cards',
+    source: 'docs/spec-notes.md#cards',
   },
   {
     name: 'legacyCards.delete',

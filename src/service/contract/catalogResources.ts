@@ -16,7 +16,7 @@ const customLabels = [
  * inventory and availability; sale price).
  */
 export const productFields = [
-  field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; docs/spec-notes.md#catalogs Bounds' }),
+  field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; docs/spec-notes.md#catalogs' }),
   field('product_key', 'string', { generated: true, source: 'spec 2.2; optional on write: docs/spec-notes.md#catalogs' }),
   field('title', 'string', { required: true, maxLength: 150, source: spec22 }),
   field('description', 'string', { required: true, maxLength: 5000, format: 'plain-text', source: spec22 }),
@@ -120,6 +120,6 @@ export const catalogResources = {
       field('start_time', 'timestamp', optional),
       field('time_zone', 'string', optional),
     ],
-    source: 'docs/spec-notes.md#catalogs Feeds',
+    source: 'docs/spec-notes.md#scheduled-feeds',
   },
 } as const satisfies Readonly<Record<string, Resource>>

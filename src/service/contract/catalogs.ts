@@ -10,8 +10,8 @@ const setId = path('product_set_id')
 const feedId = path('scheduled_feed_id')
 
 const spec42 = 'spec 4.2'
-const sets = 'docs/spec-notes.md#catalogs Sets'
-const feeds = 'docs/spec-notes.md#catalogs Feeds'
+const sets = 'docs/spec-notes.md#product-sets'
+const feeds = 'docs/spec-notes.md#scheduled-feeds'
 
 const feedSchedule = [
   query('feed_format', 'string', { unsettable: true, source: feeds }),
@@ -111,10 +111,7 @@ export const catalogEndpoints = [
     path: `${catalog}/products`,
     auth: 'user',
     body: 'json',
-    parameters: [
-      catalogId,
-      body('product_keys', 'array', { required: true, source: 'spec 4.2; docs/spec-notes.md#catalogs Keys per DELETE' }),
-    ],
+    parameters: [catalogId, body('product_keys', 'array', { required: true, source: 'spec 4.2; docs/spec-notes.md#catalogs' })],
     answer: { resource: 'deleteProducts', many: false },
     limit: 'product_deletes',
     repeatable: true,

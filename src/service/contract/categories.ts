@@ -22,12 +22,12 @@ export const categoryEndpoints = [
     path: `${account}/curated_categories`,
     parameters: [
       accountId,
-      query('country_codes', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#endpoints curated_categories' }),
+      query('country_codes', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#categories-and-placements' }),
       cursor,
     ],
     list: {},
     answer: { resource: 'curatedCategory', many: true },
-    source: 'docs/spec-notes.md#endpoints curated_categories',
+    source: 'docs/spec-notes.md#categories-and-placements',
   },
   {
     name: 'curatedCategories.get',
@@ -91,9 +91,9 @@ export const categoryEndpoints = [
     name: 'lineItemPlacements.list',
     ...readRequest,
     path: '/12/line_items/placements',
-    parameters: [query('product_type', 'enum', { values: productTypes, source: 'docs/spec-notes.md#endpoints placements' })],
+    parameters: [query('product_type', 'enum', { values: productTypes, source: 'docs/spec-notes.md#categories-and-placements' })],
     answer: { resource: 'lineItemPlacement', many: true },
     limit: 'global_reads',
-    source: 'docs/spec-notes.md#endpoints placements',
+    source: 'docs/spec-notes.md#categories-and-placements',
   },
 ] as const satisfies readonly Endpoint[]

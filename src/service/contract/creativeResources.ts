@@ -179,7 +179,7 @@ export const creativeResources = {
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
     ],
-    source: 'docs/spec-notes.md#endpoints scheduled_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   draftPost: {
     fields: [
@@ -194,6 +194,6 @@ export const creativeResources = {
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
     ],
-    source: 'docs/spec-notes.md#endpoints draft_tweets',
+    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
 } as const satisfies Readonly<Record<string, Resource>>

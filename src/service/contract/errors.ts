@@ -62,7 +62,7 @@ export const adsErrorStatus: ReadonlyMap<string, number> = new Map(
 
 /** Codes of the core host and its gateway, with their status. */
 export const coreErrors = {
-  32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing Core host' },
+  32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing' },
   88: { status: 429, meaning: 'rate limit exceeded', source: 'docs/spec-notes.md#limits' },
   89: { status: 401, meaning: 'invalidated or expired token', source: 'spec 7' },
   93: { status: 403, meaning: 'the permission level does not include direct messages', source: 'spec 5 rule 5' },
@@ -71,10 +71,10 @@ export const coreErrors = {
     meaning: 'bearer token requests made too often, or bad credentials for one',
     source: 'spec 7; docs/spec-notes.md#tokens',
   },
-  214: { status: 400, meaning: 'webhook request refused (older form)', source: 'docs/spec-notes.md#webhooks Failure body' },
-  215: { status: 400, meaning: 'authentication data missing or unreadable', source: 'docs/spec-notes.md#signing Gateway' },
-  220: { status: 403, meaning: 'the credentials do not allow access to this resource', source: 'docs/spec-notes.md#tokens Bad bearer' },
-  415: { status: 403, meaning: 'callback URL not approved', source: 'docs/spec-notes.md#tokens Callback' },
+  214: { status: 400, meaning: 'webhook request refused (older form)', source: 'docs/spec-notes.md#registrations' },
+  215: { status: 400, meaning: 'authentication data missing or unreadable', source: 'docs/spec-notes.md#signing' },
+  220: { status: 403, meaning: 'the credentials do not allow access to this resource', source: 'docs/spec-notes.md#tokens' },
+  415: { status: 403, meaning: 'callback URL not approved', source: 'docs/spec-notes.md#tokens' },
 } as const
 
 /** Last segments of the `type` of v2 problems. `about:blank` is possible too. */

@@ -36,7 +36,7 @@ export const sentBySdks = { outsideSpec: true, source: 'outside the specificatio
 
 export const accountId = path('account_id')
 export const cursor = query('cursor', 'string', { source: 'spec Conventions' })
-export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; docs/spec-notes.md#echoes-and-cursors Sort' })
+export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; docs/spec-notes.md#echoes-and-cursors' })
 export const withDeleted = query('with_deleted', 'boolean', { default: false, source: 'spec Conventions' })
 export const withTotalCount = query('with_total_count', 'boolean', { default: false, source: 'spec Conventions' })
 

@@ -108,7 +108,7 @@ export const postResources = {
     fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
-  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts Calls' },
+  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts' },
   postUser: {
     fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...open(userFields.slice(3))],
     source: 'spec 2.6; docs/spec-notes.md#posts',
@@ -127,10 +127,10 @@ export const postResources = {
       field('full_name', 'string'),
       ...open(placeFields.filter((name) => name !== 'id' && name !== 'full_name')),
     ],
-    source: 'docs/spec-notes.md#posts Place; poll',
+    source: 'docs/spec-notes.md#posts',
   },
   postPoll: {
     fields: [field('id', 'string'), field('options', 'objects'), ...open(pollFields.filter((name) => name !== 'id' && name !== 'options'))],
-    source: 'docs/spec-notes.md#posts Place; poll',
+    source: 'docs/spec-notes.md#posts',
   },
 } as const satisfies Readonly<Record<string, Resource>>

@@ -12,11 +12,11 @@ export const postEndpoints = [
     auth: 'bearer-or-user',
     body: 'none',
     parameters: [
-      query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; docs/spec-notes.md#posts Calls: 1 to 100 ids' }),
+      query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; docs/spec-notes.md#posts: 1 to 100 ids' }),
       query('tweet.fields', 'csv-enum', { values: postFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
       query('post.fields', 'csv-enum', {
         values: [...postFields, newestEditHistory],
-        source: 'docs/spec-notes.md#posts Names: switch v2_names',
+        source: 'docs/spec-notes.md#posts: switch v2_names',
       }),
       query('expansions', 'csv-enum', { values: [...postExpansions, newestEditHistory], source: 'spec 2.6' }),
       query('media.fields', 'csv-enum', { values: mediaFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
@@ -24,7 +24,7 @@ export const postEndpoints = [
       query('place.fields', 'csv-enum', { values: placeFields, source: 'docs/spec-notes.md#posts' }),
       query('poll.fields', 'csv-enum', { values: pollFields, source: 'docs/spec-notes.md#posts' }),
     ],
-    rules: [{ kind: 'exclusive', names: ['tweet.fields', 'post.fields'], source: 'docs/spec-notes.md#posts Names' }],
+    rules: [{ kind: 'exclusive', names: ['tweet.fields', 'post.fields'], source: 'docs/spec-notes.md#posts' }],
     answer: { resource: 'post', many: true },
     limit: 'v2_lookups',
     repeatable: true,
@@ -45,7 +45,7 @@ export const postEndpoints = [
       body('edit_options', 'object', { source: 'spec 4.7: `previous_post_id`' }),
       body('reply', 'object', { source: 'spec 9: `in_reply_to_tweet_id`' }),
       body('media', 'object', { source: 'spec 2.6 attachments: `media_ids`' }),
-      body('card_uri', 'string', { source: 'spec 4.4; docs/spec-notes.md#posts Post' }),
+      body('card_uri', 'string', { source: 'spec 4.4; docs/spec-notes.md#posts' }),
       body('quote_tweet_id', 'string', { source: 'spec 2.6 referenced_tweets' }),
       body('poll', 'object', sentBySdks),
       body('geo', 'object', sentBySdks),
@@ -53,7 +53,7 @@ export const postEndpoints = [
       body('direct_message_deep_link', 'string', sentBySdks),
       body('reply_settings', 'enum', {
         values: ['following', 'mentionedUsers', 'subscribers', 'verified'],
-        source: 'docs/spec-notes.md#posts Post',
+        source: 'docs/spec-notes.md#posts',
       }),
     ],
     rules: [
@@ -74,6 +74,6 @@ export const postEndpoints = [
     answer: { resource: 'createdPost', many: false },
     limit: 'v2_posts',
     repeatable: false,
-    source: 'spec 4.7; docs/spec-notes.md#posts Calls',
+    source: 'spec 4.7; docs/spec-notes.md#posts',
   },
 ] as const satisfies readonly Endpoint[]

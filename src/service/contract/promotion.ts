@@ -1,4 +1,4 @@
-/** Endpoints of promoted tweets and targeting criteria of line items (spec 4.8, docs/spec-notes.md#endpoints). */
+/** Endpoints of promoted tweets and targeting criteria of line items (spec 4.8, docs/spec-notes.md#promotion-and-targeting). */
 import { createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes, targetingOperators } from './campaignResources.ts'
 import {
@@ -16,8 +16,8 @@ import {
 } from './parameter.ts'
 
 const account = '/12/accounts/:account_id'
-const promoted = 'docs/spec-notes.md#endpoints promoted_tweets'
-const targeting = 'docs/spec-notes.md#endpoints targeting_criteria'
+const promoted = 'docs/spec-notes.md#promotion-and-targeting'
+const targeting = 'docs/spec-notes.md#promotion-and-targeting'
 
 export const promotionEndpoints = [
   {

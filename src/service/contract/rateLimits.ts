@@ -38,14 +38,14 @@ const perAccount = (limit: number): RateLimit => ({
 })
 
 export const rateLimits = {
-  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: `${notes} Ads writes` },
+  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
   total_count: { limit: 200, windowMs: quarter, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
   keyword_insights: perUser(500),
-  global_reads: perUser(2_000, `${notes} Reads without account id: global_reads`),
+  global_reads: perUser(2_000),
   catalog_reads: perUser(1_000),
   catalog_writes: perUser(20),
   product_reads: perUser(1_000),
@@ -64,7 +64,7 @@ export const rateLimits = {
     per: 'app',
     shared: false,
     named: false,
-    source: `${notes} OAuth endpoints: unpublished, assumed`,
+    source: `${notes}: assumed`,
   },
   /** A request above this limit is refused with 403 code 99, not 429. */
   bearer_tokens: {
@@ -73,17 +73,17 @@ export const rateLimits = {
     per: 'app',
     shared: false,
     named: false,
-    source: `${notes} OAuth endpoints: assumed`,
+    source: `${notes}: assumed`,
   },
-  v2_lookups: perUser(3_500, `${notes} v2: 3,500 an app, 5,000 a user`),
+  v2_lookups: perUser(3_500),
   /** Limit of `v2_lookups` for a request that a user signed. */
-  v2_lookups_user: perUser(5_000, `${notes} v2: 3,500 an app, 5,000 a user`),
+  v2_lookups_user: perUser(5_000),
   v2_posts: perUser(100),
   /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */
-  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: `${notes} v2` },
-  webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
-  webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
-  activity_subscriptions: { limit: 500, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
+  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: notes },
+  webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
+  webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
+  activity_subscriptions: { limit: 500, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
   activity_stream: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: 'assumed: unpublished' },
 } as const satisfies Readonly<Record<string, RateLimit>>
 

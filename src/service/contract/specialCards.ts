@@ -81,7 +81,7 @@ export const specialCardEndpoints = [
     path: `${account}/cards/poll/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'pollCard', many: false },
-    source: 'docs/spec-notes.md#endpoints Cards',
+    source: 'docs/spec-notes.md#cards',
   },
   {
     name: 'videoConversationCards.list',
@@ -138,7 +138,7 @@ export const specialCardEndpoints = [
     ],
     rules: [{ kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
     answer: { resource: 'videoConversationCard', many: false },
-    source: 'docs/spec-notes.md#endpoints Cards',
+    source: 'docs/spec-notes.md#cards',
   },
   {
     name: 'videoConversationCards.delete',
@@ -146,6 +146,6 @@ export const specialCardEndpoints = [
     path: `${account}/cards/video_conversation/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'videoConversationCard', many: false },
-    source: 'docs/spec-notes.md#endpoints Cards',
+    source: 'docs/spec-notes.md#cards',
   },
 ] as const satisfies readonly Endpoint[]

@@ -55,12 +55,12 @@ export const deprecatedEventTypes = {
 export const webhookResources = {
   webhook: {
     fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
-    source: 'docs/spec-notes.md#webhooks Record',
+    source: 'docs/spec-notes.md#registrations',
   },
-  webhookValidity: { fields: [field('valid', 'boolean')], source: 'docs/spec-notes.md#webhooks Record' },
-  webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'docs/spec-notes.md#webhooks Record' },
-  replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'docs/spec-notes.md#webhooks Replay' },
-  activitySubscription: { fields: [field('subscription', 'object')], source: 'docs/spec-notes.md#webhooks Subscription' },
+  webhookValidity: { fields: [field('valid', 'boolean')], source: 'docs/spec-notes.md#registrations' },
+  webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'docs/spec-notes.md#registrations' },
+  replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'docs/spec-notes.md#replays' },
+  activitySubscription: { fields: [field('subscription', 'object')], source: 'docs/spec-notes.md#activity-events' },
   activityEvent: {
     fields: [
       field('event_uuid', 'string'),
@@ -70,6 +70,6 @@ export const webhookResources = {
       field('payload', 'object'),
       field('includes', 'object', { optional: true }),
     ],
-    source: 'docs/spec-notes.md#webhooks Envelope',
+    source: 'docs/spec-notes.md#activity-events',
   },
 } as const satisfies Readonly<Record<string, Resource>>

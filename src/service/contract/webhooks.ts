@@ -4,7 +4,7 @@ import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
 /** Properties of a parameter with a UTC time in the form `yyyymmddhhmm`. */
-const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#webhooks Replay' } as const
+const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#replays' } as const
 
 export const webhookEndpoints = [
   {
@@ -14,7 +14,7 @@ export const webhookEndpoints = [
     path: '/2/webhooks',
     auth: 'bearer',
     body: 'json',
-    parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; docs/spec-notes.md#webhooks Record' })],
+    parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; docs/spec-notes.md#registrations' })],
     rules: [
       { kind: 'other', text: 'https, publicly reachable, no port', source: 'spec 6.1 rule 2' },
       { kind: 'other', text: 'a challenge check is sent and must succeed', source: 'spec 6.1 rule 3' },
@@ -72,11 +72,11 @@ export const webhookEndpoints = [
     auth: 'bearer',
     body: 'json',
     parameters: [
-      body('webhook_id', 'string', { required: true, source: 'docs/spec-notes.md#webhooks Replay' }),
+      body('webhook_id', 'string', { required: true, source: 'docs/spec-notes.md#replays' }),
       body('from_date', 'string', minute),
       body('to_date', 'string', minute),
     ],
-    rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'docs/spec-notes.md#webhooks Replay' }],
+    rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'docs/spec-notes.md#replays' }],
     answer: { resource: 'replayJob', many: false },
     limit: 'webhook_replay',
     repeatable: false,
@@ -90,10 +90,10 @@ export const webhookEndpoints = [
     auth: 'bearer-or-user',
     body: 'json',
     parameters: [
-      body('event_type', 'string', { required: true, source: 'spec 6.2; docs/spec-notes.md#webhooks Names' }),
+      body('event_type', 'string', { required: true, source: 'spec 6.2; docs/spec-notes.md#activity-events' }),
       body('filter', 'object', { required: true, source: 'spec 6.2: `user_id`, `keyword`, `direction`' }),
-      body('tag', 'string', { minLength: 1, maxLength: 200, source: 'docs/spec-notes.md#webhooks Subscription' }),
-      body('webhook_id', 'string', { source: 'docs/spec-notes.md#webhooks Subscription' }),
+      body('tag', 'string', { minLength: 1, maxLength: 200, source: 'docs/spec-notes.md#activity-events' }),
+      body('webhook_id', 'string', { source: 'docs/spec-notes.md#activity-events' }),
     ],
     rules: [
       { kind: 'other', text: '`filter.direction` only for dm and chat events: sent, received, or both', source: 'spec 6.2' },

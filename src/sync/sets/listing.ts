@@ -45,7 +45,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 
 /**
  * Lists all sets of a catalog. Returns undefined without a readable listing, of which the specification mentions only the rate limit
- * (docs/spec-notes.md#catalogs 'Sets'); also if the listing has more than `mostPages` pages or repeats a cursor.
+ * (docs/spec-notes.md#product-sets); also if the listing has more than `mostPages` pages or repeats a cursor.
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

@@ -47,6 +47,14 @@ test('every heading that a page or code links to exists', () => {
   expect(missing).toEqual([])
 })
 
+test('a citation of the notes on the specification names a heading, and nothing below it', () => {
+  const cited = [...filesBelow('src', '.ts'), 'docs/coverage.md'].flatMap((file) =>
+    [...read(file).matchAll(/\bdocs\/spec-notes\.md#[\w-]+(?: (?!and )[^\n*]{0,30})?/g)].map(([citation]) => ({ file, citation })),
+  )
+  expect(cited.length, 'the checker must see citations').toBeGreaterThan(100)
+  expect(cited.filter(({ citation }) => citation.includes(' '))).toEqual([])
+})
+
 test('every page that code or a test names exists', () => {
   const named = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts'), ...filesBelow('bench', '.ts')].flatMap((file) =>
     [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),

@@ -5,7 +5,7 @@ import { withClient } from '../../withClient.ts'
 
 /**
  * Requests that the service delivers the events of a time span again. The receiver stores each event only once (spec 6.1 rule 6,
- * docs/spec-notes.md#webhooks Replay).
+ * docs/spec-notes.md#replays).
  */
 export const run: CommandRun = async (context, invocation) => {
   const range = { webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') }
