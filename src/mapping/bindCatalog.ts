@@ -27,80 +27,101 @@ import { cellText } from './rejectsCopy.ts'
 const missingOrder: readonly string[] = requiredProductFields
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
+/** Fields of one header as they are bound. */
+interface BoundFields {
+  readonly binding: Record<string, BoundField>
+  readonly used: Set<number>
+  readonly missing: MissingColumn[]
+  readonly warnings: Warning[]
+}
+
 /** Returns a function that binds one header to the fields of a product, by the pipeline's `map:`, else by the preset of the header. */
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
   const rules = productRules(pipeline)
   return (columns) => {
     const preset = presetOf(pipeline, columns, 'products')
-    const binding: Record<string, BoundField> = {}
-    const used = new Set<number>()
-    const missing: MissingColumn[] = []
-    const warnings: Warning[] = []
-    for (const field of productFields) {
-      const own = pipeline.map[field]
-      const entry = preset?.map[field]
-      const many = field === 'additional_image_link'
-      // A preset lists every known column name of a field. Each row uses the first filled cell among those that the header has.
-      const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
-      const mapping = own ?? (given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given))
-      const bound = bindField(field, mapping, columns, many)
-      for (const index of bound.indexes) used.add(index)
-      if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
-        binding[field] = bound
-      else if (requiredProductFields.includes(field))
-        missing.push(missingWithPrefix(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
-      if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
-      const name = columns[bound.indexes[0] ?? -1]
-      if (own === undefined && name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field)
-        warnings.push({
-          line: 1,
-          code: 'COLUMN_SPELLED',
-          field: name,
-          message: `the column "${redactPersonalData(name)}" is read as ${field}`,
-        })
-      if (own === undefined && bound.indexes.length > 1 && areTwins(columns, bound.indexes)) {
-        warnings.push({
-          line: 1,
-          code: 'PREFIX_CONFLICT',
-          field,
-          message: `two columns match ${field}; the one with the prefix is used`,
-        })
-      }
-    }
-    missing.sort((a, b) => missingOrder.indexOf(a.field) - missingOrder.indexOf(b.field))
+    const { binding, used, missing, warnings } = bindFields(pipeline, preset, columns)
     const currency = currencyColumn(binding, columns, used)
     if (currency !== undefined) used.add(currency.index)
     const typed: ProductBinding = currency === undefined ? binding : { ...binding, currency }
-    warnings.push(...unknownColumns(columns, used, productFields, binding))
-    const echo = echoOf(
-      columns,
-      ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
-    )
+    const optional = productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
+    const unused = columns.filter((_, index) => !used.has(index))
     return {
       map: (row) => mapProduct(row, typed, rules),
       keyOf: (row) => productKey(row, typed, rules),
       mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
-      warnings,
+      warnings: [...warnings, ...unknownColumns(columns, used, productFields, binding)],
       used,
       missing,
-      hints: [
-        ...hintsFor(
-          productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field)),
-          columns.filter((_, index) => !used.has(index)),
-        ),
-      ],
+      hints: hintsFor(optional, unused),
       mapping: {
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
-        fields: productFields.flatMap((field) => {
-          const one = binding[field]
-          if (one === undefined) return []
-          const shown = { field, from: fromText(one, columns) }
-          return field === 'price' && currency !== undefined ? [shown, { field: 'currency', from: currency.name }] : [shown]
-        }),
+        fields: shownFields(binding, currency, columns),
       },
-      echo,
+      echo: echoOf(
+        columns,
+        ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
+      ),
     }
   }
+}
+
+/** Binds every field of a product to the columns of one header, and collects the missing required fields in the order of their list. */
+function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
+  const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
+  for (const field of productFields) {
+    const own = pipeline.map[field]
+    const mapping = own ?? presetMapping(preset, field, columns)
+    const bound = bindField(field, mapping, columns, field === 'additional_image_link')
+    for (const index of bound.indexes) fields.used.add(index)
+    if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
+      fields.binding[field] = bound
+    else if (requiredProductFields.includes(field))
+      fields.missing.push(missingWithPrefix(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
+    fields.warnings.push(
+      ...(own === undefined ? guessWarnings(bound, columns) : bound.missing.map((name) => columnMissing(field, name, columns))),
+    )
+  }
+  fields.missing.sort((a, b) => missingOrder.indexOf(a.field) - missingOrder.indexOf(b.field))
+  return fields
+}
+
+/**
+ * Returns the preset's mapping of a field for this header. A preset lists every known column name of a field; each row uses the first
+ * filled cell among those that the header has.
+ */
+function presetMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
+  const entry = preset?.map[field]
+  const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
+  return given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given)
+}
+
+/** Returns the warnings for a field that no setting maps: its column has another spelling, or two columns match it. */
+function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
+  const name = columns[indexes[0] ?? -1]
+  const isSpelled = name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field
+  return [
+    ...(isSpelled
+      ? [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
+      : []),
+    ...(indexes.length > 1 && areTwins(columns, indexes)
+      ? [{ line: 1, code: 'PREFIX_CONFLICT', field, message: `two columns match ${field}; the one with the prefix is used` }]
+      : []),
+  ]
+}
+
+/** Returns the bound fields and their columns, for display. */
+function shownFields(
+  binding: Readonly<Record<string, BoundField>>,
+  currency: CurrencyColumn | undefined,
+  columns: readonly string[],
+): Bound['mapping']['fields'] {
+  return productFields.flatMap((field) => {
+    const one = binding[field]
+    if (one === undefined) return []
+    const shown = { field, from: fromText(one, columns) }
+    return field === 'price' && currency !== undefined ? [shown, { field: 'currency', from: currency.name }] : [shown]
+  })
 }
 
 /**

@@ -6,11 +6,12 @@ import { bindTests, consentUnknown, writtenTests } from './members/bindTests.ts'
 import { identifierHint } from './members/identifierHint.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
 import { maskMember } from './members/maskMember.ts'
-import type { MemberBinding, MemberRules } from './members/memberBinding.ts'
+import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
 import { knownColumns } from './presets/index.ts'
 import { UnreadColumns } from './members/unreadColumns.ts'
-import { normalizeHeader } from './fields.ts'
+import { normalizeHeader, type BoundField } from './fields.ts'
+import type { UnreadReport } from './consent/unreadReport.ts'
 import { redactPersonalData } from './mask.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
@@ -44,9 +45,49 @@ export function memberBinder(
   today: Date,
   policy: MemberPolicy & { readonly expiresIn: Duration },
 ): (columns: readonly string[]) => Bound {
-  const { mapping } = pipeline
+  const rules = memberRules(pipeline, policy)
+  const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
+  const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
+  const unread = new UnreadColumns({
+    consent: policy.asksConsent && pipeline.consent !== 'none',
+    kinds: policy.identifiers.filter((kind) => kind === 'email' || kind === 'phone_number'),
+    ignored: isIgnored,
+  })
+  return (columns) => {
+    const header = new MemberHeader(pipeline, columns)
+    const { preset, used, missing, warnings } = header
+    const binding = bindHeader(header, { policy, today, rules })
+    for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
+    // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
+    const { warnings: unreadWarnings, checkRow } = unread.bind({ columns, used, identifiers: binding.identifiers })
+    const unused = columns.filter((_, index) => !used.has(index))
+    return {
+      map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
+      unread: () => unreadReport(unread, header, binding),
+      keyOf: (row) => memberKey(row, binding),
+      optedOut: (row) => identifiersOptedOut(row, binding),
+      mask: maskMember(columns, binding),
+      warnings: [...warnings, ...unreadWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
+      used,
+      missing,
+      hints: hintsFor(openKinds(policy, header, binding), unused),
+      mapping: {
+        preset: preset?.name,
+        ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
+        fields: shownFields(binding, columns),
+      },
+      echo: echoOf(
+        columns,
+        [binding.key, ...binding.identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
+      ),
+    }
+  }
+}
+
+/** Returns the settings of `options.allow` about members. */
+function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
-  const rules: MemberRules = {
+  return {
     email: {
       wrapped: allow.has('wrapped_email'),
       idnToAscii: allow.has('idn_to_ascii'),
@@ -56,104 +97,95 @@ export function memberBinder(
     base64: allow.has('base64_hash'),
     splitLists: allow.has('split_lists'),
   }
-  const kinds = policy.identifiers
-  const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
-  const unread = new UnreadColumns({
-    consent: policy.asksConsent && pipeline.consent !== 'none',
-    kinds: kinds.filter((kind) => kind === 'email' || kind === 'phone_number'),
-    ignored: (column) => ignored.has(normalizeHeader(column)),
-  })
-  return (columns) => {
-    const header = new MemberHeader(pipeline, columns)
-    const { preset, used, missing, warnings } = header
-    if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
-    if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
-    const identifiers = bindIdentifiers(header, kinds)
-    const key = header.field('key', false)
-    if (key === undefined && (policy.isKeyed || pipeline.map['key'] !== undefined))
-      missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
-    if (identifiers.length === 0)
-      missing.push(
-        missingColumn(
-          kinds[0] ?? 'email',
-          kinds.flatMap((kind) => pipeline.map[kind]?.columns ?? []),
-          columns,
-        ),
-      )
-    const binding: MemberBinding = {
-      key,
-      keyKind:
-        key === undefined
-          ? undefined
-          : identifiers.find(({ indexes }) => indexes.some((index) => index === key.indexes[0]) && key.mapping.transforms.length === 0)
-              ?.kind,
-      identifiers,
-      effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,
-      expiresAt: header.field('expires_at', false),
-      defaultEndMs: endOf(today, policy.expiresIn),
-      latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
-      ...bindTests(
-        header,
-        identifiers.map(({ kind }) => kind),
-        { ...policy, today },
-      ),
-      rules,
-    }
-    for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
-    // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
-    const { warnings: unreadWarnings, checkRow } = unread.bind({ columns, used, identifiers })
-    return {
-      map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
-      unread: () => {
-        const found = unread.identifierColumns()
-        return {
-          identifiers: found.map(({ column, kind, rows, lines }) => ({
-            column,
-            count: rows,
-            lines,
-            message: `the column "${redactPersonalData(column)}" contains ${kind === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
-          })),
-          identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
-          consentHint: unread.consentHint(writtenTests(header)),
-          consentColumns: unread.consentColumns(),
-          seen: (column) => unread.seen(column),
-        }
-      },
-      keyOf: (row) => memberKey(row, binding),
-      optedOut: (row) => identifiersOptedOut(row, binding),
-      mask: maskMember(columns, binding),
-      warnings: [
-        ...warnings,
-        ...unreadWarnings,
-        ...unknownColumns(columns, used, []).filter(({ field }) => !ignored.has(normalizeHeader(field))),
-      ],
-      used,
-      missing,
-      hints: hintsFor(
-        kinds.filter((kind) => kind !== 'handle' && kind !== missing.at(-1)?.field && !identifiers.some((one) => one.kind === kind)),
-        columns.filter((_, index) => !used.has(index)),
-      ),
-      mapping: {
-        preset: preset?.name,
-        ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
-        fields: [
-          ...[key, ...identifiers, binding.effectiveAt, binding.expiresAt].flatMap((one) =>
-            one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
-          ),
-          ...[...binding.consent, ...binding.consentByType]
-            .filter(({ index }) => index >= 0)
-            .map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
-          ...binding.remove
-            .filter(({ index }) => index >= 0)
-            .map(({ index, values }) => ({ field: 'remove', from: `${columns[index] ?? ''} ${shownValues([...values])}` })),
-        ],
-      },
-      echo: echoOf(
+}
+
+/** Binds one header to the parts of a member. Marks the used columns, and collects missing columns and warnings in `header`. */
+function bindHeader(
+  header: MemberHeader,
+  {
+    policy,
+    today,
+    rules,
+  }: { readonly policy: MemberPolicy & { readonly expiresIn: Duration }; readonly today: Date; readonly rules: MemberRules },
+): MemberBinding {
+  const { pipeline, columns, preset, missing, warnings } = header
+  if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
+  if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
+  const identifiers = bindIdentifiers(header, policy.identifiers)
+  const key = header.field('key', false)
+  if (key === undefined && (policy.isKeyed || pipeline.map['key'] !== undefined))
+    missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
+  if (identifiers.length === 0)
+    missing.push(
+      missingColumn(
+        policy.identifiers[0] ?? 'email',
+        policy.identifiers.flatMap((kind) => pipeline.map[kind]?.columns ?? []),
         columns,
-        [key, ...identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
       ),
-    }
+    )
+  return {
+    key,
+    keyKind: key === undefined ? undefined : identifierOfKey(key, identifiers)?.kind,
+    identifiers,
+    effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,
+    expiresAt: header.field('expires_at', false),
+    defaultEndMs: endOf(today, policy.expiresIn),
+    latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
+    ...bindTests(
+      header,
+      identifiers.map(({ kind }) => kind),
+      { ...policy, today },
+    ),
+    rules,
   }
+}
+
+/** Returns the identifier that is mapped to the column of the key; undefined if there is none, or if the key is transformed. */
+function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
+  if (mapping.transforms.length > 0) return undefined
+  return identifiers.find(({ indexes }) => indexes.some((index) => index === column))
+}
+
+/** Returns the identifier types without a column, for which a column may be suggested. */
+function openKinds(
+  { identifiers: kinds }: MemberPolicy,
+  { missing }: MemberHeader,
+  { identifiers }: MemberBinding,
+): readonly IdentifierType[] {
+  return kinds.filter((kind) => kind !== 'handle' && kind !== missing.at(-1)?.field && !identifiers.some((one) => one.kind === kind))
+}
+
+/** Returns the report on the unmapped columns, from the rows so far. */
+function unreadReport(unread: UnreadColumns, header: MemberHeader, binding: MemberBinding): UnreadReport {
+  const found = unread.identifierColumns()
+  return {
+    identifiers: found.map(({ column, kind, rows, lines }) => ({
+      column,
+      count: rows,
+      lines,
+      message: `the column "${redactPersonalData(column)}" contains ${kind === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
+    })),
+    identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
+    consentHint: unread.consentHint(writtenTests(header)),
+    consentColumns: unread.consentColumns(),
+    seen: (column) => unread.seen(column),
+  }
+}
+
+/** Returns the bound parts of a member and their columns, for display. */
+function shownFields(
+  { key, identifiers, effectiveAt, expiresAt, consent, consentByType, remove }: MemberBinding,
+  columns: readonly string[],
+): Bound['mapping']['fields'] {
+  return [
+    ...[key, ...identifiers, effectiveAt, expiresAt].flatMap((one) =>
+      one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
+    ),
+    ...[...consent, ...consentByType].filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
+    ...remove
+      .filter(({ index }) => index >= 0)
+      .map(({ index, values }) => ({ field: 'remove', from: `${columns[index] ?? ''} ${shownValues([...values])}` })),
+  ]
 }
 
 /**
