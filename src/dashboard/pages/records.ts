@@ -59,8 +59,7 @@ function empty(pipelines: readonly Pipeline[]): Html {
   </div>`
 }
 
-function storyView({ headline, live, events }: Story): Html {
-  const isConfirmed = headline.startsWith('Live: confirmed')
+function storyView({ headline, live, isConfirmed, events }: Story): Html {
   const tone: Tone = events.length === 0 ? 'idle' : isConfirmed ? 'ok' : live ? 'warn' : 'fail'
   return html`<section aria-labelledby="answer">
     ${notice(tone, html`<h2 id="answer" class="headline">${headline}</h2>`)}

@@ -17,7 +17,7 @@ import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db
 import type { Row } from '../../db/row.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import { findMember, findProduct, type ExplainDeps, type Found } from './explainedRecords.ts'
-import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent } from './story.ts'
+import { digestsOf, identifierDigests, livenessOf, type Story, type StoryEvent } from './story.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
@@ -41,8 +41,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
     ...(await stateEvents(deps.db, id, keys, explained)),
     ...(await withheldEvents(deps.db, id, keys)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
-  const headline = headlineOf(events, explained)
-  return { headline, live: headline.startsWith('Live:'), keys: shown, identifiers: identifierDigests(identifiers), events }
+  return { ...livenessOf(events, explained), keys: shown, identifiers: identifierDigests(identifiers), events }
 }
 
 /** Returns the addition for messages on missing rows, as rows that `only:` and `except:` leave out are not stored. Empty without filters. */

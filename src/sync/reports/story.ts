@@ -50,8 +50,10 @@ export interface IdentifierDigest {
 export interface Story {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
-  /** True if the headline starts with `Live:`. */
+  /** True if the service has the record. */
   readonly live: boolean
+  /** True if the service confirmed the desired content, and nothing waits for the record. */
+  readonly isConfirmed: boolean
   /** Product id; for people the digests of the found row keys, 32 hex digits each. */
   readonly keys: readonly string[]
   /** Identifiers that match the given text, with their full digests. Empty for products. */
@@ -77,12 +79,18 @@ export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' 
   return { ...(others.length > 0 || first.digest === undefined ? {} : { digest: first.digest }), identifiers }
 }
 
+/** State of a record at the service. */
+export type Liveness = Pick<Story, 'headline' | 'live' | 'isConfirmed'>
+
+const live = (reason: string): Liveness => ({ headline: `Live: ${reason}`, live: true, isConfirmed: false })
+const notLive = (reason: string): Liveness => ({ headline: `Not live: ${reason}`, live: false, isConfirmed: false })
+
 /**
- * Returns the first line of a history, which starts with `Live:` or `Not live:`. `events`: oldest first. `deletesRecord`: true if a
- * confirmed delete removes the whole record.
+ * Returns whether the record of a history is live, and why. `events`: oldest first. `deletesRecord`: true if a confirmed delete removes the
+ * whole record.
  */
-export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): string {
-  if (events.length === 0) return 'Not live: unknown key. No row that may be sent has it, and nothing was sent for it'
+export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): Liveness {
+  if (events.length === 0) return notLive('unknown key. No row that may be sent has it, and nothing was sent for it')
   const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
   const read = last('read')
@@ -92,27 +100,30 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const deleted = last('deleted')
   const invalidated = last('invalidated')
   const suppressed = last('suppressed')
-  if (suppressed)
-    return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
+  /** Returns the answer for content that is not sent: the service keeps the content of the last confirmed request. */
+  const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
+  if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
   // A deleted product may have been added again, or its row may be in the source again but rejected.
   const back =
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
-  if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
+  if (deleted && !back) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
   const withheld = last('withheld')
   if (waitingDelete) {
-    if (refused) return `Live: its delete was refused: ${refused.message}`
-    return `Live: ${waitingDelete.message}${withheld ? `; ${withheld.message}` : ''}`
+    if (refused) return live(`its delete was refused: ${refused.message}`)
+    return live(`${waitingDelete.message}${withheld ? `; ${withheld.message}` : ''}`)
   }
-  // The service keeps the content of the last confirmed request when it refuses a newer one.
-  if (refused && confirmed && !invalidated) return `Live: previous version, as ${refused.message}`
-  if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
-  if (rejected && (!read || read.at < rejected.at))
-    return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
-  if (invalidated)
-    return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
-  if (desired) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${desired.message}`
-  if (confirmed && withheld) return `Live: ${withheld.message}`
-  if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
-  return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'
+  if (refused) return invalidated ? notLive(`not certain, ${refused.message}`) : notSent(refused.message)
+  if (rejected && (!read || read.at < rejected.at)) return notSent(`${rejected.message} (${rejected.runId ?? ''})`)
+  if (invalidated) {
+    const reason = `${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
+    return invalidated.live ? live(reason) : notLive(reason)
+  }
+  if (desired) return notSent(desired.message)
+  if (confirmed && withheld) return live(withheld.message)
+  if (confirmed) {
+    const until = confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`
+    return { ...live(`confirmed at ${confirmed.at}${until}`), isConfirmed: true }
+  }
+  return notLive('never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list')
 }

@@ -27,34 +27,37 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   }
   const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
-  const refusal =
-    refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??
-    refusals.find((row) => row.status === answer.status && row.codes.length === 0)
+  const refusal = refusalOf(answer.status, code)
   // Without an answer the transport names all four variables.
   const isConsumer = refused?.includes('CONSUMER') === true && !refused.includes('ACCESS')
   report({
     check: 'credentials',
     state: 'failed',
-    message: `${refused === undefined ? (refusal?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,
-    hint: isConsumer ? 'correct it, then sluice doctor' : (refusal?.hint ?? 'sluice auth status'),
+    message: `${refused === undefined ? refusal.what : `${refused} refused`} (${reason})`,
+    hint: isConsumer ? 'correct it, then sluice doctor' : refusal.hint,
   })
   return undefined
 }
 
-/** Refusals by status and error code, with the variable at fault (docs/spec-notes.md#errors). Without codes: any other code. */
-const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly hint: string }[] = [
-  { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' },
-  {
-    status: 401,
-    codes: [],
-    what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
-    hint: 'sluice auth login',
-  },
-  {
-    status: 403,
-    codes: ['UNAUTHORIZED_CLIENT_APPLICATION'],
-    what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
-    hint: 'apply for access of the application at the service, then: sluice doctor',
-  },
-  { status: 403, codes: [], what: 'the user of SLUICE_ACCESS_TOKEN may not do this', hint: 'sluice auth status' },
-]
+/** Refusal of the credentials, with the variable at fault. */
+interface Refusal {
+  readonly what: string
+  readonly hint: string
+}
+
+/** Returns the refusal of an answer 401 or 403 by its error code (docs/spec-notes.md#errors). */
+function refusalOf(status: number, code: string): Refusal {
+  if (status === 401)
+    return code === '89'
+      ? { what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' }
+      : {
+          what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
+          hint: 'sluice auth login',
+        }
+  return code === 'UNAUTHORIZED_CLIENT_APPLICATION'
+    ? {
+        what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
+        hint: 'apply for access of the application at the service, then: sluice doctor',
+      }
+    : { what: 'the user of SLUICE_ACCESS_TOKEN may not do this', hint: 'sluice auth status' }
+}
