@@ -38,10 +38,13 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
     registers,
   })
-  const requests = counter('sluice_requests_total', 'Requests to the service since this process started', ['endpoint', 'status'])
+  const requests = counter('sluice_requests_total', 'Sent batches of products or people, of all processes, since this process started', [
+    'endpoint',
+    'status',
+  ])
   const requestSeconds = new Histogram({
     name: 'sluice_request_duration_seconds',
-    help: 'Time to the answer of requests to the service since this process started',
+    help: 'Time to the answer of sent batches, of all processes, since this process started',
     labelNames: ['endpoint'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30],
     registers,
