@@ -24,10 +24,16 @@ function loadedBy(entry: string): ReadonlyMap<string, readonly string[]> {
   return found
 }
 
+const importsOf = new Map<string, readonly string[]>()
+
 /** An import without names of values is left after the types are stripped only if it loads the module at run time. */
 function staticImports(file: string): readonly string[] {
+  const known = importsOf.get(file)
+  if (known !== undefined) return known
   const code = stripTypeScriptTypes(readFileSync(file, 'utf8'))
-  return [...code.matchAll(/^(?:import|export)\s+(?:[\w*{][^;'"=()]*?\sfrom\s+)?'([^']+)'/gm)].flatMap(([, target]) => target ?? [])
+  const found = [...code.matchAll(/^(?:import|export)\s+(?:[\w*{][^;'"=()]*?\sfrom\s+)?'([^']+)'/gm)].flatMap(([, target]) => target ?? [])
+  importsOf.set(file, found)
+  return found
 }
 
 const onDemand = [
