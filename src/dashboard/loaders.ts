@@ -16,6 +16,7 @@ import { listRunLines, loadOverviews } from '../sync/reports/overview.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
+import { columnsBySource, loadReading } from '../sync/reports/rejectsCsv.ts'
 import { groupedRejects, loadRunDetails } from '../sync/reports/runDetails.ts'
 import { UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
@@ -115,7 +116,8 @@ export async function loadRunPage(
 
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
-  return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5))
+  const { facts } = await loadReading(deps.db, run.runId)
+  return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5), columnsBySource(run.columns, facts))
 }
 
 export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {

@@ -1,14 +1,15 @@
-/** Renders rejected rows by code: count, hint, samples with masked cells. `columns`: columns of the source; empty to show no cells. */
+/** Renders rejected rows by code: count, hint, samples with masked cells. `columnsOf`: columns of a source; without it, no cells are shown. */
 import type { RejectGroup } from '../sync/reports/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
 export function rejectGroups(
   groups: readonly RejectGroup[],
-  options: { readonly columns: readonly string[]; readonly samples: number },
+  options: { readonly samples: number; readonly columnsOf?: (source: number) => readonly string[] },
 ): Html {
+  const { columnsOf = () => [] } = options
   return html`${groups.map((group) => {
     const samples = group.samples.slice(0, options.samples)
-    const places = placesOf(group, options.columns)
+    const columns = [...new Set(samples.flatMap(({ source }) => shownColumns(columnsOf(source), group.field)))]
     return html`<article class="card">
       <div class="pad">
         <div class="section-head">
@@ -26,7 +27,7 @@ export function rejectGroups(
             <tr>
               <th class="right narrow">Line</th>
               <th>What is wrong</th>
-              ${places.map((at) => html`<th>${options.columns[at] ?? ''}</th>`)}
+              ${columns.map((column) => html`<th>${column}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -35,7 +36,7 @@ export function rejectGroups(
                 html`<tr>
                   <td class="right mono">${count(sample.line)}</td>
                   <td>${sample.message}</td>
-                  ${places.map((at) => html`<td>${(sample.cells[at] ?? '').slice(0, 80)}</td>`)}
+                  ${columns.map((column) => html`<td>${cellOf(sample, columnsOf(sample.source), column).slice(0, 80)}</td>`)}
                 </tr>`,
             )}
           </tbody>
@@ -46,8 +47,13 @@ export function rejectGroups(
   })}`
 }
 
-/** Returns the indexes of the columns to show: the first one and the one named like the field, else the first three. */
-function placesOf(group: RejectGroup, columns: readonly string[]): readonly number[] {
-  const own = columns.findIndex((name) => name.toLowerCase() === group.field.toLowerCase())
-  return [...new Set([0, ...(own < 0 ? [1, 2] : [own])])].filter((at) => at < columns.length).slice(0, 3)
+/** Returns the columns of a source to show: the first one and the one named like the field, else the first three. */
+function shownColumns(columns: readonly string[], field: string): readonly string[] {
+  const own = columns.find((name) => name.toLowerCase() === field.toLowerCase())
+  return own === undefined ? columns.slice(0, 3) : [...columns.slice(0, 1), own]
+}
+
+/** Returns a cell by its column; empty if the source does not have the column. */
+function cellOf(sample: RejectGroup['samples'][number], columns: readonly string[], column: string): string {
+  return sample.cells[columns.indexOf(column)] ?? ''
 }

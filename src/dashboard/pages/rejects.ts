@@ -5,7 +5,8 @@ import { command, count, html, none, plural } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { rejectGroups } from '../rejectGroups.ts'
 
-export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[]): Page {
+/** `columnsOf`: columns of a source by its number. */
+export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], columnsOf: (source: number) => readonly string[]): Page {
   const shown = groups.reduce((sum, group) => sum + group.count, 0)
   const most = Math.max(1, ...groups.map((group) => group.count))
   return {
@@ -51,7 +52,7 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[]): Pag
                   </ul>
                 </div>
               </section>
-              <section aria-label="Samples">${rejectGroups(groups, { columns: run.columns, samples: 5 })}</section>
+              <section aria-label="Samples">${rejectGroups(groups, { columnsOf, samples: 5 })}</section>
               <p class="small muted">
                 Personal cells are masked. ${command(`sluice rejects ${run.runId} --csv rejects.csv --from-source`)} writes them in full.
               </p>`

@@ -252,7 +252,7 @@ function rejects({ run, rejects: groups }: RunData): Html {
   if (groups.length === 0)
     return html`${head}
       <div class="card pad muted">The rows have expired: rejects are kept for 30 days.</div>`
-  return html`${head}${rejectGroups(groups.slice(0, 5), { columns: [], samples: 3 })}`
+  return html`${head}${rejectGroups(groups.slice(0, 5), { samples: 3 })}`
 }
 
 function warnings(run: StoredRun): Html {

@@ -57,16 +57,24 @@ export interface RejectsTable {
 }
 
 /**
- * Returns the table with the columns of all sources, in the order of the sources. `first`: columns of the first row of the run, which are
- * used if `facts` is empty. Later rows of JSON and XML may have more columns, and other sources have their own.
+ * Returns a function that returns the columns of a source by its number. `first`: columns of the first row of the run, which are used if
+ * `facts` is empty. Later rows of JSON and XML may have more columns, and other sources have their own.
  */
+export function columnsBySource(
+  first: readonly string[],
+  facts: readonly Pick<SourceFacts, 'columns'>[],
+): (source: number) => readonly string[] {
+  return (source) => facts[source]?.columns ?? first
+}
+
+/** Returns the table with the columns of all sources, in the order of the sources. `first`: as for `columnsBySource`. */
 export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
-  const known = facts.length === 0 ? [first] : facts.map(({ columns }) => columns)
-  const columns = [...new Set(known.flat())]
+  const columnsOf = columnsBySource(first, facts)
+  const columns = [...new Set(facts.length === 0 ? first : facts.flatMap((_, source) => columnsOf(source)))]
   return {
     columns,
     places: (source) => {
-      const own = known[source] ?? first
+      const own = columnsOf(source)
       return columns.map((column) => own.indexOf(column))
     },
   }

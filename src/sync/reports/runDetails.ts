@@ -100,13 +100,22 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   }
 }
 
+/** Rejected row. `source`: number of the source that it was read from, from 0. */
+interface RejectSample {
+  readonly source: number
+  readonly line: number
+  readonly message: string
+  /** In the order of the columns of its source. */
+  readonly cells: readonly string[]
+}
+
 /** Rejects of one code and field. `hint`: the first hint of the group in alphabetical order. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
   readonly hint: string
   readonly count: number
-  readonly samples: readonly { readonly line: number; readonly message: string; readonly cells: readonly string[] }[]
+  readonly samples: readonly RejectSample[]
 }
 
 /**
@@ -117,8 +126,8 @@ export async function groupedRejects(db: Database, runId: string, samples: numbe
   const rows = await db.query<RejectGroup>(
     `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
        groups as (select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j, reading where j.run_id = reading.id group by j.code, j.field)
-     select g.*, (select coalesce(jsonb_agg(jsonb_build_object('line', x.line, 'message', x.message, 'cells', x.cells) order by x.line), '[]') from (
-         select j.line, j.message, j.cells from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field order by j.source, j.line limit $2) x) as samples
+     select g.*, (select coalesce(jsonb_agg(jsonb_build_object('source', x.source, 'line', x.line, 'message', x.message, 'cells', x.cells) order by x.source, x.line), '[]') from (
+         select j.source, j.line, j.message, j.cells from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field order by j.source, j.line limit $2) x) as samples
      from groups g order by g.count desc, g.code, g.field limit 100`,
     [runNumber(runId), samples],
   )

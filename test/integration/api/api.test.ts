@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { roleWith } from '../../support/role.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
+import { openDatabase } from '../../../src/db/database.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { listRuns, loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
@@ -410,6 +412,77 @@ test('health answers while the process lives; readiness names the checks that fa
     ok: false,
     message: 'has not started yet',
   })
+})
+
+test('readiness opens no connection beside the pool, and compares every migration', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine, { deps: { db: { ...engine.db, url: 'postgres://nobody@127.0.0.1:1/none' } } })
+  const { json } = await server.call('GET', '/ready')
+  expect(json).toMatchObject({ ok: true, failing: [] })
+  expect(json.checks).toContainEqual({ check: 'migrations', ok: true, message: expect.stringMatching(/^(\d+) of \1$/) })
+  // The database is used by later tests.
+  const journal = await engine.db.query<{ position: number; hash: string }>('select position, hash from migration where position > 1')
+  try {
+    await engine.db.execute(`update migration set hash = 'of another version' where position = 2`)
+    expect((await server.call('GET', '/ready')).json).toMatchObject({
+      failing: ['migrations'],
+      checks: expect.arrayContaining([{ check: 'migrations', ok: false, message: 'do not match this version' }]) as unknown,
+    })
+    await engine.db.execute('delete from migration where position > 1')
+    expect((await server.call('GET', '/ready')).json).toMatchObject({
+      failing: ['migrations'],
+      checks: expect.arrayContaining([
+        { check: 'migrations', ok: false, message: expect.stringMatching(/^1 of \d+$/) as string },
+      ]) as unknown,
+    })
+  } finally {
+    await engine.db.execute('delete from migration where position > 1')
+    for (const { position, hash } of journal)
+      await engine.db.execute('insert into migration (position, hash) values ($1, $2)', [position, hash])
+  }
+})
+
+test('readiness names the table that a role may not read, and not the database', async () => {
+  await using engine = await shop()
+  await using role = await roleWith(engine.databaseUrl, '')
+  await engine.db.execute(`grant usage on schema sluice to ${role.name}`)
+  await engine.db.execute(`grant select on sluice.migration to ${role.name}`)
+  const db = openDatabase(role.url)
+  try {
+    await using server = await startServer(engine, { deps: { db } })
+    expect((await server.call('GET', '/ready')).json).toMatchObject({
+      failing: ['worker'],
+      checks: expect.arrayContaining([{ check: 'worker', ok: false, message: 'cannot be read (42501)' }]) as unknown,
+    })
+    await engine.db.execute(`revoke select on sluice.migration from ${role.name}`)
+    expect((await server.call('GET', '/ready')).json.failing).toEqual(['migrations', 'worker'])
+  } finally {
+    await db.close()
+  }
+})
+
+test('the rejects of several sources have the columns of their own source', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline(
+    'shop',
+    'source: [{ url: "{folder}/de.csv" }, { url: "{folder}/at.csv" }]\nguards: { max_reject_percent: 100 }\ndestination: { kind: catalog, catalog_id: "4001" }\n',
+  )
+  const rest = 'title,description,link,image_link,availability,brand,condition'
+  const cells = 'Shirt,A shirt,https://shop.example.com/1,https://shop.example.com/1.jpg,in stock,Acme,new'
+  engine.write('de.csv', `id,price,${rest}\nDE-1,free,${cells}\nDE-2,1.00 EUR,${cells}\n`)
+  engine.write('at.csv', `id,${rest},price\nAT-1,${cells},gratis\nAT-2,${cells},2.00 EUR\n`)
+  const { runId, counts } = await engine.run('shop')
+  expect(counts.rejected).toBe(2)
+  const page = (await server.call('GET', `/runs/${runId}/rejects`)).text
+  const rows = [...page.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => cell.trim()),
+  )
+  expect(rows.find((row) => row.includes('Line'))?.slice(2)).toEqual(['id', 'price'])
+  expect(rows.filter((row) => /^(?:DE|AT)-/.test(row[2] ?? '')).map((row) => row.slice(2))).toEqual([
+    ['DE-1', 'free'],
+    ['AT-1', 'gratis'],
+  ])
 })
 
 test('a request with the ETag of a page gets no body, compressed or not', async () => {
