@@ -18,6 +18,13 @@ const digits = Buffer.from('0123456789abcdef')
 const highDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte >>> 4] ?? 0)
 const lowDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte & 15] ?? 0)
 const opens = listOpens.map((text) => Buffer.from(text))
+/** Returns the beginning of a list of identifiers in the body. @throws {Error} if there is no list of this type */
+function openOf(type: number): Buffer {
+  const open = opens[type]
+  if (open === undefined) throw new Error(`no list of identifiers has the type ${type}`)
+  return open
+}
+
 /** Number of bytes of a digest in the body, with its quotes. */
 const valueBytes = 2 + 64
 
@@ -160,7 +167,7 @@ export class UpdateWriter {
       const type = source[at] ?? 0
       if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
       // A comma; or the beginning of a list, after the end of the list before and a comma.
-      length += valueBytes + (type === before ? 1 : (opens[type]?.length ?? 0) + (before === 0 ? 0 : 2))
+      length += valueBytes + (type === before ? 1 : openOf(type).length + (before === 0 ? 0 : 2))
       before = type
     }
     // The bracket that ends the last list.
@@ -179,7 +186,7 @@ export class UpdateWriter {
           this.#writeByte(bracket)
           this.#writeByte(comma)
         }
-        this.#write(opens[type] ?? this.#open)
+        this.#write(openOf(type))
       }
       this.#writeByte(quote)
       let end = this.#bodyEnd

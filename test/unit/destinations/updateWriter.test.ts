@@ -55,6 +55,12 @@ function write(writer: UpdateWriter, all: readonly User[], gap: number): Written
   return written
 }
 
+test('an identifier of an unknown type is an error, also without the check of its length', () => {
+  const writer = new UpdateWriter(frame, { entries: 5, bytes: 3_000 }, { expiresAtMs: 0 })
+  const user = { key: digest('key').subarray(0, recordKeyBytes), identifiers: [Buffer.concat([Buffer.from([200]), digest('1')])] }
+  expect(() => writer.add(placed(user, 0))).toThrow('type 200')
+})
+
 test('the bodies, and the facts about their entries, are those of renderUserOperation and Packer', () => {
   const times = fc.constantFrom({ expiresAtMs: 0 }, { effectiveAtMs: 1_000, expiresAtMs: 1_830_000_000_000 })
   const limits = fc.record({ entries: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 700, max: 3_000 }) })
