@@ -69,6 +69,18 @@ describe('product upserts', () => {
     await put([{ id: 'a', size: 'L' }])
     expect((await sandbox.control.products())[0]).toMatchObject({ color: 'red', size: 'L', title: 'A mug' })
   })
+  test('with merge, a put breaks no rule by a field that it leaves as it is', async () => {
+    await sandbox.control.switches({ product_put: 'merge' })
+    await put([product('a', { gtin: '123' })])
+    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['gtin_invalid'])
+    await put([{ id: 'a', size: 'L' }])
+    expect(await sandbox.control.violations()).toHaveLength(1)
+    await put([{ id: 'a', title: '' }, { id: 'new' }])
+    const missing = (await sandbox.control.violations()).slice(1)
+    expect(missing.map(({ detail }) => detail)).toEqual(
+      ['title', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'].map((name) => `${name} is missing`),
+    )
+  })
   test('all instances of a repeated id are ignored, and the violation is noted', async () => {
     const answered = await results([product('a'), product('b'), product('a', { title: 'Other' })])
     expect(answered.map(({ id, status }) => [id, status])).toEqual([

@@ -58,8 +58,8 @@ function putOne(
   const known = id === null ? undefined : catalog.products.get(comparable(call, id))
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
-  reportViolations(call, product)
-  const warnings = warningsOf(call, fields)
+  reportViolations(call, product, base)
+  const warnings = warningsOf(call, fields, product)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
@@ -123,8 +123,8 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the switch `group_reads`
- * is `all`, or all products of one requested group.
+ * Lists products in ascending order of their keys. Shows the first product of each group (spec 2.2). Shows all of them if the call names a
+ * group, or with the switch `group_reads: all`.
  */
 export function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -255,16 +255,19 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
 
 const NO_WARNINGS: string[] = []
 
-/** Returns a warning for an invalid GTIN, and reports it as a violation. */
-function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
+/** Returns a warning for an invalid GTIN. Reports it as a violation if `product`, the put itself, has it. */
+function warningsOf(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
-  call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
+  if (product['gtin'] !== undefined) call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
 }
 
-/** Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. */
-function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
+/**
+ * Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. `base`: stored fields
+ * that stay unless the product replaces them.
+ */
+function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, base: StoredProduct | undefined): void {
   const { world } = call
   for (const name of LINK_FIELDS) {
     const link = product[name]
@@ -273,7 +276,8 @@ function reportViolations(call: CatalogCall, product: Readonly<Record<string, un
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
     world.reportViolation('html_in_description', 'description contains HTML')
-  for (const name of REQUIRED_FIELDS)
-    if (product[name] === undefined || product[name] === null || product[name] === '')
-      world.reportViolation('required_field_missing', `${name} is missing`)
+  for (const name of REQUIRED_FIELDS) {
+    const value = product[name] === undefined ? base?.[name] : product[name]
+    if (value === undefined || value === null || value === '') world.reportViolation('required_field_missing', `${name} is missing`)
+  }
 }
