@@ -129,7 +129,9 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly onClock?: (world: World, state: S) => void | Promise<void>
   /** Applies an event of `world.record`: a change without a request. Called for replays of the journal too. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
-  /** Ends timers and open connections. */
+  /** Cancels running work, because a restore is about to replace the state for which it runs. */
+  readonly cancelWork?: (world: World) => void
+  /** Ends running work and open connections, before a reset and when the sandbox closes. */
   readonly stop?: (world: World) => void
 }
 

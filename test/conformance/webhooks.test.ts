@@ -395,3 +395,70 @@ describe('activity', () => {
     expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(400)
   })
 })
+
+describe('a reset or restore ends what ran for the earlier state', () => {
+  /** Returns a function that restores the present state, then calls `then`, at its first call. */
+  const restoring = async (sandbox: SandboxUnderTest, then?: () => Promise<void>): Promise<() => Promise<void>> => {
+    const { id } = (await sandbox.control.request('POST', 'snapshot')).body
+    let isRestored = false
+    return async () => {
+      if (isRestored) return
+      isRestored = true
+      await sandbox.control.request('POST', `restore/${id}`)
+      await then?.()
+    }
+  }
+
+  test('deliveries are not sent, and the sending of one ends', () =>
+    story(async ({ sandbox, endpoint }) => {
+      endpoint.beforeAnswer = await restoring(sandbox)
+      await sandbox.control.request('POST', 'events', [{ bytes_per_s: 100 }, {}])
+      expect(endpoint.events).toHaveLength(1)
+      // The sandbox sends 32 events at a time.
+      endpoint.beforeAnswer = await restoring(sandbox)
+      await sandbox.control.request('POST', 'events', { times: 40 })
+      expect(endpoint.events.length).toBeLessThanOrEqual(1 + 32)
+    }))
+
+  test('a delivery of the restored state is sent, although it was being sent at the restore', () =>
+    story(async ({ sandbox, endpoint }) => {
+      endpoint.eventStatus = 500
+      await sandbox.control.request('POST', 'events', {})
+      endpoint.eventStatus = 200
+      endpoint.beforeAnswer = await restoring(sandbox, () => sandbox.control.advance(61))
+      await sandbox.control.advance(61)
+      await expect.poll(() => endpoint.events).toHaveLength(3)
+      await sandbox.control.advance(300)
+      expect(endpoint.events).toHaveLength(3)
+    }))
+
+  test('a replay sends no further event', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      await sandbox.control.request('POST', 'events', { times: 3 })
+      const minute = (ms: number) => new Date(ms).toISOString().replaceAll(/[-T:]/g, '').slice(0, 12)
+      const json = { webhook_id: id, from_date: minute(Date.now() - 600_000), to_date: minute(Date.now() + 60_000) }
+      const restored = Promise.withResolvers<void>()
+      const restore = await restoring(sandbox)
+      endpoint.beforeAnswer = async () => restored.resolve(await restore())
+      await sandbox.call('POST', '/2/webhooks/replay', { json, bearer })
+      await restored.promise
+      await sandbox.control.advance(0)
+      expect(endpoint.events).toHaveLength(4)
+    }))
+
+  test('a check that waits for its answer changes nothing, and its call is dropped', () =>
+    story(async ({ sandbox, endpoint, bearer, id, isValid }) => {
+      endpoint.challenge = 'wrong-token'
+      endpoint.beforeAnswer = await restoring(sandbox)
+      const checked = sandbox.call('PUT', `/2/webhooks/${id}`, { bearer }).catch(() => 'dropped')
+      expect(await checked).toBe('dropped')
+      expect(await isValid()).toBe(true)
+    }))
+
+  test('a registration that waits for its challenge is dropped by a reset', () =>
+    story(async ({ sandbox, endpoint, bearer }) => {
+      endpoint.beforeAnswer = () => sandbox.control.reset()
+      const made = sandbox.call('POST', '/2/webhooks', { json: { url: `${endpoint.url}/other` }, bearer }).catch(() => 'dropped')
+      expect(await made).toBe('dropped')
+    }))
+})

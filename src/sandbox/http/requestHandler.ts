@@ -7,6 +7,7 @@ import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, Refusal, rateLimitRefusal } from '../refusal.ts'
 import type { DispatchInput, StateChanges } from '../state/stateChanges.ts'
 import type { SandboxWorld } from '../state/world.ts'
+import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, bearerRefusal, type Caller } from '../verify/authenticate.ts'
 import { parameterRefusal } from '../verify/parameterRefusal.ts'
 import type { RateInput, Rates, RateState } from '../verify/rates.ts'
@@ -28,9 +29,6 @@ interface RefusalParts {
   headers: Record<string, string>
   echo: Record<string, unknown>
 }
-
-/** Thrown for a request to a state that a reset has ended, or to a closed sandbox. Nothing of it is applied. */
-export class DroppedRequest extends Error {}
 
 export class RequestHandler {
   readonly #parts: HandlerParts

@@ -12,7 +12,8 @@ import { parseForm } from '../verify/signature.ts'
 import type { Answer } from '../answer.ts'
 import { MAX_BODY, parseJson, pathOf } from './incoming.ts'
 import { Listener } from './listener.ts'
-import { DroppedRequest, type RequestHandler } from './requestHandler.ts'
+import { DroppedRequest } from '../droppedRequest.ts'
+import type { RequestHandler } from './requestHandler.ts'
 import type { Router } from './router.ts'
 import type { RequestContext } from './requestContext.ts'
 
@@ -158,7 +159,7 @@ export class SandboxServer {
     }
   }
 
-  /** Closes the connection of a request that a reset dropped. Answers any other error with a 500. */
+  /** Closes the connection of a dropped request. Answers any other error with a 500. */
   #fail(context: RequestContext, error: unknown): void {
     if (error instanceof DroppedRequest) context.response.destroy()
     else this.#send(context, this.#parts.handler.answerInternalError(context, error))

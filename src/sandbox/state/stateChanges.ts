@@ -7,6 +7,7 @@ import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
 import type { Apply } from '../faults/faultKinds.ts'
+import { DroppedRequest } from '../droppedRequest.ts'
 import { Journal, type JournalEntry } from './journal.ts'
 import { adsRefusal, Refusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
@@ -118,10 +119,11 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler. Writes the call to the journal if it succeeded and its endpoint can change the state. Returns a promise only if the
-   * handler does.
+   * Runs the handler. Writes a call that may have changed the state to the journal: it succeeded, or was partly applied. Returns a
+   * promise only if the handler does.
    *
    * @throws {Refusal}
+   * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
    */
   apply(input: DispatchInput, checked: Validated, apply: Apply): Dispatched | Promise<Dispatched> {
     const found = this.#handlers.get(input.endpoint.name)
@@ -134,13 +136,14 @@ export class StateChanges {
       apply,
       effect: async (run) => {
         const value = await run()
+        // Handlers wait only here. After a reset or restore, the state of this call is gone.
+        if (world.stateOf(found.area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
         effects.push(value)
         return value
       },
     })
     const write = (): void => {
-      // A handler that waited during a reset or restore has changed a state that is gone.
-      if (this.#journal === undefined || !canChangeState(input.endpoint) || world.stateOf(found.area.ref) !== call.state) return
+      if (this.#journal === undefined || !canChangeState(input.endpoint)) return
       this.#write({
         kind: 'call',
         ...before,

@@ -238,6 +238,7 @@ export class WorldState implements World {
 
   /** Restores the state from a copy of the snapshot, which can be restored again. */
   restore(snapshot: Snapshot): void {
+    for (const area of this.areas) area.cancelWork?.(this)
     this.#core = structuredClone(snapshot.core)
     this.#states = new Map(this.areas.map((area) => [area.ref.name, copy(area, snapshot.areas.get(area.ref.name))]))
     this.switches.clear()

@@ -7,7 +7,7 @@ import { emitControl } from './control.ts'
 import { applyEntries, deliverDue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
 import { runJobs } from './replay.ts'
-import { endRuntime } from './runtime.ts'
+import { cancelSignal, cancelWork, endRuntime } from './runtime.ts'
 import { createWebhooks } from './state.ts'
 
 export const webhooksArea = defineArea({
@@ -16,7 +16,9 @@ export const webhooksArea = defineArea({
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitControl },
   onClock: async (world, state) => {
+    const cancelled = cancelSignal(world)
     await runChecks(world, state)
+    if (cancelled.aborted) return
     await Promise.all([deliverDue(world, state), runJobs(world, state)])
   },
   applyEvent: (world, state, event) => {
@@ -50,5 +52,6 @@ export const webhooksArea = defineArea({
       }
     }
   },
+  cancelWork,
   stop: endRuntime,
 })

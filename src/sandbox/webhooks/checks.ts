@@ -2,7 +2,7 @@
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { checkWebhook } from './outbound.ts'
-import { isReplaced, unlessRunning } from './runtime.ts'
+import { cancelSignal, unlessRunning } from './runtime.ts'
 import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 
 const MINUTE = 60_000
@@ -10,9 +10,10 @@ const HOUR = 60 * MINUTE
 /** Time without a successful check after which transient failures invalidate a webhook. */
 const GRACE_MS = 28 * HOUR
 
-/** Sends a challenge to the URL. `token`: default random. */
+/** Sends a challenge to the URL. A reset or restore cancels it. `token`: default random. */
 export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
-  return checkWebhook({ url, secret: world.credentials.consumerSecret, form: world.switch('signature_form'), token })
+  const { consumerSecret: secret } = world.credentials
+  return checkWebhook({ url, secret, form: world.switch('signature_form'), token, cancelled: cancelSignal(world) })
 }
 
 /**
@@ -50,15 +51,15 @@ export async function runChecks(world: World, state: WebhooksState): Promise<voi
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
     if (isCheckDue(webhook, world.now(), period))
-      checks.push(unlessRunning(world, `check ${webhook.id}`, () => check(world, state, webhook)))
+      checks.push(unlessRunning(world, `check ${webhook.id}`, (cancelled) => check(world, webhook, cancelled)))
     else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
 
-async function check(world: World, state: WebhooksState, webhook: Webhook): Promise<void> {
+async function check(world: World, webhook: Webhook, cancelled: AbortSignal): Promise<void> {
   const outcome = await challenge(world, webhook.url)
-  if (isReplaced(world, state)) return
+  if (cancelled.aborted) return
   world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
 }
 

@@ -7,7 +7,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { sendToStreams } from './stream.ts'
 import type { Post } from '../posts/state.ts'
 import { sendEvent } from './outbound.ts'
-import { isReplaced, unlessRunning } from './runtime.ts'
+import { unlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
 /** Attempts of one delivery, and the time between them by the sandbox's clock. */
@@ -98,16 +98,21 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
-  await Promise.all(due.map((delivery) => unlessRunning(world, delivery.key, () => sending(() => attempt(world, state, delivery)))))
+  await Promise.all(
+    due.map((delivery) =>
+      unlessRunning(world, delivery.key, (cancelled) => sending(() => attempt(world, state, delivery, cancelled))),
+    ),
+  )
 }
 
-/** Makes one attempt of a delivery, and records its result. */
-async function attempt(world: World, state: WebhooksState, delivery: Delivery): Promise<void> {
+/** Makes one attempt of a delivery, and records its result. Does neither once it is cancelled. */
+async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal): Promise<void> {
+  if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
   // An event for a webhook that is removed or invalid stays in the log, for a replay.
   const isValid = webhook?.valid === true
-  const status = isValid ? await post(world, webhook.url, delivery) : 0
-  if (isReplaced(world, state)) return
+  const status = isValid ? await post(world, webhook.url, delivery, cancelled) : 0
+  if (cancelled.aborted) return
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
@@ -116,10 +121,16 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery): 
   })
 }
 
-/** Posts a signed event to a receiver. Resolves to the status of its answer; 0 without one. */
-export function post(world: World, url: string, delivery: Pick<Delivery, 'body' | 'signature' | 'bytesPerS'>): Promise<number> {
+/** Posts a signed event to a receiver. Resolves to the status of its answer; 0 without one, or if it was cancelled. */
+export function post(
+  world: World,
+  url: string,
+  delivery: Pick<Delivery, 'body' | 'signature' | 'bytesPerS'>,
+  cancelled: AbortSignal,
+): Promise<number> {
   return sendEvent({
     url,
+    cancelled,
     body: delivery.body,
     secret: world.credentials.consumerSecret,
     form: world.switch('signature_form'),

@@ -5,6 +5,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
 import { challenge, recordCheck } from './checks.ts'
 import { parseMinute, runJobs } from './replay.ts'
+import { cancelSignal } from './runtime.ts'
 import type { Webhook, WebhooksState } from './state.ts'
 import { webhookUrlProblem } from './url.ts'
 
@@ -79,7 +80,8 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     // The range includes the whole minute of `to_date`.
     call.state.jobs.set(id, { job_id: id, webhookId: webhook.id, from, to: to + MINUTE, created_at: created, state: 'pending' })
     await call.effect(() => {
-      setImmediate(() => void runJobs(call.world, call.state))
+      const cancelled = cancelSignal(call.world)
+      setImmediate(() => cancelled.aborted || void runJobs(call.world, call.state))
       return Promise.resolve(null)
     }, null)
     return { kind: 'json', body: { data: { job_id: id, created_at: created } } }

@@ -25,14 +25,16 @@ export interface ChallengeRequest {
   /** Default: random; a test may send a hostile one. */
   readonly token?: string | undefined
   readonly limitMs?: number
+  /** Ends the request when it aborts. */
+  readonly cancelled?: AbortSignal
 }
 
 /** Sends a challenge and classifies the answer (spec 3.1). Never rejects. */
-export async function checkWebhook({ url, secret, form, token, limitMs }: ChallengeRequest): Promise<CheckOutcome> {
+export async function checkWebhook({ url, secret, form, token, limitMs, cancelled }: ChallengeRequest): Promise<CheckOutcome> {
   const expected = token ?? randomBytes(32).toString('base64url')
   const target = new URL(url)
   target.searchParams.set('crc_token', expected)
-  const answer = await send(target, { method: 'GET', limitMs })
+  const answer = await send(target, { method: 'GET', limitMs, cancelled })
   if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
   if (answer.status >= 300 && answer.status < 400) return 'redirect'
   if (answer.status < 200 || answer.status >= 400) return 'transient'
@@ -49,6 +51,8 @@ export interface EventRequest {
   readonly header: string
   readonly bytesPerS?: number
   readonly limitMs?: number
+  /** Ends the request when it aborts. */
+  readonly cancelled?: AbortSignal
 }
 
 /** Posts an event. Resolves to the status of the answer; 0 without one. Never rejects, follows no redirect. */
@@ -57,8 +61,8 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
   const signature = request.signature === 'none' ? {} : { [request.header]: sign(bytes, key, request.form) }
   const headers = { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }
-  const { limitMs, bytesPerS } = request
-  const answer = await send(new URL(request.url), { method: 'POST', headers, body: bytes, limitMs, bytesPerS })
+  const { limitMs, bytesPerS, cancelled } = request
+  const answer = await send(new URL(request.url), { method: 'POST', headers, body: bytes, limitMs, bytesPerS, cancelled })
   return 'error' in answer ? 0 : answer.status
 }
 
@@ -71,16 +75,22 @@ interface Sending {
   readonly limitMs: number | undefined
   /** Speed of the body; undefined: as fast as possible. */
   readonly bytesPerS?: number | undefined
+  readonly cancelled: AbortSignal | undefined
 }
 
 /** Sends a request within `limitMs`, by default 10 s. Never rejects. */
-function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS }: Sending): Promise<Answer> {
+function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: Sending): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
-    const deadline = AbortSignal.timeout(limitMs)
     const request = (secure ? https : http).request(
       url,
-      { method, headers, agent: secure ? agents.https : agents.http, signal: deadline, ...(secure ? { minVersion: 'TLSv1.2' } : {}) },
+      {
+        method,
+        headers,
+        agent: secure ? agents.https : agents.http,
+        ...(cancelled === undefined ? {} : { signal: cancelled }),
+        ...(secure ? { minVersion: 'TLSv1.2' } : {}),
+      },
       (response) => {
         const chunks: Buffer[] = []
         let size = 0
@@ -94,6 +104,8 @@ function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_M
       },
     )
     request.on('error', (error) => resolve({ error }))
+    const deadline = setTimeout(() => request.destroy(new Error('no answer in time')), limitMs).unref()
+    request.on('close', () => clearTimeout(deadline))
     if (bytesPerS === undefined || body === undefined) request.end(body)
     else void sendSlowly(request, body, bytesPerS)
   })

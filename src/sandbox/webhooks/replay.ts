@@ -2,23 +2,24 @@
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isSuccess, post } from './events.ts'
-import { isReplaced, unlessRunning } from './runtime.ts'
+import { unlessRunning } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
 /** Runs the pending jobs. Resolves when they have ended. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
   const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
-  await Promise.all(waiting.map((job) => unlessRunning(world, `job ${job.job_id}`, () => runJob(world, state, job))))
+  await Promise.all(waiting.map((job) => unlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))))
 }
 
-async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promise<void> {
+async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancelled: AbortSignal): Promise<void> {
   const webhook = state.webhooks.get(job.webhookId)
   const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
   let failed = webhook === undefined || !webhook.valid ? events.length || 1 : 0
   if (webhook?.valid === true) {
     for (const event of events) {
       // Waits for each delivery, so that a replay keeps the order of events.
-      const status = await post(world, webhook.url, { body: event.body, signature: 'good' })
+      const status = await post(world, webhook.url, { body: event.body, signature: 'good' }, cancelled)
+      if (cancelled.aborted) return
       if (!isSuccess(status)) failed++
     }
     const description = failed === 0 ? `${events.length} events were delivered` : `${failed} of ${events.length} events were not accepted`
@@ -28,9 +29,9 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
       job_state_description: description,
       job_id: job.job_id,
     }
-    await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' })
+    await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
   }
-  if (isReplaced(world, state)) return
+  if (cancelled.aborted) return
   world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
 }
 

@@ -1,41 +1,61 @@
 /** Open streams and running work of each sandbox. Not part of its state, because they cannot be copied or written to the journal. */
 import type { ServerResponse } from 'node:http'
 import type { World } from '../area.ts'
-import { areaRefs } from '../areaRefs.ts'
-import type { WebhooksState } from './state.ts'
 
-export interface Runtime {
+interface Runtime {
   readonly streams: Set<ServerResponse>
+  work: Work
+}
+
+/** Work for one state. A reset or restore cancels it, because its keys may mean other records in the next state. */
+interface Work {
   /** Running deliveries, checks and jobs by key, so that none runs twice. */
-  readonly busy: Map<string, Promise<void>>
+  readonly running: Map<string, Promise<void>>
+  readonly cancelled: AbortController
 }
 
 const runtimes = new WeakMap<World, Runtime>()
 
-/** Returns the runtime of a sandbox. `reset` ends it; `restore` does not, because a snapshot has none. */
-export function runtimeOf(world: World): Runtime {
+function runtimeOf(world: World): Runtime {
   let found = runtimes.get(world)
-  if (found === undefined) runtimes.set(world, (found = { streams: new Set(), busy: new Map() }))
+  if (found === undefined) runtimes.set(world, (found = { streams: new Set(), work: newWork() }))
   return found
 }
 
-/** Ends the open streams, and forgets running work, so that the next state may use the same keys. */
+function newWork(): Work {
+  return { running: new Map(), cancelled: new AbortController() }
+}
+
+/** Returns the open activity streams of a sandbox. */
+export function streamsOf(world: World): Set<ServerResponse> {
+  return runtimeOf(world).streams
+}
+
+/** Returns the signal that aborts when the current state is replaced. Work must then send nothing more and record nothing. */
+export function cancelSignal(world: World): AbortSignal {
+  return runtimeOf(world).work.cancelled.signal
+}
+
+/** Cancels the running work, requests in flight included. */
+export function cancelWork(world: World): void {
+  const runtime = runtimeOf(world)
+  runtime.work.cancelled.abort()
+  runtime.work = newWork()
+}
+
+/** Ends the open streams, and cancels the running work. */
 export function endRuntime(world: World): void {
-  for (const stream of runtimeOf(world).streams) stream.end()
+  cancelWork(world)
+  for (const stream of streamsOf(world)) stream.end()
   runtimes.delete(world)
 }
 
-/** Returns true if a reset or restore replaced the state. Its keys may mean other records now. */
-export function isReplaced(world: World, state: WebhooksState): boolean {
-  return world.stateOf(areaRefs.webhooks) !== state
-}
-
-/** Runs `work`, unless work with the same key is running. Resolves when the running work has ended. */
-export function unlessRunning(world: World, key: string, work: () => Promise<void>): Promise<void> {
-  const { busy } = runtimeOf(world)
-  const running = busy.get(key)
-  if (running !== undefined) return running
-  const started = work().finally(() => busy.delete(key))
-  busy.set(key, started)
+/** Runs `work`, unless work with the same key is running. Resolves when the running work has ended. `cancelled`: see {@link cancelSignal}. */
+export function unlessRunning(world: World, key: string, work: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
+  const { running, cancelled } = runtimeOf(world).work
+  const found = running.get(key)
+  if (found !== undefined) return found
+  const started = work(cancelled.signal).finally(() => running.delete(key))
+  running.set(key, started)
   return started
 }

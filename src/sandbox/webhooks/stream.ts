@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import type { World } from '../area.ts'
-import { runtimeOf } from './runtime.ts'
+import { streamsOf } from './runtime.ts'
 
 /** Assumed, because the number is not published. */
 const MAX_STREAMS = 2
@@ -11,7 +11,7 @@ const KEEP_ALIVE_MS = 20_000
 
 /** Refuses another stream above the limit. @throws {Refusal} `TooManyConnections` (spec 7) */
 export function checkStreamLimit(world: World): void {
-  if (runtimeOf(world).streams.size < MAX_STREAMS) return
+  if (streamsOf(world).size < MAX_STREAMS) return
   throw jsonRefusal(429, {
     title: 'ConnectionException',
     detail: 'This stream is currently at the maximum allowed connection limit.',
@@ -23,7 +23,7 @@ export function checkStreamLimit(world: World): void {
 
 /** Writes the headers, and keeps the connection open for events until either side closes it. */
 export function openStream(world: World, response: ServerResponse): void {
-  const { streams } = runtimeOf(world)
+  const streams = streamsOf(world)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
   const keepAlive = setInterval(() => response.write('\r\n'), KEEP_ALIVE_MS)
@@ -37,5 +37,5 @@ export function openStream(world: World, response: ServerResponse): void {
 
 /** Writes each line to every open stream. */
 export function sendToStreams(world: World, lines: readonly string[]): void {
-  for (const stream of runtimeOf(world).streams) for (const line of lines) stream.write(`${line}\r\n`)
+  for (const stream of streamsOf(world)) for (const line of lines) stream.write(`${line}\r\n`)
 }
