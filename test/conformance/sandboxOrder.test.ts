@@ -183,6 +183,17 @@ describe('let pass', () => {
       expect(await rules()).toEqual(['entry_differs_between_attempts'])
     },
   )
+  test.for([undefined, { kind: 'commit_then_reset' }])(
+    'the other users of an operation after the erasure of one of them, whatever its answer: %o',
+    async (fault) => {
+      await breakNext()
+      await users('Update', 'ann ben cem', undefined, true)
+      if (fault !== undefined) await breakNext(fault)
+      await users('Delete', 'ann')
+      await users('Update', 'ben cem', '2036-01-01T00:00:00Z', true)
+      expect(await rules()).toEqual([])
+    },
+  )
   test('the same bytes again, as often as it takes, then the newer value', async () => {
     for (let n = 0; n < 3; n++) {
       await breakNext()

@@ -18,6 +18,8 @@ export interface KeyValue {
   readonly value: string
   /** True if the entry deletes the key. */
   readonly removes: boolean
+  /** Index of the operation that contains the entry. A product or product key is an operation of its own. */
+  readonly operation: number
   /** `expires_at` of the entry, as sent. */
   readonly expiresAt: string | undefined
 }
@@ -52,11 +54,11 @@ export function keyValues(
   productIdOf: ProductIdOf,
   isNeeded: (keys: readonly string[]) => boolean = () => true,
 ): KeyValue[] {
-  return entriesOf(endpoint, body).flatMap(({ single, text, removes, expiresAt }) => {
+  return entriesOf(endpoint, body).flatMap(({ single, text, removes, operation, expiresAt }) => {
     const { keys } = contentOf(endpoint, path, single, productIdOf)
     if (!isNeeded(keys)) return []
     const value = hash('sha256', text())
-    return keys.map((key) => ({ key, value, removes, expiresAt }))
+    return keys.map((key) => ({ key, value, removes, operation, expiresAt }))
   })
 }
 
@@ -66,33 +68,37 @@ interface Entry {
   /** Returns the text to hash. */
   readonly text: () => string
   readonly removes: boolean
+  readonly operation: number
   readonly expiresAt: string | undefined
 }
 
 /** Returns the products, product keys or users of a request. For endpoints without any, `contentOf` returns no keys for the result. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   if (endpoint === 'products.put')
-    return listOf(field(body, 'products')).map((one) => ({
+    return listOf(field(body, 'products')).map((one, operation) => ({
       single: { products: [one] },
       text: () => JSON.stringify(one),
       removes: false,
+      operation,
       expiresAt: undefined,
     }))
   if (endpoint === 'products.delete')
-    return listOf(field(body, 'product_keys')).map((one) => ({
+    return listOf(field(body, 'product_keys')).map((one, operation) => ({
       single: { product_keys: [one] },
       text: () => JSON.stringify(one),
       removes: true,
+      operation,
       expiresAt: undefined,
     }))
-  return listOf(body).flatMap((operation) => {
-    const params = field(operation, 'params')
-    const type = field(operation, 'operation_type')
+  return listOf(body).flatMap((one, operation) => {
+    const params = field(one, 'params')
+    const type = field(one, 'operation_type')
     const expiresAt = field(params, 'expires_at')
     return listOf(field(params, 'users')).map((user) => ({
       single: [{ params: { users: [user] } }],
       text: () => JSON.stringify({ type, params: { ...recordOf(params), users: [user] } }),
       removes: type === 'Delete',
+      operation,
       expiresAt: typeof expiresAt === 'string' ? expiresAt : undefined,
     }))
   })

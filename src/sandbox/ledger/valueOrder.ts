@@ -18,8 +18,8 @@ interface Unresolved {
   readonly expiresAt: string | undefined
   /** All keys of the request that sent it. */
   readonly beside: ReadonlySet<string>
-  /** All keys of the entry: the identifiers of one user. */
-  readonly ofEntry: readonly string[]
+  /** All keys of the operation: the identifiers of its users. */
+  readonly ofOperation: readonly string[]
 }
 
 /** All values of a key, for `values_recur: never`. */
@@ -90,9 +90,9 @@ export class ValueOrder {
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // A user of whom one identifier is erased cannot be sent again unchanged.
+      // An operation with an erased identifier cannot be sent again unchanged, so none of its users is.
       if (removes && isUser(key))
-        for (const other of open.ofEntry) if (this.#unresolved.get(other)?.value === open.value) this.#unresolved.delete(other)
+        for (const other of open.ofOperation) if (this.#unresolved.get(other)?.beside === open.beside) this.#unresolved.delete(other)
       // Allowed: the erasure of a user (docs/guarantees.md#suppression-wins), and a new value for an expired one
       // (docs/guarantees.md#freshness).
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
@@ -118,12 +118,12 @@ export class ValueOrder {
 
   #keepUnresolved(values: readonly KeyValue[], content: readonly string[]): void {
     const beside = new Set(content)
-    const entries = new Map<string, string[]>()
-    for (const { key, value, expiresAt, removes } of values) {
-      const ofEntry = entries.get(value) ?? []
-      entries.set(value, ofEntry)
-      ofEntry.push(key)
-      this.#unresolved.set(key, { value, removes, expiresAt, beside, ofEntry })
+    const operations = new Map<number, string[]>()
+    for (const { key, value, expiresAt, removes, operation } of values) {
+      const ofOperation = operations.get(operation) ?? []
+      operations.set(operation, ofOperation)
+      ofOperation.push(key)
+      this.#unresolved.set(key, { value, removes, expiresAt, beside, ofOperation })
     }
     trim(this.#unresolved)
   }
