@@ -14,13 +14,9 @@ const made: Record<string, string> = {}
 beforeAll(async () => {
   sandbox = await withSandbox()
   const catalog = '/12/product_catalogs/4001'
-  const put = await sandbox.call('PUT', `${catalog}/products`, { json: { products: [product('SKU-1')] } })
-  const set = await sandbox.call('POST', `${catalog}/product_sets`, {
-    json: { name: 'Mugs', type: 'MANUAL', product_keys: [put.body.data.products_response[0].product_key] },
-  })
+  await sandbox.call('PUT', `${catalog}/products`, { json: { products: [product('SKU-1')] } })
   const feed = await sandbox.call('POST', `${catalog}/scheduled_feeds`, { query: { feed_url: 'https://shop.example/feed.xml' } })
-  await sandbox.call('POST', '/12/stats/jobs/accounts/18ce54d4x5t', { query: FIGURES })
-  Object.assign(made, { product_set_id: set.body.data.id, scheduled_feed_id: feed.body.data.id })
+  Object.assign(made, { scheduled_feed_id: feed.body.data.id })
 })
 afterAll(() => sandbox.close())
 

@@ -27,11 +27,11 @@ export const FIRST: Readonly<Record<string, string>> = {
   user_id: '1001',
   username: 'sandbox',
   tailored_audience_permission_id: '1perm',
+  product_set_id: '4101',
+  job_id: '7001',
   // The first state has none of these (docs/sandbox.md#initial-data): a call with such an id is answered with 404.
-  product_set_id: '1',
   scheduled_feed_id: '1',
   webhook_id: '1',
-  job_id: '1',
   file: 'none.json.gz',
 }
 

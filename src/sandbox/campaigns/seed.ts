@@ -159,6 +159,26 @@ export function createCampaigns(world: World): CampaignsState {
     ...stamps,
   })
 
+  // A finished job. Its file is too old to be fetched.
+  const start = Date.parse(FIRST_DAY)
+  state.jobs.set('7001', {
+    id: '7001',
+    account_id: FIXED_ACCOUNT,
+    entity: 'LINE_ITEM',
+    entity_ids: ['9cqi0'],
+    start,
+    end: start + 86_400_000,
+    granularity: 'DAY',
+    metric_groups: ['ENGAGEMENT'],
+    placement: 'ALL_ON_SERVICE',
+    country: null,
+    platform: null,
+    segmentation_type: null,
+    file: '6d7567732d7765627369746520636c69',
+    createdAt: start + 86_400_000,
+    cancelled: false,
+  })
+
   const by = { user_id: FIXED_USER, platform: 'Ads API' }
   const created = { change_by: by, changes: {}, change_time: at, change_type: 'CREATE' }
   state.history.set(FIXED_ACCOUNT, [

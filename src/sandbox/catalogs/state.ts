@@ -1,6 +1,6 @@
 /** State of the catalogs area: catalogs with their products, sets and feeds. */
 import type { World } from '../area.ts'
-import { FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
+import { FIRST_DAY, FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
 export interface Product {
@@ -57,7 +57,18 @@ export interface CatalogState {
 }
 
 export function createCatalogState(_world: World): CatalogState {
-  return { cursors: new Map(), catalogs: new Map([[FIXED_CATALOG, newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')]]) }
+  const catalog = newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')
+  // By a filter, because the first catalog has no products.
+  catalog.sets.set('4101', {
+    id: '4101',
+    name: 'Sandbox set',
+    description: 'Set of the first state',
+    type: 'FILTERED',
+    filters: [{ attribute: 'product_type', operator: 'MATCH', value: 'Sandbox' }],
+    productKeys: [],
+    changedAt: Date.parse(FIRST_DAY),
+  })
+  return { cursors: new Map(), catalogs: new Map([[FIXED_CATALOG, catalog]]) }
 }
 
 export function newCatalog(id: string, userId: string, name: string): Catalog {

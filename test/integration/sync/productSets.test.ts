@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { FIRST } from '../../support/firstState.ts'
 
 const sets = '/12/product_catalogs/4001/product_sets'
 
@@ -30,8 +31,11 @@ interface Listed {
   readonly product_ids: readonly string[]
 }
 
+/** Returns the sets of the catalog without that of the sandbox's first state. */
 async function listed(engine: EngineUnderTest): Promise<readonly Listed[]> {
-  return (await engine.sandbox.call('GET', sets)).body.data
+  const all: readonly Listed[] = (await engine.sandbox.call('GET', sets)).body.data
+  expect(all.filter(({ id }) => id === FIRST['product_set_id'])).toMatchObject([{ name: 'Sandbox set', product_ids: [] }])
+  return all.filter(({ id }) => id !== FIRST['product_set_id'])
 }
 
 async function made(engine: EngineUnderTest, name: string): Promise<string> {
