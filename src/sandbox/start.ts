@@ -72,7 +72,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
-  const port = { refuse: (ms: number) => server.listener.refuse(ms), acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms) }
+  const port = {
+    refuse: (ms: number): void => {
+      server.listener.refuse(ms)
+      listeners.refuse(ms)
+    },
+    acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms),
+  }
   const runner = new FaultRunner(world, trafficRules, port, options.crash)
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket))
   const rates = new Rates(clock.now)

@@ -191,6 +191,12 @@ describe('TLS', () => {
     expect([await over(listener), await over(listener), await over(listener)]).toEqual([code, code, '200'])
     expect(await sandbox.control.ledger()).toHaveLength(1)
   })
+  test('refuse: new connections over TLS are rejected too, until the port opens again', async () => {
+    const listener = await open({})
+    await arm({ kind: 'refuse', ms: 1_000 }, { method: 'GET' })
+    expect([await over(listener), await over(listener)]).toEqual(['ECONNRESET', 'ECONNREFUSED'])
+    await expect.poll(() => over(listener), { timeout: 10_000 }).toBe('200')
+  })
   test('an unknown kind is refused; a reset closes every listener', async () => {
     expect((await sandbox.control.request('POST', 'tls', { kind: 'soft' })).status).toBe(400)
     const listener = await open({})

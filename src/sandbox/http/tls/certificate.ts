@@ -1,9 +1,9 @@
 /**
  * Makes X.509 certificates at run time (RFC 5280), so that the repository contains no private key, and a certificate can have any
- * dates. A certificate has only the fields that a TLS handshake checks: ECDSA P-256 key, names, validity, and whether it may sign others. The package
- * selfsigned 5.5 would add 22 packages and 9 MB to the sandbox instead of these 100 lines.
+ * dates. A certificate has an ECDSA P-256 key and the extensions that strict clients require (X509_V_FLAG_X509_STRICT of OpenSSL, the
+ * default of Python 3.13). The package selfsigned 5.5 would add 22 packages and 9 MB to the sandbox instead of these lines.
  */
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 export interface CertificateOptions {
   readonly commonName: string
@@ -20,6 +20,8 @@ export interface CertificateOptions {
 export interface Certificate {
   readonly commonName: string
   readonly privateKey: KeyObject
+  /** SHA-1 of the public key (RFC 5280 4.2.1.2). */
+  readonly keyId: Buffer
   /** PEM. */
   readonly certificate: string
   /** Private key as PEM. */
@@ -28,17 +30,40 @@ export interface Certificate {
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 const COMMON_NAME = '2.5.4.3'
-const BASIC_CONSTRAINTS = '2.5.29.19'
+const SUBJECT_KEY_ID = '2.5.29.14'
+const KEY_USAGE = '2.5.29.15'
 const SUBJECT_ALT_NAME = '2.5.29.17'
+const BASIC_CONSTRAINTS = '2.5.29.19'
+const AUTHORITY_KEY_ID = '2.5.29.35'
+const EXTENDED_KEY_USAGE = '2.5.29.37'
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
+/** Bytes of an uncompressed point of P-256, with which the encoded public key ends. */
+const POINT_BYTES = 65
 
 /** Returns a new certificate with a new key. */
 export function makeCertificate(options: CertificateOptions): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const issuer = options.issuer ?? { commonName: options.commonName, privateKey }
+  const subjectKey = publicKey.export({ type: 'spki', format: 'der' })
+  const keyId = hash('sha1', subjectKey.subarray(-POINT_BYTES), 'buffer')
+  const issuer = options.issuer ?? { commonName: options.commonName, privateKey, keyId }
   const algorithm = sequence(oid(ECDSA_WITH_SHA256))
+  const hosts = options.hosts ?? []
   const extensions = sequence(
-    extension(BASIC_CONSTRAINTS, sequence(...(options.authority === true ? [der(0x01, Buffer.from([0xff]))] : []))),
-    ...((options.hosts ?? []).length === 0 ? [] : [extension(SUBJECT_ALT_NAME, sequence(...(options.hosts ?? []).map(altName)))]),
+    extension(SUBJECT_KEY_ID, der(0x04, keyId)),
+    extension(AUTHORITY_KEY_ID, sequence(der(0x80, issuer.keyId))),
+    ...(options.authority === true
+      ? [
+          criticalExtension(BASIC_CONSTRAINTS, sequence(TRUE)),
+          // keyCertSign and cRLSign.
+          criticalExtension(KEY_USAGE, der(0x03, Buffer.from([1, 0x06]))),
+        ]
+      : [
+          criticalExtension(BASIC_CONSTRAINTS, sequence()),
+          // digitalSignature.
+          criticalExtension(KEY_USAGE, der(0x03, Buffer.from([7, 0x80]))),
+          extension(EXTENDED_KEY_USAGE, sequence(oid(SERVER_AUTH))),
+        ]),
+    ...(hosts.length === 0 ? [] : [extension(SUBJECT_ALT_NAME, sequence(...hosts.map(altName)))]),
   )
   const content = sequence(
     // 2 means X.509 v3, which has extensions.
@@ -49,7 +74,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     nameOf(issuer.commonName),
     sequence(time(options.notBefore), time(options.notAfter)),
     nameOf(options.commonName),
-    publicKey.export({ type: 'spki', format: 'der' }),
+    subjectKey,
     der(0xa3, extensions),
   )
   const signature = sign('sha256', content, { key: issuer.privateKey, dsaEncoding: 'der' })
@@ -57,10 +82,13 @@ export function makeCertificate(options: CertificateOptions): Certificate {
   return {
     commonName: options.commonName,
     privateKey,
+    keyId,
     certificate: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
+
+const TRUE = Buffer.from([0x01, 0x01, 0xff])
 
 /** Encodes a DER value: tag, length (at most 65,535) and content. */
 function der(tag: number, content: Uint8Array): Buffer {
@@ -96,13 +124,19 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(commonName)))))
 }
 
-/** Encodes a time as GeneralizedTime, which has a year of four digits. */
+/** Encodes a time as RFC 5280 4.1.2.5 requires: UTCTime, with a year of two digits, before 2050, and GeneralizedTime from then on. */
 function time(at: Date): Buffer {
-  return der(0x18, Buffer.from(`${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+  const digits = `${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`
+  return at.getUTCFullYear() < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))
 }
 
 function extension(id: string, value: Buffer): Buffer {
   return sequence(oid(id), der(0x04, value))
+}
+
+/** Encodes an extension that a client must understand. */
+function criticalExtension(id: string, value: Buffer): Buffer {
+  return sequence(oid(id), TRUE, der(0x04, value))
 }
 
 function altName(host: { readonly dns: string } | { readonly ip: string }): Buffer {

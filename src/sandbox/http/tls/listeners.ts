@@ -22,9 +22,11 @@ const HOSTS = [{ dns: 'localhost' }, { ip: '127.0.0.1' }]
 
 export class TlsListeners {
   readonly #connected: (socket: TLSSocket) => void
-  readonly #servers = new Set<Server | TlsServer>()
+  /** Listening servers with their ports. */
+  readonly #servers = new Map<Server, number>()
   readonly #sockets = new Set<Socket>()
   #authority: Certificate | undefined
+  #reopening: NodeJS.Timeout | undefined
 
   /** `connected` is called with every connection whose handshake succeeded. */
   constructor(connected: (socket: TLSSocket) => void) {
@@ -61,13 +63,27 @@ export class TlsListeners {
       else if (known === 'drop') socket.once('data', () => socket.destroy())
       else socket.resume()
     })
-    this.#servers.add(server)
-    return { url: `https://127.0.0.1:${await listenOnLoopback(server, 0)}`, kind: known, ca: authority.certificate }
+    const port = await listenOnLoopback(server, 0)
+    this.#servers.set(server, port)
+    return { url: `https://127.0.0.1:${port}`, kind: known, ca: authority.certificate }
+  }
+
+  /** Rejects new connections to every listener for `ms`, and keeps open ones. A call during that time is ignored. */
+  refuse(ms: number): void {
+    if (this.#reopening !== undefined) return
+    const closed = [...this.#servers]
+    for (const [server] of closed) server.close()
+    this.#reopening = setTimeout(() => {
+      this.#reopening = undefined
+      for (const [server, port] of closed) server.listen(port, '127.0.0.1')
+    }, ms)
   }
 
   /** Closes every listener and connection. */
   close(): void {
-    for (const server of this.#servers) server.close()
+    clearTimeout(this.#reopening)
+    this.#reopening = undefined
+    for (const server of this.#servers.keys()) server.close()
     for (const socket of this.#sockets) socket.destroy()
     this.#servers.clear()
   }
