@@ -14,7 +14,7 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   'doNotReachLists.create': createList,
   'doNotReachLists.delete': deleteList,
   'doNotReachLists.users': (call) => {
-    const list = listOf(call)
+    const list = doNotReachListOf(call)
     return uploadUsers(call, {
       audience: list,
       kind: 'do-not-reach',
@@ -39,7 +39,7 @@ function createList(call: AudienceCall): Reply {
 }
 
 function deleteList(call: AudienceCall): Reply {
-  const list = listOf(call)
+  const list = doNotReachListOf(call)
   list.deleted = true
   list.updated_at = isoSeconds(call.now)
   return ok(listWire(call, list))
@@ -62,7 +62,7 @@ function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
 }
 
 /** Returns the list of the call. @throws {Refusal} 404 for a missing or deleted list */
-function listOf(call: AudienceCall): Audience {
+function doNotReachListOf(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = call.state.lists.get(id)
   if (found === undefined || found.deleted || found.accountId !== call.account?.id)

@@ -4,7 +4,8 @@
 import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
-import { countries, isTargetingType, wrongTargetingType } from '../campaigns/targetingLists.ts'
+import { countryTargets } from '../campaigns/targetingLists.ts'
+import { isTargetingType, wrongTargetingType } from '../campaigns/targetingTypes.ts'
 import type { AudienceState } from './state.ts'
 import { textOf } from '../text.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
@@ -29,7 +30,7 @@ export function searchKeywords(call: InsightsCall): Reply {
   if (end - start > MAX_RANGE_MS)
     throw adsRefusal('INVALID_TIME_WINDOW', 'start_time and end_time are at most 7 days apart', { parameter: 'start_time' })
   const location = call.params['location']
-  if (typeof location === 'string' && !countries.some(([, , id]) => id === location))
+  if (typeof location === 'string' && !countryTargets.some(([, , id]) => id === location))
     throw adsRefusals([invalidParameter('location', 'a targeting value of a country', location)])
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
   const volume: number[] = []

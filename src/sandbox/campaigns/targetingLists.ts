@@ -1,6 +1,4 @@
 /** Options of the targeting lookups. Devices, operators and shows are invented. */
-import { targetingTypes } from '../../service/contract/campaignResources.ts'
-import type { AdsError } from '../refusal.ts'
 
 export interface TargetingOption {
   readonly name: string
@@ -11,7 +9,7 @@ const named = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
 /** Countries with their ids as targeting values. The id of the first one is also the `place_id` in `posts/seed.ts`. */
-export const countries: readonly (readonly [code: string, name: string, id: string])[] = [
+export const countryTargets: readonly (readonly [code: string, name: string, id: string])[] = [
   ['US', 'United States', '96683cc9126741d1'],
   ['DE', 'Germany', 'fdcd221ac44fa326'],
   ['FR', 'France', 'f3bfc7dcc928977f'],
@@ -27,7 +25,7 @@ export const countries: readonly (readonly [code: string, name: string, id: stri
 ]
 
 const locations: TargetingOption[] = [
-  ...countries.map(([code, name, id]) => ({
+  ...countryTargets.map(([code, name, id]) => ({
     name,
     country_code: code,
     location_type: 'COUNTRIES',
@@ -59,9 +57,13 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
       targeting_value: (100 + index * 2 + nth).toString(36),
     })),
   ),
-  conversations: ['Cooking', 'Football', 'Crafts'].map((name, index) => ({
+  conversations: [
+    ['Cooking', 'LIFESTYLES'],
+    ['Football', 'SPORTS'],
+    ['Crafts', 'LIFESTYLES'],
+  ].map(([name = '', type = ''], index) => ({
     name,
-    conversation_type: index === 1 ? 'SPORTS' : 'LIFESTYLES',
+    conversation_type: type,
     targeting_type: 'CONVERSATION',
     targeting_value: `a${index + 1}`,
   })),
@@ -92,8 +94,15 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
     },
   ],
   interests: named('INTEREST', ['Arts and crafts', 'Cooking', 'Home and garden', 'Sports', 'Travel']),
-  languages: ['en', 'de', 'fr', 'es', 'ja', 'pt'].map((code, index) => ({
-    name: ['English', 'German', 'French', 'Spanish', 'Japanese', 'Portuguese'][index] ?? code,
+  languages: [
+    ['en', 'English'],
+    ['de', 'German'],
+    ['fr', 'French'],
+    ['es', 'Spanish'],
+    ['ja', 'Japanese'],
+    ['pt', 'Portuguese'],
+  ].map(([code = '', name = '']) => ({
+    name,
     targeting_type: 'LANGUAGE',
     targeting_value: code,
   })),
@@ -128,18 +137,4 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
     },
     { name: 'Am Herd', genre: 'REALITY', locale: 'de-DE', estimated_users: 42_000, targeting_type: 'TV_SHOW', targeting_value: '10028' },
   ],
-}
-
-export function isTargetingType(type: string): boolean {
-  return targetingTypes.some((known) => known === type)
-}
-
-/** Returns the error for an unknown type. */
-export function wrongTargetingType(type: string): AdsError {
-  return {
-    code: 'INVALID_TARGETING_TYPE',
-    message: `Expected one of ${targetingTypes.join(', ')}, got "${type}" for targeting_type`,
-    parameter: 'targeting_type',
-    value: type,
-  }
 }

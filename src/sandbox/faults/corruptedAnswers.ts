@@ -127,8 +127,8 @@ function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
 }
 
 /**
- * Returns the answer with the result of a partly applied request: the applied count, and an error for each product that was left out. True
- * for `half` and `first:N`; for any other `apply` all entries count as applied.
+ * Returns the answer with the result of a partly applied request: the applied count, and an error for each product that was left out. Reads
+ * the applied part from `half` and `first:N`. With any other `apply`, the answer says that all entries were applied.
  */
 function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer

@@ -5,7 +5,7 @@
 import type { World } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
-import type { Post, PostsState, WaitingPost } from './state.ts'
+import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 export interface ViewOptions {
   readonly trimUser: boolean
@@ -31,7 +31,10 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     lang: 'en',
     source: '<a href="https://shop.example" rel="nofollow">sandbox</a>',
     scopes: { followers: false },
-    ...NO_PLACE,
+    geo: null,
+    coordinates: null,
+    place: null,
+    contributors: null,
     in_reply_to_status_id: replied === null ? null : BigInt(replied),
     in_reply_to_status_id_str: replied,
     in_reply_to_user_id: post.in_reply_to_user_id === null ? null : BigInt(post.in_reply_to_user_id),
@@ -55,39 +58,14 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
   }
 }
 
-/** Renders a draft or scheduled post for the list of all posts. */
+/** Renders a draft or scheduled post, which is not published yet, for the list of all posts. */
 export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
-  const text = waiting.text ?? ''
+  const isDraft = waiting.scheduled_at === null
   return {
-    id: BigInt(waiting.id),
-    id_str: waiting.id,
-    text,
-    name: waiting.name,
-    created_at: waiting.created_at,
-    truncated: false,
-    full_text: text,
-    display_text_range: [0, [...text].length],
-    entities: adsEntities(state, text),
-    user: userWire(world, state, waiting.user_id, trimUser),
-    retweet_count: 0,
-    favorite_count: 0,
-    lang: 'en',
+    ...fetchedPostWire(world, state, postOf(waiting, waiting.id, Date.parse(waiting.created_at)), trimUser),
     source: '',
-    scopes: { followers: false },
-    ...NO_PLACE,
-    in_reply_to_status_id: null,
-    in_reply_to_status_id_str: null,
-    in_reply_to_user_id: null,
-    in_reply_to_user_id_str: null,
-    in_reply_to_screen_name: null,
-    tweet_type: waiting.scheduled_at === null ? 'DRAFT' : 'SCHEDULED',
-    nullcast: waiting.nullcast,
-    conversation_settings: 'EVERYONE',
-    scheduled_at: waiting.scheduled_at,
-    scheduled_status: waiting.scheduled_at === null ? null : waiting.scheduled_status,
-    tweet_id: waiting.tweet_id ?? waiting.id,
-    card_uri: waiting.card_uri,
-    media_keys: waiting.media_keys,
+    tweet_type: isDraft ? 'DRAFT' : 'SCHEDULED',
+    scheduled_status: isDraft ? null : waiting.scheduled_status,
   }
 }
 
@@ -97,8 +75,6 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }
   return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
 }
-
-const NO_PLACE = { geo: null, coordinates: null, place: null, contributors: null }
 
 function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
   const ids = { id: BigInt(id), id_str: id }

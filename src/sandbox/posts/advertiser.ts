@@ -7,7 +7,7 @@ import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from './adsView.ts'
-import { isDuplicate, newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { isDuplicate, newPost, postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': (call) => {
@@ -99,22 +99,7 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
-  publish(
-    world,
-    state,
-    newPost({
-      id: postId,
-      text: waiting.text ?? '',
-      author_id: waiting.user_id,
-      createdAt: Date.parse(waiting.scheduled_at),
-      nullcast: waiting.nullcast,
-      account_id: waiting.account_id,
-      name: waiting.name,
-      card_uri: waiting.card_uri,
-      media_keys: waiting.media_keys,
-      scheduled_at: waiting.scheduled_at,
-    }),
-  )
+  publish(world, state, postOf(waiting, postId, Date.parse(waiting.scheduled_at)))
   waiting.tweet_id = postId
   waiting.scheduled_status = 'SUCCEEDED'
   waiting.completed_at = waiting.scheduled_at

@@ -122,6 +122,12 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
   }
 }
 
+/** Returns the published form of a draft or scheduled post, with the given id and time. */
+export function postOf(waiting: WaitingPost, id: string, createdAt: number): Post {
+  const { text, user_id, account_id, name, nullcast, card_uri, media_keys, scheduled_at } = waiting
+  return newPost({ id, text: text ?? '', author_id: user_id, createdAt, account_id, name, nullcast, card_uri, media_keys, scheduled_at })
+}
+
 /** Time in which an author may not repeat a post. Assumed: the code DUPLICATE_TWEET is published, its rule is not. */
 const DUPLICATE_MS = 86_400_000
 

@@ -1,0 +1,17 @@
+/** Checks the type of a targeting criterion. */
+import { targetingTypes } from '../../service/contract/campaignResources.ts'
+import type { AdsError } from '../refusal.ts'
+
+export function isTargetingType(type: string): boolean {
+  return targetingTypes.some((known) => known === type)
+}
+
+/** Returns the error for an unknown type. */
+export function wrongTargetingType(type: string): AdsError {
+  return {
+    code: 'INVALID_TARGETING_TYPE',
+    message: `Expected one of ${targetingTypes.join(', ')}, got "${type}" for targeting_type`,
+    parameter: 'targeting_type',
+    value: type,
+  }
+}
