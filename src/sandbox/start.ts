@@ -117,8 +117,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     listeners.close()
     world.stop()
-    await server.listener.close()
+    // Before connections end, because work that `stop` cancelled ends too, and must not record that.
     changes.closeJournal()
+    await server.listener.close()
   }
   return {
     url: world.url,

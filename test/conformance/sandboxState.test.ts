@@ -11,6 +11,7 @@ import { product as mug } from '../support/product.ts'
 import { sha256 } from '../support/digests.ts'
 import { bearerOf, controlOf, signedCall, withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
 import { target } from '../support/target.ts'
+import { webhookEndpoint } from '../support/webhookEndpoint.ts'
 
 let folder: string
 beforeEach(() => {
@@ -253,6 +254,23 @@ test.skipIf(target !== undefined)('a request that a fault holds is not applied w
   expect(await held).toBe('broken')
   await using again = await withSandbox({ stateFile: file })
   expect((await again.control.catalog()).products).toBe(0)
+})
+
+test.skipIf(target !== undefined)('a check that waits for its answer is not recorded when the sandbox is closed', async () => {
+  const file = join(folder, 'state.jsonl')
+  await using endpoint = await webhookEndpoint()
+  const sandbox = await withSandbox({ stateFile: file })
+  await sandbox.control.switches({ webhook_dev_urls: 'on' })
+  const bearer = await bearerOf(sandbox)
+  const { id } = (await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })).body.data
+  const closed = Promise.withResolvers<void>()
+  endpoint.beforeAnswer = () => closed.promise
+  const waiting = sandbox.call('PUT', `/2/webhooks/${id}`, { bearer }).catch(() => 'broken')
+  await expect.poll(() => endpoint.challenges).toBe(2)
+  await sandbox.close()
+  closed.resolve()
+  expect(await waiting).toBe('broken')
+  expect(readFileSync(file, 'utf8')).not.toContain('"checked"')
 })
 
 test.skipIf(target !== undefined)('a damaged line of the state file is named with file and line, and the file stays as it is', async () => {
