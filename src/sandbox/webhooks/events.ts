@@ -99,9 +99,7 @@ export async function deliverDue(world: World, state: WebhooksState): Promise<vo
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
-    due.map((delivery) =>
-      unlessRunning(world, delivery.key, (cancelled) => sending(() => attempt(world, state, delivery, cancelled))),
-    ),
+    due.map((delivery) => unlessRunning(world, delivery.key, (cancelled) => sending(() => attempt(world, state, delivery, cancelled)))),
   )
 }
 

@@ -13,7 +13,12 @@ test.skipIf(openssl === undefined)('a strict client accepts a server certificate
   try {
     const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) }
     const authority = makeCertificate({ commonName: 'Authority', authority: true, ...validity, notAfter: new Date('2051-01-01') })
-    const own = makeCertificate({ commonName: 'Server', hosts: [{ dns: 'localhost' }, { ip: '127.0.0.1' }], issuer: authority, ...validity })
+    const own = makeCertificate({
+      commonName: 'Server',
+      hosts: [{ dns: 'localhost' }, { ip: '127.0.0.1' }],
+      issuer: authority,
+      ...validity,
+    })
     const [ca, leaf] = [join(folder, 'ca.pem'), join(folder, 'leaf.pem')]
     writeFileSync(ca, authority.certificate)
     writeFileSync(leaf, own.certificate)
