@@ -48,12 +48,9 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const yes = pick(true)
   const unknown = pick(undefined)
   const seen = all.every(({ value }) => isShowable(value)) ? all : []
-  if (seen.length === 0 && all.length > 0) {
-    // The values may be personal data, so the test contains only known words for no. In an opt-out column, or without any, only empty
-    // cells pass.
-    const no = pick(false)
-    return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
-  }
+  // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
+  if (seen.length === 0 && all.length > 0)
+    return { test: { column, values: [polarity === 'out' ? '' : unknownYes] }, certain: false, seen: [] }
   if (yes.length > 0)
     return { test: { column, values: yes }, certain: unknown.length === 0 && !numberCodes && name?.onlyFlags !== true, seen }
   // Which number means yes, or whether a yes permits to reach the person, is not known: a list of all values would send each no.
@@ -96,7 +93,7 @@ function mayReach(
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all cells but these pass. Of texts, and of dates among texts that were not all counted, only the user knows which
+ * column of dates, all cells but these pass. Of other texts, and of dates among texts that are not known, only the user knows which
  * mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
@@ -105,7 +102,8 @@ function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: C
     const passing = flags.filter((value) => consentMeaning(value) !== 'out')
     return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
   }
-  const allKnown = values.seen !== undefined || values.dates === values.filled
+  const isKnown = ({ value }: SeenValue) => looksLikeDate(value) || consentMeaning(value) !== undefined
+  const allKnown = values.dates === values.filled || values.seen?.every(isKnown) === true
   if (!values.mostlyDates || !allKnown) return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
   return { test: { column, notValues: ['', ...unique(flags)] }, certain: name?.polarity === 'in', seen: [] }
 }
