@@ -61,6 +61,11 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
   }))
 }
 
+/** Returns the newest set of a rule, which is the replacement if a set is being replaced; undefined if there is no set. */
+export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
+  return stored.findLast((set) => set.name === name && set.state !== 'removing')
+}
+
 /** Inserts a set before its create is sent, so that the next run finds the set if this process dies. Returns the id of the row. */
 export async function startProductSet(
   db: Queryable,

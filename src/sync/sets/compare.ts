@@ -1,6 +1,6 @@
 /** Compares the desired product sets of a pipeline with the sets that Sluice created. Pure functions. */
 import type { ListedSet } from '../../destinations/productSets.ts'
-import type { StoredContent, StoredSet } from '../../db/productSets.ts'
+import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
 /**
@@ -14,6 +14,17 @@ export function actionOf(desired: StoredContent, kept: StoredContent): ProductSe
   // The desired content of a plan has no product keys, because products that the plan creates get their keys later.
   const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
   return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
+}
+
+/**
+ * Returns the action that plan and run show for the set of a rule. It includes what an earlier run left open: a create without an answer,
+ * and the delete of a replaced set. `stored`: sets before the run. `needed`: action that the newest set needs.
+ */
+export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
+  const newest = newestOf(stored, name)
+  const action = newest === undefined || newest.state === 'creating' ? 'create' : needed
+  const hasReplaced = stored.some((set) => set.name === name && set !== newest && set.setId !== null)
+  return hasReplaced && (action === 'create' || action === 'unchanged') ? 'replace' : action
 }
 
 /**

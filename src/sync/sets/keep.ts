@@ -8,6 +8,7 @@ import {
   confirmProductSet,
   forgetProductSet,
   loadProductSets,
+  newestOf,
   shortenFalseSetWaits,
   storeLateUntil,
   startProductSet,
@@ -20,10 +21,9 @@ import type { ProductSetRule } from '../../model/pipeline.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import type { ProductSetChange } from '../../model/report.ts'
-import { actionOf, isResultOf, withListed } from './compare.ts'
+import { actionOf, isResultOf, shownAction, withListed } from './compare.ts'
 import { confirmedContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './listing.ts'
-import { newestOf } from './plan.ts'
 
 /** Run and catalog whose product sets are kept in sync. */
 export interface Keeping {
@@ -47,23 +47,29 @@ interface Work extends Keeping {
  */
 export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = keeping
+  const before = await loadProductSets(deps.db, run.destinationId)
   const listed = await listProductSets(deps, target)
   const work: Work = { ...keeping, actor: { id: run.id, actor: deps.actor ?? deps.workerId }, listed }
-  const unresolved = await resolveCreates(work)
-  const changes: ProductSetChange[] = []
+  const names = new Set(rules.map(({ name }) => name))
+  const unresolved = await resolveCreates(work, names)
+  const kept = new Map<string, ProductSetChange>()
   for (const rule of rules) {
     await assertRunning(work)
-    changes.push(await keepSet(work, rule, unresolved))
+    const change = await keepSet(work, rule, unresolved)
+    kept.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
-  const names = new Set(rules.map(({ name }) => name))
+  const deleted: ProductSetChange[] = []
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
     await assertRunning(work)
-    if (names.has(set.name) && (set.state !== 'removing' || unresolved.has(set.name))) continue
-    const change = await removeSet(work, set)
-    // A replaced set is reported only if its delete is not confirmed.
-    if (!names.has(set.name) || change.outcome !== 'confirmed') changes.push(change)
+    const change = kept.get(set.name)
+    if (change === undefined) deleted.push({ name: set.name, action: 'delete', ...(await removeSet(work, set)) })
+    else if (set.state === 'removing' && !unresolved.has(set.name)) {
+      // The delete of a replaced set is a part of the replacement.
+      const removal = await removeSet(work, set)
+      if (change.outcome === 'confirmed') kept.set(set.name, { ...change, ...removal })
+    }
   }
-  return changes
+  return [...kept.values(), ...deleted]
 }
 
 /** Renews the lease. @throws {RunError} `RUN_INTERRUPTED`: another process ended the run, and a later run may have other rules */
@@ -71,8 +77,11 @@ async function assertRunning({ deps, run }: Work): Promise<void> {
   if (deps.signal?.aborted || !(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted()
 }
 
-/** Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. */
-async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
+/**
+ * Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. `names`:
+ * sets with a rule; a create without a result is forgotten here only for these, because `removeSet` reports the others.
+ */
+async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
   await shortenFalseSetWaits(deps.db, run.destinationId, createWaitMs(deps))
   const stored = await loadProductSets(deps.db, run.destinationId)
@@ -85,7 +94,7 @@ async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
       await removeReplaced(work, set.name, set.id)
     } else if (listed === undefined || set.knownIds === null || set.late) unresolved.add(set.name)
-    else await forgetProductSet(deps.db, actor, set, 'not_created')
+    else if (names.has(set.name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
   return unresolved
 }
@@ -183,27 +192,29 @@ async function removeReplaced({ deps, run }: Work, name: string, newId: number):
     if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
 }
 
+/** Outcome of a request, with its reason unless it was confirmed. */
+type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
+
 /** Deletes a set. A set that does not exist any more counts as deleted. */
-async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<ProductSetChange> {
-  const { name, setId } = set
+async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<Outcome> {
+  const { setId } = set
   if (setId === null) {
     // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
-    if (set.late)
-      return { name, action: 'delete', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
+    if (set.late) return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')
-    return { name, action: 'delete', outcome: 'confirmed' }
+    return { outcome: 'confirmed' }
   }
   await startRemoval(deps.db, set.id)
   crashPoint('sets.before_delete')
   const answer = await sendSetRequest(deps, deleteSet(target, setId))
   const isDeleted = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
-  if (!isDeleted) return { name, action: 'delete', ...failureOf(answer) }
+  if (!isDeleted) return failureOf(answer)
   await forgetProductSet(deps.db, actor, set, 'deleted')
-  return { name, action: 'delete', outcome: 'confirmed' }
+  return { outcome: 'confirmed' }
 }
 
 /** Returns the outcome of a request without a confirmation. */
-function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Pick<ProductSetChange, 'outcome' | 'code' | 'message'> {
+function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Outcome {
   if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
   return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: answer.reason }
 }

@@ -1,12 +1,12 @@
 /** Plans the product sets of a pipeline: which sets a run creates, changes and deletes. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
-import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
+import { loadProductSets, newestOf, type StoredSet } from '../../db/productSets.ts'
 import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
-import { actionOf } from './compare.ts'
-import { isProblem, desiredContent } from './setContent.ts'
+import { actionOf, shownAction } from './compare.ts'
+import { desiredContent, isProblem } from './setContent.ts'
 
 /** Plans the product sets, stores and returns the changes; undefined if the pipeline has no rules for sets and has created none. */
 export async function planProductSets(
@@ -18,10 +18,9 @@ export async function planProductSets(
   const stored = await loadProductSets(db, destinationId)
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
-  for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, newestOf(stored, rule.name)))
+  for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
   const names = new Set(rules.map(({ name }) => name))
-  for (const { name, state } of stored)
-    if (state === 'removing' || !names.has(name)) changes.push({ name, action: 'delete', outcome: 'planned' })
+  for (const { name } of stored) if (!names.has(name)) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
   await storePlannedSets(db, planId, planned)
   return planned
@@ -34,15 +33,15 @@ export async function plannedSetsOf(db: Queryable, planId: string): Promise<Plan
 }
 
 /** Returns the planned change of the set of one rule. */
-async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRule, set: StoredSet | undefined): Promise<ProductSetChange> {
+async function changeOf(
+  db: Queryable,
+  destinationId: number,
+  rule: ProductSetRule,
+  stored: readonly StoredSet[],
+): Promise<ProductSetChange> {
   const { name } = rule
+  const newest = newestOf(stored, name)
   const desired = await desiredContent(db, destinationId, rule)
-  const action =
-    set === undefined || set.state === 'creating' ? 'create' : isProblem(desired) ? 'unchanged' : actionOf(desired, set.content)
-  return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
-}
-
-/** Returns the newest stored set of a rule, which is the replacement if a set is being replaced; undefined if there is no set. */
-export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
-  return stored.findLast((set) => set.name === name && set.state !== 'removing')
+  const needed = newest === undefined ? 'create' : isProblem(desired) ? 'update' : actionOf(desired, newest.content)
+  return { name, action: shownAction(stored, name, needed), outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
 }

@@ -145,11 +145,64 @@ test('the next run finds a set whose create got no answer, and does not create i
   engine.pipeline('shop', yaml(summer))
   await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'commit_then_reset' })
   expect(await engine.run('shop')).toMatchObject({ status: 'partial', productSets: [{ outcome: 'unresolved' }] })
-  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', productSets: [{ action: 'unchanged', outcome: 'confirmed' }] })
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toEqual([{ name: 'Summer', action: 'create', outcome: 'planned' }])
+  expect(await engine.apply(plan.planId)).toMatchObject({
+    status: 'succeeded',
+    productSets: [{ name: 'Summer', action: 'create', outcome: 'confirmed' }],
+  })
+  expect((await engine.run('shop')).productSets).toMatchObject([{ action: 'unchanged' }])
   expect(await listed(engine)).toHaveLength(1)
   engine.pipeline('shop', yaml())
   await engine.run('shop')
   expect(await listed(engine)).toEqual([])
+})
+
+test('a plan and its run show the outstanding delete of a replaced set as the rest of its replacement', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.run('shop')
+  engine.pipeline('shop', yaml(rule('Summer', '{ custom_label_0: { contains: sum } }')))
+  const body = { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] }
+  await engine.sandbox.control.fault({ method: 'DELETE', path: sets }, { kind: 'status', status: 400, body })
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'partial',
+    productSets: [{ name: 'Summer', action: 'replace', outcome: 'refused', code: 'INVALID_PARAMETER' }],
+  })
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toEqual([{ name: 'Summer', action: 'replace', outcome: 'planned' }])
+  expect((await engine.apply(plan.planId)).productSets).toEqual([{ name: 'Summer', action: 'replace', outcome: 'confirmed' }])
+  expect(await listed(engine)).toHaveLength(1)
+  expect((await engine.run('shop')).productSets).toEqual([{ name: 'Summer', action: 'unchanged', outcome: 'confirmed' }])
+})
+
+test('a plan and its run show a replacement whose create never arrived as a replacement', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.run('shop')
+  engine.pipeline('shop', yaml(rule('Summer', '{ custom_label_0: { contains: sum } }')))
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'reset', at: 'before' })
+  expect((await engine.run('shop')).productSets).toMatchObject([{ action: 'replace', outcome: 'unresolved' }])
+  await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toEqual([{ name: 'Summer', action: 'replace', outcome: 'planned' }])
+  expect((await engine.apply(plan.planId)).productSets).toEqual([{ name: 'Summer', action: 'replace', outcome: 'confirmed' }])
+  expect(await listed(engine)).toHaveLength(1)
+})
+
+test('a plan and its run show a create that never arrived, and whose rule was removed, as a delete', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'reset', at: 'before' })
+  await engine.run('shop')
+  await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
+  engine.pipeline('shop', yaml())
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'planned' }])
+  expect((await engine.apply(plan.planId)).productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'confirmed' }])
 })
 
 test('a create that never arrived is sent again only when the first request can no longer arrive', async () => {
@@ -214,10 +267,12 @@ test('a set that was deleted or renamed at the service is corrected; one for a b
   })
   expect((await listed(engine)).map(({ name }) => name)).toEqual(['Acme', 'Summer'])
   engine.write('feed.csv', feed([...rows, ...Array.from({ length: 50 }, (_, i) => [`C${i}`, 'Acme', ''] as const)]))
-  const large = await engine.run('shop')
+  const plan = await engine.plan('shop')
+  expect(plan.productSets).toMatchObject([{ action: 'unchanged' }, { action: 'update', outcome: 'planned', code: 'PRODUCT_SET_TOO_LARGE' }])
+  const large = await engine.apply(plan.planId)
   expect(large).toMatchObject({
     status: 'partial',
-    productSets: [{ action: 'unchanged' }, { outcome: 'refused', code: 'PRODUCT_SET_TOO_LARGE' }],
+    productSets: [{ action: 'unchanged' }, { action: 'update', outcome: 'refused', code: 'PRODUCT_SET_TOO_LARGE' }],
   })
   expect((await listed(engine))[0]?.product_ids).toEqual(['A1', 'A2'])
 })
