@@ -69,25 +69,25 @@ export function watchMapper(
       return mapped
     },
     featureSet: () => featureSet,
-    finish: (...given) => addUnreadWarnings(quality.finish(...given), mapper.unread?.()),
+    finish: (...given) => quality.finish(...given),
   }
 }
 
 /**
- * Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. Adds a
- * doubt as well: a gated read maps few rows, and only a full read knows the share of rows with an identifier.
+ * Returns a note on each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. The
+ * counts are of all rows that the mapper has mapped, earlier sources included.
  */
-function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
-  if (unread === undefined || unread.identifiers.length === 0) return result
-  const found = unread.identifiers.map(({ column, message, count, lines }) => ({
+export function identifierNotes(unread: UnreadReport | undefined): readonly WarningSummary[] {
+  if (unread === undefined) return []
+  const { identifiers, identifierHint: hint } = unread
+  return identifiers.map(({ column, message, count, lines }) => ({
     code: 'IDENTIFIER_UNMAPPED',
     field: column,
     message,
     count,
     lines,
-    ...(unread.identifierHint === undefined ? {} : { hint: unread.identifierHint }),
+    ...(hint === undefined ? {} : { hint }),
   }))
-  return { ...result, warnings: [...result.warnings, ...found], doubts: [...result.doubts, 'IDENTIFIER_UNMAPPED'] }
 }
 
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']

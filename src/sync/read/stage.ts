@@ -94,6 +94,7 @@ export async function stageSources(
     rejects: new RejectWriter(deps.db, options.runId),
     warnings: new WarningCounter(),
     notes: [],
+    unmapped: new Map(),
     doubts: [],
     facts: [],
     columns: [],
@@ -135,7 +136,7 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   const mayRepeat = keys.possible
   keys.free()
-  const warnings = [...staging.notes, ...staging.warnings.summaries()]
+  const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()]
   const { read, rejected, filtered, columns, doubts, facts } = staging
   return { read, rejected, filtered, columns, doubts, facts, ...counts, mayRepeat, identifiers: identifiers?.finish(), warnings }
 }

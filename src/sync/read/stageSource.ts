@@ -10,7 +10,7 @@ import type { Reject, Row, Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RejectWriter } from './rejectWriter.ts'
-import { withConsentHint, type WatchedMapper } from './sourceQuality.ts'
+import { identifierNotes, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
 import { UnseenColumns } from './unseenColumns.ts'
 import type { WarningCounter } from './warningCounter.ts'
@@ -29,6 +29,11 @@ export interface Staging {
   readonly rejects: RejectWriter
   readonly warnings: WarningCounter
   readonly notes: WarningSummary[]
+  /**
+   * Notes on unmapped columns of identifiers, by column. A note replaces that of an earlier source, because its count includes the rows of
+   * that source.
+   */
+  readonly unmapped: Map<string, WarningSummary>
   /** Codes of rejects and notes that only a full read can decide; empty for a full read. */
   readonly doubts: string[]
   readonly facts: SourceFacts[]
@@ -124,7 +129,7 @@ export class SourceStager {
    */
   async end(ended: SourceFacts, lastGood: SourceFacts | undefined): Promise<void> {
     await this.#writer.copy.end()
-    const { pipeline, mapper, gate, gated, warnings, notes, doubts, facts, read } = this.#staging
+    const { pipeline, mapper, gate, gated, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     // The header of a file without rows is checked too.
     if (this.#started === undefined && ended.columns.length > 0) this.#start(ended.columns)
     // Rows of JSON and XML have their own columns, so even the last row may add one.
@@ -144,6 +149,11 @@ export class SourceStager {
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
+    for (const note of identifierNotes(unread)) {
+      unmapped.set(note.field, note)
+      // A gated read maps few rows, and only a full read knows the share of rows with an identifier.
+      doubts.push(note.code)
+    }
     facts.push({ ...ended, quality: result.figures, rows: read - this.#before.read + skipped })
   }
 

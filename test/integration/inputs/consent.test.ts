@@ -99,6 +99,20 @@ describe('a column of emails that nothing maps', () => {
     expect(await identifiers(engine)).toHaveLength(4)
   })
 
+  test('in several sources is one note, which counts the rows of all', async () => {
+    await using engine = await engineUnderTest()
+    for (const [i, name] of ['a', 'b', 'c'].entries()) {
+      engine.write(`${name}.csv`, csvOf([{ Kundnr: `C${i}`, Mobil: `+1-202-555-011${i}`, 'E-post': address(i) }]))
+    }
+    engine.pipeline(
+      'crm',
+      `source: [{ url: "{folder}/a.csv" }, { url: "{folder}/b.csv" }, { url: "{folder}/c.csv" }]\nmap: { key: Kundnr, phone_number: Mobil }\n${audience}`,
+    )
+    const { warnings, guards } = await engine.run('crm')
+    expect(warnings?.filter(({ code }) => code === 'IDENTIFIER_UNMAPPED')).toMatchObject([{ field: 'E-post', count: 3 }])
+    expect(guards).toMatchObject([{ code: 'GUARD_IDENTIFIER_UNMAPPED', examples: ['line 2', 'line 2', 'line 2'] }])
+  })
+
   test.each([
     ['few rows have one', (i: number) => (i < 2 ? `colleague${i}@example.com` : 'none')],
     ['all rows have the same one', () => 'shop@example.com'],

@@ -4,7 +4,7 @@ import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
-import { watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
+import { identifierNotes, watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
 import type { SampleRecord } from '../../reports/check.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
@@ -109,11 +109,7 @@ export class RowTally {
     // A header without rows is checked too.
     if (this.#rows === 0 && facts.columns.length > 0) this.#readHeader(facts.columns)
     const { warnings: notes } = this.#mapper.finish(facts, undefined)
-    this.#warnings.push(
-      ...notes.flatMap(({ code, field, message, lines }) =>
-        code === 'IDENTIFIER_UNMAPPED' ? [] : [{ code, field, message, line: lines[0] ?? 0 }],
-      ),
-    )
+    this.#warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
   }
 
   /** Returns the outcomes so far. */
@@ -135,11 +131,10 @@ export class RowTally {
   #allWarnings(): readonly Warning[] {
     const unread = this.#mapper.unread?.()
     if (unread === undefined) return this.#warnings
-    const { identifierHint: hint } = unread
-    const identifiers = unread.identifiers.map(({ column, message, lines }) => ({
+    const identifiers = identifierNotes(unread).map(({ code, field, message, lines, hint }) => ({
       line: lines[0] ?? 0,
-      code: 'IDENTIFIER_UNMAPPED',
-      field: column,
+      code,
+      field,
       message,
       ...(hint === undefined ? {} : { hint }),
     }))
