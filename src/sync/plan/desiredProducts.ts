@@ -1,4 +1,5 @@
 /** Desired state of products: a product is one key, its id. */
+import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
 import type { Row } from '../../db/row.ts'
@@ -90,21 +91,27 @@ async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
+/** Number of products that `markOutOfStock` changes at a time. Their bodies are in memory, and those of the next portion. */
+const changedAtOnce = 5_000
+
 /** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
-export async function markOutOfStock(context: DesiredContext): Promise<void> {
-  const { tx, destinationId, snapshotId } = context
-  const rows = await tx.query<Row<'record', 'key' | 'body'>>(
-    `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'missing'`,
-    [destinationId],
+export async function markOutOfStock({ tx, destinationId, snapshotId, changed }: DesiredContext): Promise<void> {
+  const portions = eachPortion<Row<'record', 'key'> & { readonly body: string }>(
+    tx.client,
+    'missing_products',
+    `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
+     where c.what = 'missing' and r.body is not null`,
+    changedAtOnce,
   )
-  const products = rows.flatMap(({ key, body }) => {
-    if (body === null) return []
-    const changed = outOfStock(body)
-    return [{ key, body: changed, hash: contentHash(changed) }]
-  })
-  await records.replaceMissing(tx, { destinationId, snapshotId }, products)
-  await changeProducts(tx, destinationId, products)
-  await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [products.map(({ key }) => key)])
+  for await (const portion of portions) {
+    const products = portion.map(({ key, body }) => {
+      const product = outOfStock(body)
+      return { key, body: product, hash: contentHash(product) }
+    })
+    await records.replaceMissing(tx, { destinationId, snapshotId }, products)
+    await changeProducts(tx, destinationId, products)
+  }
+  await changed.add(`select key from change where what = 'missing'`)
 }
 
 /**
