@@ -110,6 +110,8 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
   const withheld = last('withheld')
   if (waitingDelete) {
+    if (invalidated && !confirmed)
+      return notLive(`not certain, ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be deleted`)
     if (refused) return live(`its delete was refused: ${refused.message}`)
     return live(`${waitingDelete.message}${withheld ? `; ${withheld.message}` : ''}`)
   }

@@ -207,6 +207,22 @@ test('explain reports no refused delete of a person whose update was refused and
   expect((await explain(engine, 'people', 'was@example.com')).headline).toMatch(/^Live: .*waits to be deleted$/)
 })
 
+test('explain does not report a person as live whose only update may have been applied, and who waits to be deleted', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k1,ann@example.com'))
+  const { control } = engine.sandbox
+  const body = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await control.fault({ path: '/custom_audiences/', nth: 1 }, { kind: 'commit_then_reset' })
+  await control.fault({ path: '/custom_audiences/', nth: 2 }, { kind: 'status', status: 400, body })
+  const { runId } = await engine.run('people')
+  engine.write('people.csv', csv('k2,bob@example.com'))
+  await engine.plan('people')
+  const { headline } = await explain(engine, 'people', 'ann@example.com')
+  expect(headline).toMatch(/^Not live: not certain, .* may have been applied, because the answer to an attempt was lost/)
+  expect(headline).toContain(`(${runId}), and it waits to be deleted`)
+})
+
 test('explain reports no confirmation of a person whose only update may have been applied', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
