@@ -110,7 +110,10 @@ export function effectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect {
   return guardEffects[code] ?? { withholds: 'run', approvable: false }
 }
 
-/** Warnings of one code and field, with their number and first lines. */
+/** Maximum number of lines of a `WarningSummary`. */
+export const linesKept = 5
+
+/** Warnings of one code and field, with their number and first lines, at most `linesKept`. */
 export interface WarningSummary {
   readonly code: string
   readonly field: string

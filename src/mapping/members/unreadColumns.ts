@@ -12,6 +12,7 @@ import type { ConsentColumn } from '../consent/unreadReport.ts'
 import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
+import { linesKept } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
 import { trimText } from '../text.ts'
 
@@ -65,7 +66,6 @@ interface Watched {
 
 /** Minimum share of rows with an identifier in an identifier column. */
 const identifierShare = 0.05
-const linesKept = 5
 
 /** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
 export class UnreadColumns {

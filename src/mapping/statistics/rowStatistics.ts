@@ -4,6 +4,7 @@
  * of the raw record, so that an unchanged row need not be mapped again.
  */
 import type { Warning } from '../../model/record.ts'
+import { linesKept } from '../../model/report.ts'
 
 /** Feature bits of a row. Bits from `currencyFactor` up are the number of its currency, from 1; 0 without one. */
 export const feature = {
@@ -181,9 +182,6 @@ export class FeatureSets {
     return this.#sets.push([set, item]) - 1
   }
 }
-
-/** Maximum number of example lines for each feature set and item. */
-export const linesKept = 5
 
 /** Counts rows by the number of their feature set, with the first lines. */
 export class FeatureSetCounts {

@@ -1,6 +1,7 @@
 /** Sums the feature sets (rowStatistics.ts) of mapped and of unchanged rows. */
 import { identifierTypes } from '../../model/record.ts'
-import { feature, linesKept, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
+import { linesKept } from '../../model/report.ts'
+import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
 export interface CountedLines {
   readonly count: number

@@ -1,8 +1,6 @@
 import type { Warning } from '../../model/record.ts'
-import type { WarningSummary } from '../../model/report.ts'
+import { linesKept, type WarningSummary } from '../../model/report.ts'
 
-/** Maximum number of lines per warning. */
-const linesKept = 5
 /** Maximum number of different warnings, by code and field. Further ones are not counted. */
 const kindsKept = 500
 
