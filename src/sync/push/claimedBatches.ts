@@ -10,15 +10,14 @@ const claimAtOnce = 4
 const mostAnswered = 24
 
 /**
- * Counts batches by stage. A batch uses a slot until it is answered. It uses memory until its answer is recorded, because its bytes
+ * Claimed batches by stage. A batch uses a slot until it is answered. It uses memory until its answer is recorded, because its bytes
  * may be needed for a split. Claims are limited by slots, by bytes and by answers that wait.
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
-  readonly #ids = new Set<number>()
-  #underWay = 0
-  #answered = 0
-  #bytes = 0
+  readonly #underWay = new Set<ClaimedBatch>()
+  readonly #answered = new Set<ClaimedBatch>()
+  /** Bytes of the largest batch so far. */
   #largest = 0
 
   constructor(maxBytes: number) {
@@ -27,12 +26,12 @@ export class ClaimedBatches {
 
   /** Ids of the claimed batches whose answers are not recorded yet. */
   get ids(): readonly number[] {
-    return [...this.#ids]
+    return [...this.#underWay, ...this.#answered].map(({ id }) => id)
   }
 
   /** Number of claimed batches whose answers are not recorded yet. */
   get count(): number {
-    return this.#underWay + this.#answered
+    return this.#underWay.size + this.#answered.size
   }
 
   /**
@@ -40,31 +39,34 @@ export class ClaimedBatches {
    * is claimed and a slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
    */
   room(slots: number): number {
-    if (this.#answered >= mostAnswered) return 0
+    if (this.#answered.size >= mostAnswered) return 0
     const byBytes = this.#largest === 0 ? 1 : Math.floor((this.#maxBytes - this.#bytes) / this.#largest)
-    const room = Math.min(claimAtOnce, slots - this.#underWay, this.count === 0 ? Math.max(1, byBytes) : byBytes)
+    const room = Math.min(claimAtOnce, slots - this.#underWay.size, this.count === 0 ? Math.max(1, byBytes) : byBytes)
     return Math.max(0, room)
   }
 
   /** Registers a claimed batch. */
   claimed(batch: ClaimedBatch): void {
-    this.#ids.add(batch.id)
-    this.#underWay++
-    this.#bytes += batch.body.length
+    this.#underWay.add(batch)
     this.#largest = Math.max(this.#largest, batch.body.length)
   }
 
   /** Registers that a claimed batch was answered. */
-  answered(): void {
-    this.#underWay--
-    this.#answered++
+  answered(batch: ClaimedBatch): void {
+    this.#underWay.delete(batch)
+    this.#answered.add(batch)
   }
 
-  /** Registers the end of a batch: its answer is recorded, or its attempt failed. `stage`: its stage until then. */
-  released(batch: ClaimedBatch, stage: 'under way' | 'answered'): void {
-    this.#ids.delete(batch.id)
-    if (stage === 'answered') this.#answered--
-    else this.#underWay--
-    this.#bytes -= batch.body.length
+  /** Registers the end of a batch: its answer is recorded, or its attempt failed. */
+  released(batch: ClaimedBatch): void {
+    this.#underWay.delete(batch)
+    this.#answered.delete(batch)
+  }
+
+  get #bytes(): number {
+    let bytes = 0
+    for (const { body } of this.#underWay) bytes += body.length
+    for (const { body } of this.#answered) bytes += body.length
+    return bytes
   }
 }

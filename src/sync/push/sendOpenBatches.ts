@@ -154,14 +154,12 @@ class PushLoop {
   }
 
   #start(batch: ClaimedBatch): void {
-    let stage: 'under way' | 'answered' = 'under way'
     this.#claims.claimed(batch)
     const sendAndRecord = async () => {
       const answered = await sendBatch(this.#sending, batch)
       if (answered === undefined) return
       // The slot is free for the next request while the answer is recorded.
-      stage = 'answered'
-      this.#claims.answered()
+      this.#claims.answered(batch)
       this.#released.resolve()
       const { done } = await this.#record(() => recordAnswer(this.#sending, answered))
       if (done > 0) this.#progress.add(done)
@@ -174,7 +172,7 @@ class PushLoop {
         else this.#failure ??= error
       })
       .finally(() => {
-        this.#claims.released(batch, stage)
+        this.#claims.released(batch)
         this.#running.delete(task)
         this.#released.resolve()
       })
