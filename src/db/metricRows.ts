@@ -1,21 +1,20 @@
 /** Loads the data for metrics: runs and ended requests in the order of their ids, and the current state. */
-import { z } from 'zod'
+import type { RunCounts, RunTrigger, StoredRunStatus } from '../model/report.ts'
 import type { Queryable } from './database.ts'
-import { jsonColumn } from './jsonColumn.ts'
 import type { Row, Value } from './row.ts'
 import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
+import { decodeMetricCounts, type Unconfirmed } from './runColumns.ts'
 import { endingMembers, openUnresolved, type EndingMembers } from './alertCounts.ts'
 
 export interface MetricRun {
   readonly id: number
   readonly pipeline: string
-  readonly status: string
-  /** True for a plan or an audit. The run that applies the plan has the counts. */
-  readonly sendsNothing: boolean
-  readonly counts: Readonly<Record<string, number>>
-  /** Number of unconfirmed operations by change and result. Null for a run of an earlier version, which did not store the numbers. */
-  readonly unconfirmed: Readonly<Record<string, Readonly<Record<string, number>>>> | null
+  readonly status: StoredRunStatus
+  readonly trigger: RunTrigger
+  readonly counts: RunCounts
+  /** Null for a run of an earlier version, which did not store the numbers. */
+  readonly unconfirmed: Unconfirmed | null
   /** Duration; null for a run that did not start. */
   readonly seconds: number | null
 }
@@ -32,23 +31,14 @@ export async function runsOf(db: Queryable, ids: readonly number[]): Promise<rea
 }
 
 /** A run that was never claimed has the epoch 0. If it was skipped or cancelled, the time between its start and end is that of its wait. */
-const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
+const columns = `id, pipeline, status, trigger, counts,
   case when epoch > 0 then extract(epoch from finished_at - started_at)::float8 end as seconds`
 
-type MetricRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
-  readonly sends_nothing: boolean
-  readonly seconds: number | null
-}
+type MetricRow = Row<'run', 'id' | 'pipeline' | 'status' | 'trigger' | 'counts'> & { readonly seconds: number | null }
 
-export const decodeRunCounts = jsonColumn(
-  'run',
-  'counts',
-  z.object({ unconfirmed: z.record(z.string(), z.record(z.string(), z.number())).nullable().default(null) }).catchall(z.number()),
-)
-
-function toMetricRun({ id, pipeline, status, sends_nothing, seconds, ...row }: MetricRow): MetricRun {
-  const { unconfirmed, ...counts } = decodeRunCounts(row.counts, id)
-  return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
+function toMetricRun({ id, counts: stored, ...row }: MetricRow): MetricRun {
+  const { unconfirmed, ...counts } = decodeMetricCounts(stored, id)
+  return { ...row, id: Number(id), counts, unconfirmed }
 }
 
 /** Request that ended, or that began more than five minutes ago and gets no answer any more. */

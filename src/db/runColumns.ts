@@ -69,7 +69,7 @@ const drift: z.ZodType<Drift> = z
 /** Stored counts of a run, with `settled` and `drift`, which reports show separately. */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
-export const runCounts: z.ZodType<StoredCounts> = z.object({
+const reported = {
   read: count,
   rejected: count,
   duplicates: count,
@@ -89,8 +89,21 @@ export const runCounts: z.ZodType<StoredCounts> = z.object({
   refused: count,
   ambiguous: count,
   pending: count,
+}
+
+export const runCounts: z.ZodType<StoredCounts> = z.object({
+  ...reported,
   settled: z.object({ confirmed: number, refused: number }).exactOptional(),
   drift: drift.exactOptional(),
+})
+
+/** Number of unconfirmed operations of a run by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
+export type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** Counts for metrics. `unconfirmed` is null for a run of an earlier version, which did not store it. */
+const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | null }> = z.object({
+  ...reported,
+  unconfirmed: z.record(text, z.record(text, number)).nullable().default(null),
 })
 
 export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
@@ -155,6 +168,7 @@ const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({
 })
 
 export const decodeCounts = jsonColumn('run', 'counts', runCounts)
+export const decodeMetricCounts = jsonColumn('run', 'counts', metricCounts)
 export const decodeGuards = jsonColumn('run', 'guards', guardResults)
 export const decodeWarnings = jsonColumn('run', 'warnings', warnings)
 export const decodeStages = jsonColumn('run', 'stages', stages)

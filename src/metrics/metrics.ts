@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
-import { runStatuses } from '../model/report.ts'
+import { runStatuses, sendsNothing, type RunCounts } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
 import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
 
@@ -77,10 +77,11 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
     for (const one of runStatuses) runs.inc({ pipeline, status: one }, one === status ? 1 : 0)
     if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
-    if (run.sendsNothing) return
+    // The run that applies a plan has its counts.
+    if (sendsNothing(run.trigger)) return
     for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
     for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
-    if ((counts['ambiguous'] ?? 0) + (counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+    if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)
   }
 
   const collect = async () => {
@@ -106,7 +107,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
         if (result !== 'confirmed' && result !== 'refused') continue
         operations.inc({ pipeline: run.pipeline, kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
       }
-      if ((run.counts['ambiguous'] ?? 0) + (run.counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+      if (run.counts.ambiguous + run.counts.pending > 0) undecided.set(run.id, run)
       else undecided.delete(run.id)
     }
     seenRequests ??= new SeenIds((await started) ?? (await lastRequestId(deps.db)))
@@ -204,7 +205,12 @@ interface OperationCount {
   readonly count: number
 }
 
-const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewals: 'renewal' } as const
+const kinds = [
+  ['creates', 'create'],
+  ['updates', 'update'],
+  ['deletes', 'delete'],
+  ['renewals', 'renewal'],
+] as const satisfies readonly (readonly [keyof RunCounts, string])[]
 const openResults = ['refused', 'ambiguous', 'pending'] as const
 
 /**
@@ -213,15 +219,11 @@ const openResults = ['refused', 'ambiguous', 'pending'] as const
  * fully confirmed, all its results have the kind `unknown`.
  */
 function operationsOf({ counts, unconfirmed }: Pick<MetricRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
-  const planned = Object.entries(kinds).map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] ?? 0 }))
-  const of = (name: string) => counts[name] ?? 0
-  if (unconfirmed === null && of('confirmed') + of('refused') + of('ambiguous') === 0)
+  const planned = kinds.map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] }))
+  if (unconfirmed === null && counts.confirmed + counts.refused + counts.ambiguous === 0)
     return planned.flatMap((one) => [one, { ...one, result: 'pending' }])
-  if (unconfirmed === null && openResults.some((result) => of(result) > 0))
-    return [
-      ...planned,
-      ...(['confirmed', ...openResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] ?? 0 })),
-    ]
+  if (unconfirmed === null && openResults.some((result) => counts[result] > 0))
+    return [...planned, ...(['confirmed', ...openResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] }))]
   return planned.flatMap((one) => {
     const open = openResults.map((result) => ({ kind: one.kind, result, count: unconfirmed?.[one.kind]?.[result] ?? 0 }))
     const confirmed = one.count - open.reduce((sum, { count }) => sum + count, 0)

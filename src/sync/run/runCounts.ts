@@ -5,6 +5,7 @@
 import type { Database, Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Fence } from '../../db/fence.ts'
+import type { Unconfirmed } from '../../db/runColumns.ts'
 import { recoverRuns, updateCounts } from '../../db/runs.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import type { Present, Row } from '../../db/row.ts'
@@ -73,9 +74,6 @@ export async function sentCounts(db: Queryable, planId: string): Promise<PlanCou
   const open = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
 }
-
-/** Number of products or users by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
-type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** Counts the products or users that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { decodeAlertDetail } from '../../../src/alerts/message.ts'
 import { decodeAnswer } from '../../../src/db/attempts.ts'
 import { decodeDetail } from '../../../src/db/audit.ts'
-import { decodeRunCounts } from '../../../src/db/metricRows.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview, decodeResync } from '../../../src/db/plans.ts'
 import { decodeContent } from '../../../src/db/productSets.ts'
 import { decodeCells, decodeFaults } from '../../../src/db/rejects.ts'
@@ -12,6 +11,7 @@ import {
   decodeCounts,
   decodeError,
   decodeGuards,
+  decodeMetricCounts,
   decodeProductSets,
   decodeProgress,
   decodeStages,
@@ -175,7 +175,7 @@ const decoders = [
   ['audit.detail', decodeDetail, { was: 1 }, [null]],
   [
     'run.counts',
-    decodeRunCounts,
+    decodeMetricCounts,
     { ...counts, unconfirmed: { create: { refused: 1 } } },
     [{ read: '1' }, { unconfirmed: { create: { refused: '1' } } }],
   ],
