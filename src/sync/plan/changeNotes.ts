@@ -45,6 +45,11 @@ interface ChangeRule {
   readonly message: (facts: ChangeFacts) => string
 }
 
+/** Default of `guards.max_price_change_percent`. */
+const defaultPriceChangePercent = 50
+/** Default of `guards.max_out_of_stock_percent`. */
+const defaultOutOfStockPercent = 10
+
 const overHalf = () => 50
 
 const rules: readonly ChangeRule[] = [
@@ -112,13 +117,13 @@ export async function findChangeNotes(
   options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
 ): Promise<WarningSummary[]> {
   const { destinationId, guards, creates, missing } = options
-  const maxPriceChangePercent = guards.maxPriceChangePercent ?? 50
+  const maxPriceChangePercent = guards.maxPriceChangePercent ?? defaultPriceChangePercent
   const facts: ChangeFacts = {
     ...(await compareProducts(tx, destinationId, maxPriceChangePercent)),
     creates,
     missing,
     maxPriceChangePercent,
-    maxOutOfStockPercent: guards.maxOutOfStockPercent ?? 10,
+    maxOutOfStockPercent: guards.maxOutOfStockPercent ?? defaultOutOfStockPercent,
   }
   return rules.flatMap(({ code, field, message, ...rule }) => {
     const count = rule.count(facts)

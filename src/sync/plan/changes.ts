@@ -9,7 +9,7 @@ import { createTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
 import { refreshStatistics } from './statistics.ts'
 import { collectUnresolved } from './pendingChanges.ts'
-import type { UpdatedField } from './reviewUpdates.ts'
+import type { UpdatedField } from './updatedFields.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
 /** Changes of a read. */
@@ -60,10 +60,11 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
-  const updateFields = await desired.reviewUpdates(
+  await desired.stopIfDoubtful(
     { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
+  const updateFields = await desired.updatedFields(found.updates)
   // Without these some thirty statements on empty tables, a run over an unchanged source takes 20 ms less.
   if (input.reading !== 'unchanged') {
     await context.changed.expect(found.creates + found.updates)

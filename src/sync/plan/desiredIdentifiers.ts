@@ -24,7 +24,8 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     context,
     loadFirst: (options) => loadFirstIdentifiers(context, options),
     // Records of people have no fields to compare.
-    reviewUpdates: () => Promise.resolve([]),
+    stopIfDoubtful: () => Promise.resolve(),
+    updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
     // The record of a removed member is deleted immediately, so there are no earlier missing rows.
     collectEarlierMissing: () => Promise.resolve(0),

@@ -8,14 +8,16 @@ import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { reviewUpdates } from './reviewUpdates.ts'
+import { stopIfDoubtful } from './stopIfDoubtful.ts'
+import { updatedFields } from './updatedFields.ts'
 
 /** Returns the desired state of a catalog. */
 export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     loadFirst: () => loadFirst(context),
-    reviewUpdates: (run, diff) => reviewUpdates(context, run, diff),
+    stopIfDoubtful: (run, diff) => stopIfDoubtful(context, run, diff),
+    updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
     collectEarlierMissing: async (policy) => {
       await dropUnneededRecords(context)

@@ -2,7 +2,8 @@
 import type { Missing } from '../../destinations/destination.ts'
 import type { DesiredContext } from './desired.ts'
 import type { FirstLoad, FirstLoadOptions } from './firstLoad.ts'
-import type { ReviewedDiff, ReviewedRun, UpdatedField } from './reviewUpdates.ts'
+import type { CheckedDiff, CheckedRun } from './stopIfDoubtful.ts'
+import type { UpdatedField } from './updatedFields.ts'
 
 export interface DesiredState {
   readonly context: DesiredContext
@@ -11,11 +12,10 @@ export interface DesiredState {
    * identifiers; `insertLoaded` writes the others.
    */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
-  /**
-   * Compares the updates with the last read, and returns the changed fields; none if there are too many updates.
-   * @throws {RunWithheld} if too many prices, ids or stocks changed
-   */
-  readonly reviewUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
+  /** @throws {RunWithheld} if too many ids, prices, links or stocks changed */
+  readonly stopIfDoubtful: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
+  /** Returns the changed fields; none for people, and if there are too many updates. `updates`: number of updated records. */
+  readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**
