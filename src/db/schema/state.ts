@@ -142,7 +142,7 @@ export const remote = sluice.table(
 )
 
 /**
- * Index of the records of implied keys (`db/impliedKeySearch.ts`). The chunk is the first 12 bits of the identifier's digest. A load
+ * Index of the records of implied keys (`db/impliedKeyIndex.ts`). The chunk is the first 12 bits of the identifier's digest. A load
  * may write a chunk in several parts. Entries may be outdated, so the record must be checked.
  */
 export const impliedKey = sluice.table(

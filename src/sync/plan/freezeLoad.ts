@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate, keyBytes } from '../../db/bodyTemplate.ts'
 import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
-import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
+import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy, recordContentBytes } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { personHeadBytes } from './loadedRecords.ts'

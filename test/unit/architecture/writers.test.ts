@@ -24,7 +24,7 @@ const writers: Readonly<Record<string, string>> = {
   erased_key: 'db/erasures.ts',
   erasure: 'db/erasures.ts',
   erasure_delete: 'db/erasures.ts',
-  implied_key: 'db/impliedKeySearch.ts',
+  implied_key: 'db/impliedKeyIndex.ts',
   pipeline_pause: 'db/pauses.ts',
   pipeline_schedule: 'db/schedules.ts',
   plan: 'db/plans.ts',

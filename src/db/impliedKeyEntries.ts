@@ -1,0 +1,57 @@
+/**
+ * Form of the entries in `implied_key` (docs/decisions/implied-keys.md): for each implied identifier the first bytes of its digest and of its
+ * record's key. Entries may be outdated, or equal by chance, so the record is checked.
+ */
+import type { Row } from './row.ts'
+
+/** Number of leading bytes of a digest in an entry. */
+export const prefixBytes = 4
+/** Number of leading bytes of a record key in an entry. */
+export const shortKeyBytes = 6
+/** Number of chunks. Digests with the same first 12 bits are in one chunk. */
+export const chunks = 4_096
+/** Number of stored bits of a digest after the first 12. */
+export const otherBits = prefixBytes * 8 - 12
+
+/** Identifiers to find, by chunk and by the other bits of their digest. Has no identifiers that are shorter than an entry's digest. */
+export type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
+
+/** Returns the identifiers by chunk and by the other bits of their digest. */
+export function byChunk(identifiers: readonly Buffer[]): Wanted {
+  const wanted = new Map<number, Map<number, Buffer[]>>()
+  for (const identifier of identifiers) {
+    if (identifier.length <= prefixBytes) continue
+    const digest = identifier.readUInt32BE(1)
+    const chunk = wanted.get(digest >>> otherBits) ?? new Map<number, Buffer[]>()
+    wanted.set(digest >>> otherBits, chunk)
+    const bits = digest & (2 ** otherBits - 1)
+    chunk.set(bits, [...(chunk.get(bits) ?? []), identifier])
+  }
+  return wanted
+}
+
+/** Place of an entry whose digest begins like the digest of an identifier. */
+export interface Place {
+  readonly chunk: number
+  readonly part: number
+  readonly place: number
+  readonly identifier: Buffer
+}
+
+/** Returns the entries of one part of a chunk that may be of a wanted identifier. `mayBe`: false for digests that none of them has. */
+export function placesOf(
+  { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
+  wanted: ReadonlyMap<number, readonly Buffer[]> | undefined,
+  mayBe?: (digest: number) => boolean,
+): Place[] {
+  const places: Place[] = []
+  if (wanted === undefined) return places
+  const mask = 2 ** otherBits - 1
+  for (let at = 0; at < digests.length; at += prefixBytes) {
+    const digest = digests.readUInt32BE(at)
+    if (mayBe?.(digest) === false) continue
+    const identifiers = wanted.get(digest & mask)
+    if (identifiers !== undefined) for (const identifier of identifiers) places.push({ chunk, part, place: at / prefixBytes, identifier })
+  }
+  return places
+}
