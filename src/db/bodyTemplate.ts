@@ -4,12 +4,12 @@
  */
 import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { identifierBytes } from '../model/record.ts'
 
-/** Number of bytes of a key in `batch_entries.keys`: a type and a SHA-256. Entries of batches with other keys have rows in `entry`. */
-export const keyBytes = 33
 /** Placeholder of a digest, the byte 0, which JSON never contains. */
 const mark = '\0'
-const keyDigits = keyBytes * 2
+/** Number of hex digits of a key in `batch_entries.keys`. Batches with other keys have no template. */
+const keyDigits = identifierBytes * 2
 
 /**
  * Returns the template of a body. `keys`: its keys in hex, in the order of the body. Returns undefined if the body does not have the

@@ -3,7 +3,7 @@
  * digests are concatenated in `joined_identifiers`. If one is a `partner_user_id`, whose length varies, or if an earlier version wrote the
  * row, they are in the array `identifiers`.
  */
-import { keyBytes } from './bodyTemplate.ts'
+import { identifierBytes } from '../model/record.ts'
 
 /**
  * Returns SQL of the array of identifiers, sorted. `row`: alias of the row. One and two identifiers are read without a subquery: 0.3
@@ -12,11 +12,11 @@ import { keyBytes } from './bodyTemplate.ts'
 export const rowIdentifiers = (row: string): string => {
   const joined = `${row}.joined_identifiers`
   return `(case length(${joined})
-    when ${keyBytes} then array[${joined}]
-    when ${2 * keyBytes} then array[substring(${joined} from 1 for ${keyBytes}), substring(${joined} from ${keyBytes + 1})]
+    when ${identifierBytes} then array[${joined}]
+    when ${2 * identifierBytes} then array[substring(${joined} from 1 for ${identifierBytes}), substring(${joined} from ${identifierBytes + 1})]
     else case when ${joined} is null then ${row}.identifiers
-      else array(select substring(${joined} from ij.at for ${keyBytes})
-        from generate_series(1, length(${joined}), ${keyBytes}) as ij (at)) end end)`
+      else array(select substring(${joined} from ij.at for ${identifierBytes})
+        from generate_series(1, length(${joined}), ${identifierBytes}) as ij (at)) end end)`
 }
 
 /** Returns SQL of the concatenated identifiers of a row, which must all be digests. `row`: alias of the row. */

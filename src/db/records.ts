@@ -2,6 +2,7 @@
  * Writes the table `record`: the content of each row at its last read. Callers pass the records as SQL with named columns, in which `$1` is
  * the destination.
  */
+import { recordKeyBytes } from '../destinations/updateWriter.ts'
 import { CopyWriter } from './copyBinary.ts'
 import type { Transaction } from './database.ts'
 import { recordImplies } from './impliedKeys.ts'
@@ -34,11 +35,10 @@ export async function insertRecords(tx: Queryable, { destinationId, snapshotId }
   )
 }
 
-const keyLength = 16
-const hashLength = 16
-const lineLength = 8
+const hashBytes = 16
+const lineBytes = 8
 /** Number of bytes of a person's record key, content hash and line (`RecordCopy`). */
-export const recordContentBytes = keyLength + hashLength + lineLength
+export const recordContentBytes = recordKeyBytes + hashBytes + lineBytes
 /** Number of bytes of records that wait for Postgres, as much as a step of a first load has (sync/plan/loadParts.ts). */
 const waitingBytes = 8_000_000
 
@@ -79,9 +79,9 @@ export class RecordCopy {
     copy.int4(this.#read.destinationId)
     copy.int8(this.#read.snapshotId)
     copy.int8(this.#read.loadId)
-    copy.slice(source, content, keyLength)
-    copy.slice(source, content + keyLength, hashLength)
-    copy.slice(source, content + keyLength + hashLength, lineLength)
+    copy.slice(source, content, recordKeyBytes)
+    copy.slice(source, content + recordKeyBytes, hashBytes)
+    copy.slice(source, content + recordKeyBytes + hashBytes, lineBytes)
     copy.slice(source, identifiers, length)
   }
 

@@ -3,14 +3,13 @@
  * `renderUserOperation` and `Packer`, but need no object or string per user.
  */
 import { hash } from 'node:crypto'
+import { identifierBytes } from '../model/record.ts'
 import type { BatchLimits } from './destination.ts'
 import { OversizedOperationError } from './pack.ts'
 import { listOpens, plainType, textAroundUser, type UserOperation } from './userOperation.ts'
 
 /** Number of bytes of the record key of a person. */
 export const recordKeyBytes = 16
-/** Number of bytes of a packed identifier: a type and a digest. */
-const identifierBytes = 33
 const comma = 0x2c
 const quote = 0x22
 const bracket = 0x5d
@@ -33,7 +32,7 @@ export interface UserAt {
   source: Buffer
   /** Position of the record key, `recordKeyBytes` long. */
   key: number
-  /** Position of the first identifier, 33 bytes long. The identifiers are ordered by type. */
+  /** Position of the first identifier, `identifierBytes` long. The identifiers are ordered by type. */
   identifiers: number
   /** Distance between the positions of two identifiers. */
   stride: number

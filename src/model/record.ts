@@ -85,6 +85,9 @@ export type IdentifierType = (typeof identifierTypes)[number]
  */
 export type PackedIdentifier = Buffer
 
+/** Number of bytes of a packed identifier, except a `partner_user_id`. */
+export const identifierBytes = 33
+
 /** Valid member: its usable identifiers, sorted bytewise and without duplicates; at least one, unless it opted out. */
 export interface MemberRecord {
   readonly kind: 'member'

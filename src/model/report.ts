@@ -14,6 +14,9 @@ export type RunTrigger = (typeof runTriggers)[number]
 /** Trigger as reports show it. An audit is stored as a `plan` with an option. */
 export type ShownTrigger = RunTrigger | 'audit'
 
+/** Kind of an operation on a record: what it does at the service. */
+export type Change = 'create' | 'update' | 'delete' | 'renewal'
+
 /** Returns true for runs that send nothing; they may store a plan. */
 export function sendsNothing(trigger: ShownTrigger): boolean {
   return trigger === 'plan' || trigger === 'audit'

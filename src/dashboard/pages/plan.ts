@@ -1,6 +1,7 @@
 /** Page `/plans/:id`: the planned operations, deletes first, and the approval of withheld deletes. */
 import type { BatchLine } from '../../sync/reports/batchDetails.ts'
-import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
+import type { Change } from '../../model/report.ts'
+import type { ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
 import { hidden, reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, stateBadge, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
@@ -169,9 +170,9 @@ function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
   </section>`
 }
 
-const titles: Readonly<Record<ChangeName, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
+const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
 
-function samples(plan: ReviewedPlan, change: ChangeName): Html {
+function samples(plan: ReviewedPlan, change: Change): Html {
   const shown = plan.samples.filter((sample) => sample.change === change)
   if (shown.length === 0) return none
   const all =

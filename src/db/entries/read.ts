@@ -2,12 +2,13 @@
  * Builds the SQL to read entries of batches, which have two forms (docs/decisions/packed-state.md): one row of `batch_entries` for
  * all people of a batch, or one row of `entry` each. Code that may meet both forms reads entries by this SQL. Code that writes an entry expands the batch first (`expand.ts`).
  */
-import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
+import { identifierBytes } from '../../model/record.ts'
+import { fillTemplate } from '../bodyTemplate.ts'
 import type { ColumnName, Row } from '../row.ts'
 
 /** Returns SQL of an array of the keys that are concatenated in `joined`, SQL of a bytea. */
 const keysIn = (joined: string) =>
-  `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
+  `array(select substring(${joined} from eg.at for ${identifierBytes}) from generate_series(1, length(${joined}), ${identifierBytes}) as eg (at))`
 
 /**
  * Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. `from`: table of
@@ -73,13 +74,13 @@ export const confirmationsOf = (id: string): string =>
 /** Returns SQL of the number of keys of a batch. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
-    + coalesce((select sum(length(er.keys)) / ${keyBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
+    + coalesce((select sum(length(er.keys)) / ${identifierBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
         where ea.batch_id = ${id}), 0))::int`
 
 /** Returns SQL of all keys of a row of `batch_entries`. `row`: alias of the row. */
 export const keysTogether = (row: string): string =>
-  `select substring(er.keys from eg.at for ${keyBytes}) as key from unnest(${row}.keys) as er (keys)
-     cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)`
+  `select substring(er.keys from eg.at for ${identifierBytes}) as key from unnest(${row}.keys) as er (keys)
+     cross join lateral generate_series(1, length(er.keys), ${identifierBytes}) as eg (at)`
 
 /** Returns SQL of the keys of a batch with the stored outcome of their entry, to be joined laterally. Faster than `entriesOf`. */
 export const keysOf = (id: string): string =>
@@ -118,8 +119,8 @@ export const batchesOfKeys = (destination: string, keys: string): string =>
  * Returns the SQL condition that one of the entries has one of `keys`. `joined`: SQL of the concatenated keys of each entry.
  */
 const hasKey = (joined: string, keys: string) =>
-  `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)
-     where substring(er.keys from eg.at for ${keyBytes}) = any(${keys}))`
+  `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${identifierBytes}) as eg (at)
+     where substring(er.keys from eg.at for ${identifierBytes}) = any(${keys}))`
 
 /** SQL of all keys of a row `ea` of `batch_entries`, in hex, concatenated. */
 const joinedKeys = `(select encode(string_agg(ek.keys, ''::bytea), 'hex') from unnest(ea.keys) as ek (keys))`

@@ -4,7 +4,9 @@
 import type { Transaction } from '../database.ts'
 import type { Destination, Operation } from '../../destinations/destination.ts'
 import { recordKeyBytes, type WrittenUpdates } from '../../destinations/updateWriter.ts'
-import { keyBytes, toTemplate } from '../bodyTemplate.ts'
+import { identifierBytes } from '../../model/record.ts'
+import type { Change } from '../../model/report.ts'
+import { toTemplate } from '../bodyTemplate.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
 import { frozenEntryColumns } from './read.ts'
@@ -14,8 +16,7 @@ export interface FrozenEntry {
   readonly recordKey: Buffer
   /** Keys of `remote` that the operation changes, in hex. */
   readonly keys: readonly string[]
-  /** `create`, `update`, `delete` or `renewal`. */
-  readonly change: string
+  readonly change: Change
   /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for a delete. */
   readonly hash: Buffer | null
   /** End of the membership in epoch milliseconds; null for products and deletes. */
@@ -37,23 +38,21 @@ export interface FrozenEntries {
   readonly template?: Buffer | undefined
 }
 
-const oneRowColumns = (
-  [
-    'batch_id',
-    'destination_id',
-    'first_key',
-    'last_key',
-    'record_keys',
-    'keys',
-    'changes',
-    'hashes',
-    'users',
-    'expires_at',
-    'first_offset',
-    'byte_lengths',
-    'template',
-  ] satisfies ColumnName<'batch_entries'>[]
-).join(', ')
+const oneRowColumns = [
+  'batch_id',
+  'destination_id',
+  'first_key',
+  'last_key',
+  'record_keys',
+  'keys',
+  'changes',
+  'hashes',
+  'users',
+  'expires_at',
+  'first_offset',
+  'byte_lengths',
+  'template',
+] as const satisfies readonly ColumnName<'batch_entries'>[]
 
 /** Inserts the entries of the batches by COPY, into `batch_entries` or `entry`. */
 export async function writeEntries(
@@ -79,7 +78,7 @@ export function fitsOneRow(destination: Pick<Destination, 'evidence'>, { op, ite
     (item) =>
       item.expiresAtMs === expiresAtMs &&
       (item.hash === null) === (op === 'delete') &&
-      item.keys.every((key) => key.length === keyBytes * 2),
+      item.keys.every((key) => key.length === identifierBytes * 2),
   )
 }
 
@@ -96,7 +95,7 @@ export function templateOf(
 }
 
 async function writeAsOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns})`)
+  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths, template } of batches) {
     const [first] = items
     if (first === undefined) continue
@@ -106,7 +105,7 @@ async function writeAsOneRow(tx: Transaction, destinationId: number, batches: re
       if (recordKey.compare(low) < 0) low = recordKey
       if (recordKey.compare(high) > 0) high = recordKey
     }
-    copy.row(13)
+    copy.row(oneRowColumns.length)
     copy.int8(batchId)
     copy.int4(destinationId)
     copy.bytes(low)
@@ -139,9 +138,9 @@ export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 
 
 /** Writes the same rows as `writeEntries`, from bytes instead of objects. */
 export async function writeLoadedEntries(tx: Transaction, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns})`)
+  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns.join(', ')})`)
   for (const { batchId, recordKeys, keys, keyLengths, hash, expiresAtMs, firstOffset, lengths, template } of batches) {
-    copy.row(13)
+    copy.row(oneRowColumns.length)
     copy.int8(batchId)
     copy.int4(destinationId)
     copy.bytes(recordKeys.subarray(0, recordKeyBytes))
@@ -171,7 +170,7 @@ async function writeAsRows(tx: Transaction, destinationId: number, batches: read
   const copy = new CopyWriter(tx.client, `entry (${frozenEntryColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {
-      copy.row(11)
+      copy.row(frozenEntryColumns.length)
       copy.int8(batchId)
       copy.int4(ord)
       copy.int4(destinationId)

@@ -1,6 +1,7 @@
 /** Defines the tables of plans, batches, entries and attempts. docs/states.md has their transitions. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, smallint, text, unique } from 'drizzle-orm/pg-core'
+import type { Change } from '../../model/report.ts'
 import { destination, run } from './runs.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
@@ -140,7 +141,7 @@ export const entry = sluice.table(
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
-    change: text('change').notNull(),
+    change: text('change').$type<Change>().notNull(),
     /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for deletes. */
     hash: bytea('hash'),
     expiresAt: instant('expires_at'),

@@ -3,7 +3,7 @@
  * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
  * be too low. They are too high only if two identifiers share 64 bits.
  */
-import type { PackedIdentifier } from '../../model/record.ts'
+import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 export class FrequentDigests {
   readonly #size: number
@@ -35,7 +35,7 @@ export class FrequentDigests {
     // Eight bytes of a digest are enough. An identifier that is not a digest (`partner_user_id`) is hashed to 64 bits.
     let high = identifier[0] ?? 0
     let low = 0
-    if (length === 33) {
+    if (length === identifierBytes) {
       high =
         Math.imul(high, 0x9e3779b1) ^
         ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))

@@ -5,7 +5,6 @@
  * `pendingGroups.ts`, `operations.ts`).
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
-import { keyBytes } from '../../db/bodyTemplate.ts'
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -14,6 +13,7 @@ import { dropImpliedKeys } from '../../db/impliedKeyIndex.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/referenceCounts.ts'
 import { plainType } from '../../destinations/userOperation.ts'
+import { identifierBytes } from '../../model/record.ts'
 import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
@@ -138,7 +138,7 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const other = await tx.query(
-    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and (length(${last}) <> ${keyBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
+    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and (length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
   )
   return other.length === 0
 }

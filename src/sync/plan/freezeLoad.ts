@@ -5,11 +5,12 @@
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import { setImmediate } from 'node:timers/promises'
-import { compressTemplate, keyBytes } from '../../db/bodyTemplate.ts'
+import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy, recordContentBytes } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
+import { identifierBytes } from '../../model/record.ts'
 import { personHeadBytes } from './loadedRecords.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
@@ -46,7 +47,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
     batches.entries.create += users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
-  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: keyBytes, count: 0 }
+  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
   try {
     for await (const people of load.people) {
@@ -55,7 +56,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
       records.begin(batches.stored())
       for (let end = 0; end < people.length;) {
         const from = end
-        end = findUser(user, from)
+        end = readUserAt(user, from)
         if (people[from + recordContentBytes] === 0) records.add(people, from, user.identifiers, end - user.identifiers)
         if (records.full) {
           await records.flush()
@@ -69,7 +70,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
           await index.store()
           records.begin(batches.stored())
         }
-        for (let at = user.identifiers; at < end; at += keyBytes) index.addOne(people.readUInt32BE(at + 1), people, user.key)
+        for (let at = user.identifiers; at < end; at += identifierBytes) index.addOne(people.readUInt32BE(at + 1), people, user.key)
         if (!writer.fits(user)) take(writer.finish())
         writer.add(user)
       }
@@ -90,10 +91,10 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
 }
 
 /** Sets `user` to the person who begins at `at`. Returns the position of the next person. */
-function findUser(user: UserAt, at: number): number {
+function readUserAt(user: UserAt, at: number): number {
   const bytes = user.source.readUInt32BE(at + personHeadBytes - 4)
   user.key = at
   user.identifiers = at + personHeadBytes
-  user.count = bytes / keyBytes
+  user.count = bytes / identifierBytes
   return user.identifiers + bytes
 }

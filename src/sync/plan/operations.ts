@@ -9,6 +9,7 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
+import type { Change } from '../../model/report.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
@@ -16,13 +17,10 @@ import { createsAgain, isNotListed } from '../../db/invalidated.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
-export type Change = 'create' | 'update' | 'delete' | 'renewal'
-
 /** One operation to freeze, with its bytes. */
 export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation
-  readonly change: Change
   /**
    * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that the old identifiers of a user, or the old
    * spelling of a product id, are deleted before the update.

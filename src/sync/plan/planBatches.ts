@@ -4,7 +4,7 @@ import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches
 import type { Transaction } from '../../db/database.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { Change } from './operations.ts'
+import type { Change } from '../../model/report.ts'
 
 /** Totals of a plan, or of its parts so far. */
 export interface Frozen {

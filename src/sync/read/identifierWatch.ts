@@ -1,5 +1,6 @@
 /** Watches the identifiers of a first read, so that the first load needs no search through all of them. */
 import { plainType } from '../../destinations/userOperation.ts'
+import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
 import { SeenFilter } from './seenFilter.ts'
 
@@ -15,8 +16,6 @@ export interface IdentifierFacts {
 
 /** Number of bytes that identify an identifier here: its type and 7 bytes of the digest. */
 export const sharedBytes = 8
-/** Bytes of a packed digest: its type and a SHA-256. */
-const digestLength = 33
 /**
  * Maximum number of logged identifiers (20 MB). Above it, a filter replaces the log; the filter also returns some identifiers that are on
  * one row only.
@@ -43,7 +42,7 @@ export class IdentifierWatch {
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
-      if (identifier.length !== digestLength || identifier[0] === plainType) {
+      if (identifier.length !== identifierBytes || identifier[0] === plainType) {
         this.#areDigests = false
         this.#giveUp()
       }

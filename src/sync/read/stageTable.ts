@@ -2,10 +2,9 @@
 import type { Transaction } from '../../db/database.ts'
 import { hash } from 'node:crypto'
 import { hashKey } from '../../mapping/identifiers/digest.ts'
-import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
+import { identifierBytes, type MappedRecord, type MemberRecord, type PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
-import { keyBytes } from '../../db/bodyTemplate.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { StagedDigests } from '../../db/digests.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
@@ -202,7 +201,7 @@ class MemberStage extends StageWriter {
 }
 
 function isDigest(identifier: PackedIdentifier): boolean {
-  return identifier[0] !== plainType && identifier.length === keyBytes
+  return identifier[0] !== plainType && identifier.length === identifierBytes
 }
 
 /** Returns a key that no row has, because it is made of other bytes than the text of a key or the identifiers of a row. */

@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, formerEntries } from '../../db/entries/read.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
+import type { Change } from '../../model/report.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -23,7 +24,7 @@ export interface FieldChange {
 export interface PlanChange {
   /** Product id; for people the digest of the row key. */
   readonly key: string
-  readonly action: 'create' | 'update' | 'delete' | 'renewal'
+  readonly action: Change
   /** Changed fields; empty for renewals and for deletes of products. */
   readonly fields: readonly FieldChange[]
   /** Reason for a delete. */

@@ -5,12 +5,10 @@ import { entriesOf } from '../../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../db/plans.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { UsageError } from '../../errors.ts'
-import type { GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
+import type { Change, GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
 import type { DestinationWords } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { isRecord } from '../../unknownValue.ts'
-
-export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 
 /** Stored plan with its figures and samples. */
 export interface ReviewedPlan {
@@ -37,7 +35,7 @@ export interface ReviewedPlan {
 
 /** Sample of a change. */
 export interface ChangeSample {
-  readonly change: ChangeName
+  readonly change: Change
   /** Product id; for people a text with the number of their identifiers. */
   readonly name: string
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
@@ -87,7 +85,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
 
 /** Loads the samples of each change. `showsRecords`: false for people, whose samples have no fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
-  const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
+  const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
@@ -119,7 +117,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
   after: Readonly<Record<string, unknown>> | undefined,
-  change: ChangeName,
+  change: Change,
 ): ChangeSample['fields'] {
   if (after === undefined) return []
   const names =

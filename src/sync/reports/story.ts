@@ -1,5 +1,5 @@
 /** Types of a record's history as `explain` returns it, and its headline. */
-import { type IdentifierType, identifierTypes } from '../../model/record.ts'
+import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
 /** Event in the history of a record. */
 export interface StoryEvent {
@@ -67,7 +67,9 @@ export function identifierDigests(packed: readonly Buffer[]): readonly Identifie
   return packed.flatMap((identifier) => {
     const type = identifierTypes[(identifier[0] ?? 0) - 1]
     if (type === undefined) return []
-    return [type === 'partner_user_id' || identifier.length !== 33 ? { type } : { type, digest: identifier.toString('hex', 1) }]
+    return [
+      type === 'partner_user_id' || identifier.length !== identifierBytes ? { type } : { type, digest: identifier.toString('hex', 1) },
+    ]
   })
 }
 

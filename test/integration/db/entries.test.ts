@@ -6,6 +6,7 @@ import type { Database } from '../../../src/db/database.ts'
 import { expandEntries } from '../../../src/db/entries/expand.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf, keysOf, usersOf } from '../../../src/db/entries/read.ts'
 import { writeEntries, type FrozenEntries, type FrozenEntry } from '../../../src/db/entries/write.ts'
+import type { Change } from '../../../src/model/report.ts'
 import type { Destination } from '../../../src/destinations/destination.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import { pack } from '../../../src/destinations/pack.ts'
@@ -17,14 +18,14 @@ const ends = Date.UTC(2035, 0, 1)
 
 const entry = fc.record({
   users: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 2 }),
-  change: fc.constantFrom('create', 'update', 'renewal'),
+  change: fc.constantFrom<Change[]>('create', 'update', 'renewal'),
   hash: fc.constantFrom(1, 1, 1, 16),
   size: fc.constantFrom(10, 10, 300),
 })
 
 interface Shape {
   readonly users: readonly (readonly number[])[]
-  readonly change: string
+  readonly change: Change
   readonly hash: number
   readonly size: number
 }

@@ -119,7 +119,7 @@ export async function plantBatch(
   const items = entries.map(({ keys, users = 1 }) => ({
     recordKey: keys[0]!,
     keys: keys.map((key) => key.toString('hex')),
-    change: op === 'delete' ? 'delete' : 'create',
+    change: op === 'delete' ? ('delete' as const) : ('create' as const),
     hash: op === 'delete' ? null : (options.hash ?? wanted),
     expiresAtMs: null,
     users,
