@@ -23,12 +23,12 @@ export type Release =
     }
   /** The batch has no more attempts in this run, and one attempt in each later run. */
   | { readonly to: 'parked'; readonly reason: string; readonly maybeApplied: boolean }
-  /** All its remaining entries have final outcomes. */
-  | { readonly to: 'settled' }
+  /** All its remaining entries have final outcomes. `horizonMs`: time in which an attempt that may still arrive must do so. */
+  | { readonly to: 'settled'; readonly horizonMs: number }
   /** Its entries were moved to other batches. */
-  | { readonly to: 'split'; readonly reason: string }
+  | { readonly to: 'split'; readonly reason: string; readonly horizonMs: number }
   /** Its entries will not be sent. */
-  | { readonly to: 'superseded'; readonly reason: string }
+  | { readonly to: 'superseded'; readonly reason: string; readonly horizonMs: number }
 
 /** Returns SQL of the time after which no attempt of batch `b` can arrive late. `horizonMs`: SQL of the horizon. */
 export const settledAt = (horizonMs: string): string =>
@@ -40,12 +40,7 @@ export const settledAt = (horizonMs: string): string =>
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written
  */
-export async function releaseBatch(
-  tx: Queryable,
-  batch: Pick<ClaimedBatch, 'id' | 'epoch'>,
-  release: Release,
-  horizonMs: number,
-): Promise<void> {
+export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id' | 'epoch'>, release: Release): Promise<void> {
   const open = release.to === 'open'
   const maybeApplied = 'maybeApplied' in release && release.maybeApplied
   const reason = release.to === 'settled' ? null : release.reason
@@ -54,7 +49,7 @@ export async function releaseBatch(
        maybe_applied = maybe_applied or $8, reason = case when $3 = 'open' and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
        miscounts = coalesce($6, case when $3 = 'settled' then 0 else miscounts end),
-       settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7')} end
+       settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7::float8')} end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
     [
       batch.id,
@@ -63,7 +58,7 @@ export async function releaseBatch(
       reason,
       open ? release.waitMs : 0,
       open ? (release.miscounts ?? null) : null,
-      horizonMs,
+      'horizonMs' in release ? release.horizonMs : null,
       maybeApplied,
     ],
   )

@@ -74,7 +74,7 @@ export async function splitFailed(
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason, horizonMs: by.horizonMs })
   return { pointerWrong }
 }
 
@@ -128,7 +128,7 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
       waitMs: 0,
       reason: otherHalfConfirmed,
     })
-    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed }, by.horizonMs)
+    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: by.horizonMs })
     await noteBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
     return true
   })

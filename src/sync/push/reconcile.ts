@@ -140,7 +140,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 
   const done = confirmed + refused
   if (open.length === 0) {
-    await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
+    await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
     return { done, confirmed, refused, state: 'settled' }
   }
   if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
@@ -149,7 +149,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const parked = attempts >= work.maxAttempts
   const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: reasons, waitMs: parked ? 0 : work.waitMs }
   for (const id of await splitBatch(tx, work.destination, batch, [part])) if (!parked) await reopenEntries(tx, id)
-  await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done, confirmed, refused, state: 'split' }
 }
 
@@ -159,10 +159,10 @@ async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: '
 }
 
 async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
-  const { tx, batch, by } = work
+  const { tx, batch } = work
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
   await storeAttempt(work, outcome, outcome.code, { message: outcome.reason })
-  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
   await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
@@ -175,7 +175,7 @@ async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind:
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
-  await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }
 
@@ -197,18 +197,18 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
 
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
 async function scheduleAgain(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
-  const { tx, batch, by } = work
+  const { tx, batch } = work
   if (batch.attempts + 1 >= work.maxAttempts) return park(work, reason, maybeApplied)
-  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts })
   return { done: 0, confirmed: 0, refused: 0, state: 'open' }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
-  const { tx, batch, by } = work
+  const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
-  await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied })
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
 

@@ -59,7 +59,7 @@ async function supersedeBatch(
   if (kept.ords.length > 0)
     await splitBatch(tx, destination, batch, [{ ...kept, maybeApplied: batch.maybeApplied, parked: false, waitMs: 0 }])
   await supersedeEntries(tx, batch.id, why.reason)
-  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason, horizonMs: by.horizonMs })
   await noteBatch(tx, batch, by, 'batch.superseded', why)
 }
 

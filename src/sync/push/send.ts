@@ -189,11 +189,7 @@ export function isUnreachable(pace: Pace): boolean {
 
 /** Releases the batch without an attempt. */
 async function release({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
-  await releaseBatch(
-    deps.db,
-    batch,
-    { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, miscounts: batch.miscounts },
-    deps.settings.horizonMs,
-  )
+  const { reason, maybeApplied, miscounts } = batch
+  await releaseBatch(deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
   return undefined
 }

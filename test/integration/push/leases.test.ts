@@ -63,10 +63,10 @@ describe('a lease', () => {
     await expect(beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000, budget: 'none' })).rejects.toThrow(
       LeaseLost,
     )
-    await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
+    await expect(releaseBatch(db, stalled, { to: 'settled', horizonMs: 20 })).rejects.toThrow(LeaseLost)
     const next = await claim(db, planted.planId, 'next')
     expect(next).toMatchObject({ epoch: stalled.epoch + 1, maybeApplied: true })
-    await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
+    await expect(releaseBatch(db, stalled, { to: 'settled', horizonMs: 20 })).rejects.toThrow(LeaseLost)
   })
 
   test('starts no attempt while a requested wait lasts', async () => {
