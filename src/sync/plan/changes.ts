@@ -74,7 +74,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
 
-  const earlierMissing = await desired.collectEarlierMissing(missingPolicy)
+  await desired.dropUnneededRecords()
+  const earlierMissing = await desired.addEarlierMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,

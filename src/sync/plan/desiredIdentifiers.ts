@@ -27,8 +27,9 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     stopIfDoubtful: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
-    // The record of a removed member is deleted immediately, so there are no earlier missing rows.
-    collectEarlierMissing: () => Promise.resolve(0),
+    // The record of a removed member is deleted immediately, so no record is kept for its delete, and none was missing before.
+    dropUnneededRecords: () => Promise.resolve(),
+    addEarlierMissing: () => Promise.resolve(0),
     collectUnsent: () =>
       collectUnsent(context, {
         group: 'group_key',

@@ -19,10 +19,8 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     stopIfDoubtful: (run, diff) => stopIfDoubtful(context, run, diff),
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
-    collectEarlierMissing: async (policy) => {
-      await dropUnneededRecords(context)
-      return policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0
-    },
+    dropUnneededRecords: () => dropUnneededRecords(context),
+    addEarlierMissing: async (policy) => (policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0),
     collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),

@@ -18,11 +18,13 @@ export interface DesiredState {
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
+  /** Deletes records that were kept only for a delete that is no longer needed. */
+  readonly dropUnneededRecords: () => Promise<void>
   /**
-   * Deletes unneeded records of rows that were missing before this read. Adds the other earlier missing records to the changes if
-   * `policy` affects them only now, and returns their number.
+   * Adds to the changes the records that were missing before this read and that `policy` affects only now: an earlier policy kept them.
+   * Returns their number.
    */
-  readonly collectEarlierMissing: (policy: Missing) => Promise<number>
+  readonly addEarlierMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
   readonly collectUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
