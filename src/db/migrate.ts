@@ -33,13 +33,13 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
     // Postgres may still remember that the tables do not exist, although another process created them during the wait. It forgets this when
     // a query locks a table. Without this statement, 6 of 80 times one of six concurrent starts failed.
     await client.query('select from pg_catalog.pg_class limit 0')
-    const found = await examine(client, schema)
-    if (!isComplete(found)) {
+    const locked = await examine(client, schema)
+    if (!isComplete(locked)) {
       if (!(await hasSchema(client, schema))) await client.query(`create schema ${quoteName(schema)}`)
-      for (const statement of pendingStatements(schema, found)) await client.query(statement)
+      for (const statement of pendingStatements(schema, locked)) await client.query(statement)
     }
     await client.query('commit')
-    if (found.journal.isShared) await dropFormerQueue(client)
+    if (locked.journal.isShared) await dropFormerQueue(client)
     return statusOf(await examine(client, schema))
   } catch (error) {
     throw permissionFault(error, { schema, url }) ?? error
@@ -60,7 +60,7 @@ export async function isMigrated(client: pg.Client, schema: string): Promise<boo
 
 /** Returns the number of applied migrations of a schema. Changes nothing. */
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
-  return (await examineSchema(url, schema)).found
+  return (await examineSchema(url, schema)).status
 }
 
 /**
@@ -79,7 +79,7 @@ let knownHashes: readonly string[] | undefined
 
 /** Existing and missing parts of a schema. */
 export interface SchemaState {
-  readonly found: MigrationStatus
+  readonly status: MigrationStatus
   readonly hasSchema: boolean
   /** Version of the queue's tables; undefined if they do not exist. */
   readonly queueVersion: number | undefined
@@ -91,17 +91,17 @@ export interface SchemaState {
 export async function examineSchema(url: string | undefined, schema: string): Promise<SchemaState> {
   if (url === undefined) {
     const migrations = readMigrations(schema)
-    const found = { migrations, journal: { hashes: [], isShared: false } }
-    return { found: statusOf(found), hasSchema: false, queueVersion: undefined, statements: pendingStatements(schema, found) }
+    const empty = { migrations, journal: { hashes: [], isShared: false } }
+    return { status: statusOf(empty), hasSchema: false, queueVersion: undefined, statements: pendingStatements(schema, empty) }
   }
   const client = await connect(url)
   try {
-    const found = await examine(client, schema)
+    const examined = await examine(client, schema)
     return {
-      found: statusOf(found),
+      status: statusOf(examined),
       hasSchema: await hasSchema(client, schema),
       queueVersion: await readQueueVersion(client, schema),
-      statements: isComplete(found) ? [] : pendingStatements(schema, found),
+      statements: isComplete(examined) ? [] : pendingStatements(schema, examined),
     }
   } catch (error) {
     throw permissionFault(error, { schema, url }) ?? error
@@ -120,13 +120,13 @@ export async function readQueueVersion(client: pg.ClientBase, schema: string): P
 }
 
 /** Migrations of this version, and the applied ones. */
-interface Found {
+interface Examined {
   readonly migrations: readonly Migration[]
   readonly journal: Journal
 }
 
 /** Reads the applied migrations. @throws {RunError} `MIGRATION_MISMATCH` unless they are the first files of this version, byte for byte */
-async function examine(client: pg.Client, schema: string): Promise<Found> {
+async function examine(client: pg.Client, schema: string): Promise<Examined> {
   const migrations = readMigrations(schema)
   if (migrations.length === 0) throw mismatch('no migrations were found')
   const journal = await readJournal(client, schema, migrations)
@@ -136,11 +136,11 @@ async function examine(client: pg.Client, schema: string): Promise<Found> {
   return { migrations, journal }
 }
 
-const isComplete = ({ migrations, journal }: Found): boolean => !journal.isShared && journal.hashes.length === migrations.length
+const isComplete = ({ migrations, journal }: Examined): boolean => !journal.isShared && journal.hashes.length === migrations.length
 
-const statusOf = ({ migrations, journal }: Found): MigrationStatus => ({ applied: journal.hashes.length, known: migrations.length })
+const statusOf = ({ migrations, journal }: Examined): MigrationStatus => ({ applied: journal.hashes.length, known: migrations.length })
 
-function pendingStatements(schema: string, { migrations, journal }: Found): readonly string[] {
+function pendingStatements(schema: string, { migrations, journal }: Examined): readonly string[] {
   return [
     ...journalStatements(schema, journal),
     ...migrations
