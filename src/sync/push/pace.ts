@@ -49,10 +49,8 @@ export class Pace {
   #slots = floor
   /** Level before the last raise. */
   #below: Level = { slots: floor, rate: 0 }
-  /** Number of answers to skip, because their requests were sent before the last change. */
-  #skip = 0
-  #measured = 0
-  #measuredSince: number | undefined
+  readonly #meter = new RateMeter()
+  /** Number of measurements until a larger number is tried again. */
   #hold = 0
   #growth = firstGrowth
 
@@ -84,7 +82,8 @@ export class Pace {
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
-    this.#measure(latencyMs)
+    const rate = this.#meter.add(latencyMs, this.#clock.monotonic(), this.slots)
+    if (rate !== undefined) this.#decide(rate)
   }
 
   /**
@@ -92,32 +91,16 @@ export class Pace {
    * the service.
    */
   starved(): void {
-    this.#restart(0)
+    this.#meter.restart(0)
   }
 
   /** Registers a failed request: no connection, no answer, 5xx or 408. */
   failed(): void {
-    this.#restart(0)
+    this.#meter.restart(0)
     // Failures of concurrent requests count once.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#stillUntil) return
     this.#failures++
     this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
-  }
-
-  /** Measures the rate over as many answers as there are slots, and then changes or keeps the number of slots. */
-  #measure(latencyMs: number): void {
-    const now = this.#clock.monotonic()
-    if (this.#skip > 0) {
-      this.#skip--
-      if (this.#skip === 0) this.#measuredSince = now
-      return
-    }
-    this.#measuredSince ??= now - latencyMs
-    if (++this.#measured < this.slots) return
-    const rate = this.#measured / Math.max(1, now - this.#measuredSince)
-    this.#measured = 0
-    this.#measuredSince = now
-    this.#decide(rate)
   }
 
   /** Raises, lowers or keeps the number of slots after a measurement. */
@@ -145,13 +128,40 @@ export class Pace {
     const before = this.slots
     this.#slots = slots
     this.#below = below
-    this.#restart(before)
+    // The next answers are of requests that were sent before the change.
+    this.#meter.restart(before)
+  }
+}
+
+/** Measures the rate of answers. */
+class RateMeter {
+  /** Number of answers to skip before the measurement. */
+  #skip = 0
+  #count = 0
+  #since: number | undefined
+
+  /**
+   * Registers an answer at `now`, `latencyMs` after its attempt started. Returns the answers per millisecond once `enough` were measured;
+   * otherwise undefined.
+   */
+  add(latencyMs: number, now: number, enough: number): number | undefined {
+    if (this.#skip > 0) {
+      this.#skip--
+      if (this.#skip === 0) this.#since = now
+      return undefined
+    }
+    this.#since ??= now - latencyMs
+    if (++this.#count < enough) return undefined
+    const rate = this.#count / Math.max(1, now - this.#since)
+    this.#count = 0
+    this.#since = now
+    return rate
   }
 
-  /** Starts a new measurement after `skip` answers, which are of requests that were sent before the change. */
-  #restart(skip: number): void {
+  /** Starts a new measurement after `skip` answers. */
+  restart(skip: number): void {
     this.#skip = skip
-    this.#measured = 0
-    this.#measuredSince = skip === 0 ? undefined : this.#measuredSince
+    this.#count = 0
+    this.#since = skip === 0 ? undefined : this.#since
   }
 }
