@@ -59,7 +59,7 @@ function putOne(
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
   reportViolations(call, product, base)
-  const warnings = warningsOf(call, fields, product)
+  const warnings = checkGtin(call, fields, product)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
@@ -256,7 +256,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
 const NO_WARNINGS: string[] = []
 
 /** Returns a warning for an invalid GTIN. Reports it as a violation if `product`, the put itself, has it. */
-function warningsOf(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
+function checkGtin(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
   if (product['gtin'] !== undefined) call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
