@@ -6,10 +6,13 @@ import { errorCode } from '../unknownValue.ts'
 
 export type { Queryable } from './queryable.ts'
 
-/** One connection, in a transaction unless a function says otherwise. `client` is for COPY and cursors. */
-export interface Transaction extends Queryable {
+/** One connection, whose temporary tables later statements see. `client` is for COPY and cursors. */
+export interface Connection extends Queryable {
   readonly client: pg.PoolClient
 }
+
+/** Connection with an open transaction. */
+export type Transaction = Connection
 
 /** Pool of connections to one database. */
 export interface Database extends Queryable {
@@ -153,22 +156,22 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
  * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or a
  * deadlock calls `work` again, five times in total.
  */
-export async function inTransaction<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
-    await tx.query('begin')
+    await connection.query('begin')
     try {
       const result = await work()
-      await tx.query('commit')
+      await connection.query('commit')
       return result
     } catch (error) {
-      await tx.query('rollback').catch(() => undefined)
+      await connection.query('rollback').catch(() => undefined)
       if (attempt === 5 || !isRetryable(error)) throw error
     }
   }
 }
 
 /** Wraps one connection. */
-export function connectionOf(client: pg.PoolClient): Transaction {
+export function connectionOf(client: pg.PoolClient): Connection {
   return { client, ...queryable(client) }
 }
 

@@ -83,7 +83,7 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     async wakeForRun(job, tx) {
       const id = await boss.send('run', job, {
         singletonKey: String(job.destinationId),
-        ...(tx === undefined ? {} : { db: inTransaction(tx) }),
+        ...(tx === undefined ? {} : { db: executorOf(tx) }),
       })
       return id !== null
     },
@@ -138,7 +138,7 @@ function onPool(db: Database): Db {
 }
 
 /** Runs statements of pg-boss in the transaction `tx`, so that they are committed or rolled back with it. */
-function inTransaction(tx: Transaction): { executeSql: (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }> } {
+function executorOf(tx: Transaction): { executeSql: (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }> } {
   return {
     async executeSql(text, values) {
       const { rows } = await tx.client.query<Record<string, unknown>>(text, values)

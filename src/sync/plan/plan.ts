@@ -5,7 +5,7 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { inTransaction, type Transaction } from '../../db/database.ts'
+import { inTransaction, type Connection } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
@@ -28,7 +28,7 @@ export type { Planned } from './planRow.ts'
  */
 export async function makePlan(
   deps: EngineDeps,
-  tx: Transaction,
+  tx: Connection,
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
@@ -49,7 +49,7 @@ export async function makePlan(
 }
 
 /** Runs `work` in a transaction of a plan. A deadlock is possible with a worker that records an answer at the same time. */
-async function planTransaction(tx: Transaction, work: () => Promise<PlannedPart>): Promise<PlannedPart> {
+async function planTransaction(tx: Connection, work: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const stored = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
     await tx.query(`set local work_mem = '64MB'`)

@@ -2,7 +2,7 @@
  * Collects the identifiers that a row of this read opted out, in the temporary table `opted_out`, which the diff uses too. No other row
  * may send these identifiers (docs/guarantees.md#a-no-is-never-sent).
  */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
@@ -20,7 +20,7 @@ export interface OptingOut {
 }
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(tx: Transaction, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
+export async function collectOptedOut(tx: Connection, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
   if (optedOut + withholding + filteredOut === 0) return 0
   const collected = await tx.execute(
     `insert into opted_out
@@ -34,7 +34,7 @@ export async function collectOptedOut(tx: Transaction, { optedOut, withholding, 
 }
 
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then a full read is needed. */
-export async function unstagedRecordsHaveOptedOut(tx: Transaction, destinationId: number): Promise<boolean> {
+export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
   // A transaction for the cursor of the search, with one snapshot: retention and erasures change the search meanwhile.
   await tx.query('begin isolation level repeatable read')
@@ -63,7 +63,7 @@ export async function unstagedRecordsHaveOptedOut(tx: Transaction, destinationId
  * again is not undesired.
  */
 export async function findOptedOutEntries(
-  tx: Transaction,
+  tx: Connection,
   batch: { readonly id: number; readonly destinationId: number },
 ): Promise<readonly number[]> {
   const rows = await tx.query<Row<'entry', 'ord'>>(
@@ -99,7 +99,7 @@ export interface SharedRows {
  * Removes the identifiers of `opted_out` from the valid rows of the stage. The changed rows get no digest, so that the next read maps
  * them again, because their outcome depends on other rows.
  */
-export async function omitOptedOut(tx: Transaction): Promise<SharedRows> {
+export async function omitOptedOut(tx: Connection): Promise<SharedRows> {
   await tx.query(
     `create temp table shared_row as
      select s.ctid as row, s.key, array(select i from unnest(${rowIdentifiers('s')}) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept

@@ -2,7 +2,7 @@
  * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have (a gated read;
  * docs/benchmarks.md).
  */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { z } from 'zod'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -28,7 +28,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 export interface ReadContext {
   readonly deps: EngineDeps
-  readonly tx: Transaction
+  readonly tx: Connection
   readonly pipeline: Pipeline
   readonly run: RunRow
   /** Ids of the do-not-reach lists that the pipeline respects. */
@@ -89,7 +89,7 @@ export interface KnownRecords {
  * Returns the digests of the last complete snapshot. Returns undefined if a full read is needed: if not every valid record has a digest,
  * there are too many records, or the statistics require it. `last`: row counts of that snapshot.
  */
-export async function knownRecords(tx: Transaction, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
+export async function knownRecords(tx: Connection, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(tx, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
@@ -183,7 +183,7 @@ export async function readRecords(
   return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
 }
 
-async function lastQuality(tx: Transaction, destinationId: number): Promise<StoredQuality | undefined> {
+async function lastQuality(tx: Connection, destinationId: number): Promise<StoredQuality | undefined> {
   const stored = await loadQuality(tx, destinationId)
   return stored === undefined ? undefined : decodeQuality(stored, destinationId)
 }
@@ -196,7 +196,7 @@ function optedOutNote(rows: number): WarningSummary {
 /**
  * Returns true if a staged row has the key of a skipped record. First deletes rejected rows with such a key, because they change nothing.
  */
-async function meetsUnstaged(tx: Transaction, destinationId: number): Promise<boolean> {
+async function meetsUnstaged(tx: Connection, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from unseen_key l where l.key = s.key)`
   const meets = async () => (await tx.query(`select from stage s where exists (${unstaged}) limit 1`)).length === 1

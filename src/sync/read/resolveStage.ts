@@ -3,7 +3,7 @@
  * `duplicates: last`, the last row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats are
  * searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejects } from '../../db/rejects.ts'
@@ -29,7 +29,7 @@ const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
 /** Resolves the staged rows, and stores the rejects of contradicting rows. */
 export async function resolveStage(
-  tx: Transaction,
+  tx: Connection,
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
   options: {
     readonly runId: number
@@ -64,7 +64,7 @@ export async function resolveStage(
 
 /** Resolves repeated keys. Returns undefined if no key is repeated. */
 async function resolveRepeats(
-  tx: Transaction,
+  tx: Connection,
   options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
@@ -103,7 +103,7 @@ async function resolveRepeats(
  * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which is the
  * order of the file except for rows that `omitOptedOut` changed. Returns the number of deleted rows.
  */
-async function keepLast(tx: Transaction): Promise<number> {
+async function keepLast(tx: Connection): Promise<number> {
   return tx.execute(`
     delete from stage s using (
       select t.ctid as row, t.key, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
@@ -112,7 +112,7 @@ async function keepLast(tx: Transaction): Promise<number> {
 }
 
 /** Rejects all rows with one key and different contents; the message has their lines (docs/inputs.md 58). Returns their number. */
-async function rejectContradictions(tx: Transaction, options: { readonly runId: number; readonly keyField: string }): Promise<number> {
+async function rejectContradictions(tx: Connection, options: { readonly runId: number; readonly keyField: string }): Promise<number> {
   const conflicting = await tx.execute(
     addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
@@ -132,7 +132,7 @@ async function rejectContradictions(tx: Transaction, options: { readonly runId: 
  * Marks members with at least one identifier on the do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins). Returns
  * their number.
  */
-async function suppressListedMembers(tx: Transaction, listIds: readonly number[]): Promise<number> {
+async function suppressListedMembers(tx: Connection, listIds: readonly number[]): Promise<number> {
   const listed = await tx.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
   if (listed.length === 0) return 0
   return tx.execute(
@@ -151,7 +151,7 @@ export interface ErasureScope {
 }
 
 /** Marks staged rows of erased people as suppressed, and returns their number. */
-export async function suppressErased(tx: Transaction, { destinationId, service }: ErasureScope): Promise<number> {
+export async function suppressErased(tx: Connection, { destinationId, service }: ErasureScope): Promise<number> {
   const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
   if (known.length === 0) return 0
   return tx.execute(
@@ -166,7 +166,7 @@ export async function suppressErased(tx: Transaction, { destinationId, service }
 }
 
 /** Keeps one row per key, because the diff joins on the key. Prefers a row that was not rejected. */
-async function keepOneRowAKey(tx: Transaction): Promise<void> {
+async function keepOneRowAKey(tx: Connection): Promise<void> {
   await tx.query(`
     delete from stage s using (
       select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
@@ -179,7 +179,7 @@ async function keepOneRowAKey(tx: Transaction): Promise<void> {
  * without this the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows.
  * Returns the number of suppressed rows.
  */
-async function suppressWithRemoved(tx: Transaction): Promise<number> {
+async function suppressWithRemoved(tx: Connection): Promise<number> {
   return tx.execute(
     `update stage s set kind = ${stagedKind.suppressed}
      where s.kind = ${stagedKind.valid} and s.key in (
@@ -189,7 +189,7 @@ async function suppressWithRemoved(tx: Transaction): Promise<number> {
   )
 }
 
-async function countKind(tx: Transaction, kind: number): Promise<number> {
+async function countKind(tx: Connection, kind: number): Promise<number> {
   const rows = await tx.query<{ n: string }>(`select count(*) as n from stage where kind = ${kind}`)
   return Number(rows[0]?.n)
 }

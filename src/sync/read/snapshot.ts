@@ -10,7 +10,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import type { Database, Transaction } from '../../db/database.ts'
+import type { Database, Connection } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
 import { readsBackfillSource, updateRun, type RunRow } from '../../db/runs.ts'
@@ -92,7 +92,7 @@ interface LastSnapshot {
  * Reads the sources into a new snapshot and the temporary table `stage`, or returns the last snapshot if nothing changed. Stores the
  * warnings and columns with the run. If the read fails, discards the new snapshot and throws the error.
  */
-export async function readSnapshot(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]

@@ -2,7 +2,7 @@
  * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed, because the raw text of a row
  * is dropped once the row is staged.
  */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -52,7 +52,7 @@ export async function stageSources(
   deps: EngineDeps,
   pipeline: Pipeline,
   options: {
-    readonly tx: Transaction
+    readonly tx: Connection
     readonly runId: number
     readonly startedAtMs: number
     readonly previous: readonly SourceFacts[]

@@ -1,5 +1,5 @@
 /** Stages the rows of one source, and checks the source as a whole. */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
@@ -17,7 +17,7 @@ import type { WarningCounter } from './warningCounter.ts'
 
 /** Staging of all sources of a read: what they share, and their sums so far. */
 export interface Staging {
-  readonly tx: Transaction
+  readonly tx: Connection
   readonly pipeline: Pipeline
   readonly startedAtMs: number
   readonly gate: DigestGate | undefined

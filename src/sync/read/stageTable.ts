@@ -1,5 +1,5 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { hash } from 'node:crypto'
 import { hashKey } from '../../mapping/identifiers/digest.ts'
 import { identifierBytes, type MappedRecord, type MemberRecord, type PackedIdentifier } from '../../model/record.ts'
@@ -22,7 +22,7 @@ const columns = `key bytea not null, hash bytea not null, kind int2 not null, li
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
 
 /** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
-export async function createStage(tx: Transaction): Promise<void> {
+export async function createStage(tx: Connection): Promise<void> {
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
   await tx.query(`
     create temp table stage (${columns});
@@ -37,7 +37,7 @@ const partitions = 16
  * Replaces the table `stage` by a table with the same rows that is partitioned by key. Each part of a first load (plan/loadParts.ts) then
  * reads only the partitions of its keys: 14 parts read a million rows twice in total instead of 14 times. Reading them once took 0.15 s.
  */
-export async function partitionStage(tx: Transaction): Promise<void> {
+export async function partitionStage(tx: Connection): Promise<void> {
   const bound = (i: number) => `'\\x${(i * (256 / partitions)).toString(16).padStart(2, '0')}'`
   const parts = Array.from({ length: partitions }, (_, i) => {
     const from = i === 0 ? 'minvalue' : bound(i)
@@ -86,7 +86,7 @@ export abstract class StageWriter {
   readonly #own: number
 
   /** `own`: columns of the subclass. */
-  constructor(tx: Transaction, source: number, tally: StageTally, own: readonly string[]) {
+  constructor(tx: Connection, source: number, tally: StageTally, own: readonly string[]) {
     this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
     this.tally = tally
     this.#source = source
@@ -136,7 +136,7 @@ class ProductStage extends StageWriter {
   static readonly keysAreDigests = false
   override readonly recordKind = 'product'
 
-  constructor(tx: Transaction, source: number, tally: StageTally) {
+  constructor(tx: Connection, source: number, tally: StageTally) {
     super(tx, source, tally, ['body'])
   }
 
@@ -154,7 +154,7 @@ class MemberStage extends StageWriter {
   override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
 
-  constructor(tx: Transaction, source: number, tally: StageTally) {
+  constructor(tx: Connection, source: number, tally: StageTally) {
     super(tx, source, tally, ['identifiers', 'joined_identifiers', 'without_consent', 'effective_at', 'expires_at'])
   }
 

@@ -2,7 +2,7 @@
  * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
  * ordinary plan. It sends nothing on its own.
  */
-import { connectionOf, type Transaction } from '../../db/database.ts'
+import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { noteRun } from '../../db/audit.ts'
@@ -89,7 +89,7 @@ export function listingOf({ name, destination }: Pipeline): Listing {
 
 interface Audit {
   readonly deps: EngineDeps
-  readonly tx: Transaction
+  readonly tx: Connection
   readonly pipeline: Pipeline
   readonly run: RunRow
   readonly listing: Listing
@@ -130,7 +130,7 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
 }
 
 /** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
-async function planRepair(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<Planned> {
+async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
   return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await nothingRead(deps, tx, run)), prepare }))
 }

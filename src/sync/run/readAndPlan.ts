@@ -3,7 +3,7 @@
  * may have opted out since.
  */
 import pLimit from 'p-limit'
-import { connectionOf, type Transaction } from '../../db/database.ts'
+import { connectionOf, type Connection } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Value } from '../../db/row.ts'
@@ -93,7 +93,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
   return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
 }
 
-async function settle(deps: EngineDeps, run: RunRow, tx: Transaction): Promise<void> {
+async function settle(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
   // Several requests are prepared at the same time, and a connection executes one statement at a time.
   const inTurn = pLimit(1)
   await timed(deps, run, 'settle', () =>
@@ -104,7 +104,7 @@ async function settle(deps: EngineDeps, run: RunRow, tx: Transaction): Promise<v
   )
 }
 
-async function read(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+async function read(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot
@@ -138,7 +138,7 @@ async function stopIfReadDoubtful(
 
 async function plan(
   deps: EngineDeps,
-  tx: Transaction,
+  tx: Connection,
   of: {
     readonly pipeline: Pipeline
     readonly effective: Pipeline
@@ -164,7 +164,7 @@ async function plan(
  * Creates an empty stage, and returns the input of a plan without a read: the last complete snapshot, or 0 if there is none. For
  * `rerun --failed`, limits the plan to the open operations of the earlier run.
  */
-export async function nothingRead(deps: EngineDeps, tx: Transaction, run: RunRow): Promise<PlanInput> {
+export async function nothingRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
