@@ -4,6 +4,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
+import { recordChange } from './planTables.ts'
 import { percentagesFrom } from './qualityGuard.ts'
 
 /** Numbers of products, with up to five examples each. */
@@ -143,7 +144,7 @@ async function compareProducts(tx: Transaction, destinationId: number, maxPriceC
          substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
-       where c.what = 'update' and s.kind = ${stagedKind.valid}),
+       where c.what = ${recordChange.update} and s.kind = ${stagedKind.valid}),
      linked as (
        select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
          lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host

@@ -17,7 +17,7 @@ import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { Diff } from './diff.ts'
-import { fillTable } from './planTables.ts'
+import { fillTable, recordChange } from './planTables.ts'
 
 /** Transaction and destination whose desired state is updated. */
 export interface DesiredContext {
@@ -40,7 +40,7 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
   await fillTable(
     tx,
     'removal',
-    `select key, what from change where what in ('opted_out', 'suppressed'${options.missing ? `, 'missing'` : ''})`,
+    `select key, what from change where what in (${recordChange.opted_out}, ${recordChange.suppressed}${options.missing ? `, ${recordChange.missing}` : ''})`,
   )
 }
 
@@ -55,8 +55,8 @@ export async function collectUnsent(
 ): Promise<number> {
   return tx.execute(
     `insert into removal
-     select c.key, 'missing' from change c
-     where c.what = 'missing' and c.key in (
+     select c.key, ${recordChange.missing} from change c
+     where c.what = ${recordChange.missing} and c.key in (
          select m.${group} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${changed.outOfSync})
        -- A key without a row is implied by a confirmed request.
@@ -79,10 +79,10 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
        where m.destination_id = ${destinationId} and m.ref_count > 0
          and m.key in (select unnest(${rowIdentifiers('s')}) from stage s where s.kind = ${stagedKind.optedOut}))
      insert into change
-     select distinct r.key, 'opted_out'
+     select distinct r.key, ${recordChange.opted_out}
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      where r.destination_id = ${destinationId} and i.identifier in (select identifier from removed)
-       and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
+       and not exists (select from change c where c.key = r.key and c.what <> ${recordChange.missing})`,
   )
 }
 
@@ -125,11 +125,11 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
     `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
        ${keys.length === 0 ? 'and $3::bytea[] is not null' : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`}),
-     found as (select g.key, c.what from erased g left join change c on c.key = g.key where c.what is distinct from 'suppressed'),
-     changed as (update change c set what = 'suppressed' from found f where c.key = f.key),
-     added as (insert into change select key, 'suppressed' from found where what is null)
-     select count(*) filter (where what = 'update') as updates, count(*) filter (where what = 'stale') as stale,
-       count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'opted_out') as opted_out, count(*) as suppressed
+     found as (select g.key, c.what from erased g left join change c on c.key = g.key where c.what is distinct from ${recordChange.suppressed}),
+     changed as (update change c set what = ${recordChange.suppressed} from found f where c.key = f.key),
+     added as (insert into change select key, ${recordChange.suppressed} from found where what is null)
+     select count(*) filter (where what = ${recordChange.update}) as updates, count(*) filter (where what = ${recordChange.stale}) as stale,
+       count(*) filter (where what = ${recordChange.missing}) as missing, count(*) filter (where what = ${recordChange.opted_out}) as opted_out, count(*) as suppressed
      from found`,
     [service, destinationId, keys],
   )
@@ -160,16 +160,16 @@ async function removeAbsent(
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('missing', 'stale') and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${among})),
-     changed as (update change c set what = '${what}' from found f where c.key = f.key)
-     select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
+       where c.what in (${recordChange.missing}, ${recordChange.stale}) and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${among})),
+     changed as (update change c set what = ${recordChange[what]} from found f where c.key = f.key)
+     select count(*) filter (where what = ${recordChange.missing}) as missing, count(*) filter (where what = ${recordChange.stale}) as stale from found`,
   )
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
 /** Applies `missing: keep`: marks the records as missing, so that the next diff does not report them again. */
 export async function markMissing(context: DesiredContext): Promise<void> {
-  await records.markMissing(context.tx, context.destinationId, `select key from change where what = 'missing'`)
+  await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
 /** Writes the rows that the diff found new or changed to their records, and marks records whose row was rejected as stale. */
@@ -177,12 +177,12 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
   const read = { destinationId, snapshotId }
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
-  await records.markStale(tx, destinationId, `select key from change where what = 'stale'`)
-  await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = 'update'`)
+  await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
+  await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
   await records.insertRecords(
     tx,
     read,
-    `select s.*, null::bigint as load_id from change c join stage s using (key) where c.what = 'create'`,
+    `select s.*, null::bigint as load_id from change c join stage s using (key) where c.what = ${recordChange.create}`,
   )
 }
 

@@ -16,7 +16,7 @@ import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import { countUpTo, desiredTimes, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
-import { createTable, fillTable } from './planTables.ts'
+import { createTable, fillTable, recordChange } from './planTables.ts'
 
 /** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
@@ -137,10 +137,10 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await fillTable(
     tx,
     'former',
-    `select key, identifiers, effective_at, expires_at, load_id from change where what = 'update' and identifiers is not null
+    `select key, identifiers, effective_at, expires_at, load_id from change where what = ${recordChange.update} and identifiers is not null
      union all
      select r.key, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id
-     from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update' and c.identifiers is null`,
+     from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.update} and c.identifiers is null`,
   )
   await tx.query('analyze former (key)')
   await fillTable(
@@ -148,7 +148,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
     'delta',
     `select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key) cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-     where c.what in ('create', 'update') and (f.key is null or i.identifier <> all (f.identifiers))
+     where c.what in (${recordChange.create}, ${recordChange.update}) and (f.key is null or i.identifier <> all (f.identifiers))
      union all
      select i.identifier, -1, f.key
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)

@@ -8,6 +8,7 @@ import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
+import { recordChange } from './planTables.ts'
 import { stopIfDoubtful } from './stopIfDoubtful.ts'
 import { updatedFields } from './updatedFields.ts'
 
@@ -44,9 +45,9 @@ async function storeDesiredProducts({ tx, destinationId, changed }: DesiredConte
   await desireProducts(
     tx,
     destinationId,
-    `select s.key, s.hash from change c join stage s using (key) where c.what in ('create', 'update')`,
+    `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChange.create}, ${recordChange.update})`,
   )
-  await changed.add(`select key from change where what in ('create', 'update')`)
+  await changed.add(`select key from change where what in (${recordChange.create}, ${recordChange.update})`)
 }
 
 /**
@@ -56,7 +57,7 @@ async function storeDesiredProducts({ tx, destinationId, changed }: DesiredConte
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
     `insert into change
-     select r.key, 'missing'
+     select r.key, ${recordChange.missing}
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
@@ -87,7 +88,9 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
 
 /** Returns the first five ids, sorted. */
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what in ('missing', 'opted_out') order by key limit 5`)
+  const rows = await tx.query<Row<'record', 'key'>>(
+    `select key from change where what in (${recordChange.missing}, ${recordChange.opted_out}) order by key limit 5`,
+  )
   return rows.map(({ key }) => key.toString())
 }
 
@@ -100,7 +103,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     tx.client,
     'missing_products',
     `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = 'missing' and r.body is not null`,
+     where c.what = ${recordChange.missing} and r.body is not null`,
     changedAtOnce,
   )
   for await (const portion of portions) {
@@ -111,7 +114,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     await records.replaceMissing(tx, { destinationId, snapshotId }, products)
     await changeProducts(tx, destinationId, products)
   }
-  await changed.add(`select key from change where what = 'missing'`)
+  await changed.add(`select key from change where what = ${recordChange.missing}`)
 }
 
 /**

@@ -16,6 +16,7 @@ import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { createsAgain, isNotListed } from '../../db/invalidated.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
+import { productChange } from './planTables.ts'
 
 /** One operation to freeze, with its bytes. */
 export interface PlannedOperation extends FrozenEntry {
@@ -59,7 +60,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
     tx,
     `select m.key, m.remote_key from remote m join pending_product t using (key)
-     where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
+     where m.destination_id = ${destinationId} and t.what = ${productChange.delete} order by m.key`,
   )
   for await (const portion of deletes) {
     yield portion.map(({ key, remote_key }) => ({
@@ -79,7 +80,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     `select m.key, ${createsAgain('m.synced_hash')} as created,
        case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
-     where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
+     where m.destination_id = ${destinationId} and t.what in (${productChange.upsert}, ${productChange.lookup}) order by m.key`,
   )
   for await (const portion of upserts)
     yield portion.map(({ key, created, product_key, body, hash }) =>

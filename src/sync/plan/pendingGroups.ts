@@ -19,7 +19,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { fillTable } from './planTables.ts'
+import { fillTable, recordChange } from './planTables.ts'
 
 /** Pending context of people. */
 export interface MembershipContext extends PendingContext {
@@ -184,7 +184,7 @@ const notCleared = 'not exists (select from cleared c where c.key = t.group_key)
  * others are looked up one by one (for `exists` Postgres may read all records).
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
-  `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key
+  `select t.group_key from pending_group t left join (select key from change where what = ${recordChange.update}) u on u.key = t.group_key
    where t.deletes and not t.overdue and ${notExempt}
      and (u.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 

@@ -6,7 +6,7 @@ import { dropRenamed } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
 import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
 import { firstProducts, productOperations } from './operations.ts'
-import { fillTable } from './planTables.ts'
+import { fillTable, productChange } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
@@ -17,11 +17,11 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     replacedIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async (sendCleared) => {
       const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
-      await tx.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
+      await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${cleared}`)
     },
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
-    countKeyLookups: () => countRows(tx, `select from pending_product where what = 'lookup'`),
+    countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChange.lookup}`),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
 }
@@ -36,7 +36,8 @@ async function collect(context: PendingContext): Promise<number> {
     'pending_product',
     // lookup: the product must be deleted, but its product_key is unknown or was refused. The product is put once more, because the
     // answer has the current product_key (docs/decisions/lost-delete-answers.md).
-    `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
+    `select m.key, case when m.ref_count > 0 then ${productChange.upsert}
+       when m.remote_key is null or m.refused_code is not null then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
   await keepRenamed(context)
@@ -57,7 +58,7 @@ const missingProducts = (destinationId: number) =>
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
-    where not t.deferred and o.remote_key is not null and (t.what <> 'upsert' or t.key in (${missingProducts(destinationId)}))`
+    where not t.deferred and o.remote_key is not null and (t.what <> ${productChange.upsert} or t.key in (${missingProducts(destinationId)}))`
   const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${formers}) d`)
   if (!found?.keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isNewer: boolean }>(
@@ -75,7 +76,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   await dropRenamed(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
-    `insert into pending_product select x.key, 'upsert', exists (select from unresolved u where u.key = x.key)
+    `insert into pending_product select x.key, ${productChange.upsert}, exists (select from unresolved u where u.key = x.key)
      from (select distinct unnest($1::bytea[]) as key) x where not exists (select from pending_product t where t.key = x.key)`,
     [again],
   )
@@ -91,11 +92,11 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   const mine = `remote m where m.destination_id = ${destinationId}`
   const unresolved = await keys(`select m.key from ${mine} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
   const missing = await keys(
-    `select key from pending_product where what = 'upsert' and not deferred and key in (${missingProducts(destinationId)})`,
+    `select key from pending_product where what = ${productChange.upsert} and not deferred and key in (${missingProducts(destinationId)})`,
   )
   if (unresolved.length === 0 && missing.length === 0) return
   const created = await keys(
-    `select m.key from ${mine} and m.synced_hash is null and m.key in (select key from pending_product where what = 'upsert' and not deferred)`,
+    `select m.key from ${mine} and m.synced_hash is null and m.key in (select key from pending_product where what = ${productChange.upsert} and not deferred)`,
   )
   // A missing product may be new too, because it was never sent.
   const isMissing = new Set(missing.map((key) => key.toString('hex')))
@@ -113,7 +114,7 @@ function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buff
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markCleared(context)
-  const deletes = `select from pending_product where what in ('delete', 'lookup')`
+  const deletes = `select from pending_product where what in (${productChange.delete}, ${productChange.lookup})`
   return {
     all: await countRows(context.tx, deletes),
     cleared: await countRows(context.tx, `${deletes} and key in (select key from cleared)`),
@@ -127,7 +128,7 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
     tx,
     'cleared',
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
-     where t.what in ('delete', 'lookup') and exists (
+     where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id
        where e.destination_id = ${destinationId} and e.record_key = t.key and e.change = 'delete' and ${entryOutcome} <> 'confirmed'
          and exists (select from ${begunPlans(destinationId)} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,

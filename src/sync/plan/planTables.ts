@@ -5,6 +5,21 @@
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 
+/** Effect of a read on a record: values of `change.what`, as SQL. */
+export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
+export type RecordChange = keyof typeof recordChange
+
+/**
+ * Pending operation on a product: values of `pending_product.what`, as SQL. `lookup`: it is put once more, so that the next plan can delete
+ * it.
+ */
+export const productChange = sqlLiterals('upsert', 'delete', 'lookup')
+
+/** Returns the SQL literal of each name. */
+function sqlLiterals<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, string>> {
+  return Object.fromEntries(names.map((name) => [name, `'${name}'`])) as Record<Name, string> // has every name
+}
+
 /** Columns of a table with their types. */
 interface PlanTable {
   readonly columns: Readonly<
@@ -17,10 +32,9 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. For records that a gated read staged,
-   * `identifiers`, the times and `load_id` are those of the earlier version, and `place` is the `ctid` of the record, so that its update
-   * need not search it again. Else these columns are null, because copying them for each update of a whole read is slow; the table
-   * `former` has them for updated people.
+   * Records that the read changes. `what`: `recordChange`. For records that a gated read staged, `identifiers`, the times and `load_id`
+   * are those of the earlier version, and `place` is the `ctid` of the record, so that its update need not search it again. Else these
+   * columns are null, because copying them for each update of a whole read is slow; the table `former` has them for updated people.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
@@ -53,10 +67,7 @@ export const planTables = {
   resync: { columns: key },
   /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
   own_end: { columns: { ...key, ...times } },
-  /**
-   * Products that are out of sync, or sent again for a full refresh. `what`: upsert, delete, or lookup (put once more, so that the next
-   * plan can delete the product).
-   */
+  /** Products that are out of sync, or sent again for a full refresh. `what`: `productChange`. */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
   },
@@ -93,7 +104,10 @@ type PlanTableName = keyof typeof planTables
  */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
   const drop = `drop table if exists ${name}`
-  const create = `create temp table ${name} (${Object.keys(planTables[name].columns).join(', ')}) as ${query}`
+  const columns = Object.entries<string>(planTables[name].columns)
+  const names = columns.map(([column]) => column).join(', ')
+  const typed = columns.map(([column, type]) => `${column}::${type}`).join(', ')
+  const create = `create temp table ${name} (${names}) as select ${typed} from (${query}) q (${names})`
   if (values.length > 0) {
     await tx.query(drop)
     return tx.execute(create, values)
@@ -105,6 +119,6 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
 
 /** Creates an empty table, or replaces an existing table by an empty one. */
 export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
-  const columns = Object.entries(planTables[name].columns).map(([column, type]) => `null::${type} as ${column}`)
-  await fillTable(tx, name, `select ${columns.join(', ')} limit 0`)
+  const columns = Object.entries<string>(planTables[name].columns).map(([column, type]) => `${column} ${type}`)
+  await tx.query(`drop table if exists ${name}; create temp table ${name} (${columns.join(', ')})`)
 }

@@ -1,5 +1,6 @@
 /** Counts the changed fields of products, for the review of a plan. */
 import type { DesiredContext } from './desired.ts'
+import { recordChange } from './planTables.ts'
 
 /** Changed field with its number of products. */
 export interface UpdatedField {
@@ -20,7 +21,7 @@ export async function updatedFields({ tx, destinationId }: DesiredContext, updat
          select coalesce(a.key, b.key) as field
          from jsonb_each(s.body::jsonb) a full join jsonb_each(r.body::jsonb) b on a.key = b.key
          where a.value is distinct from b.value) f
-     where c.what = 'update' group by f.field`,
+     where c.what = ${recordChange.update} group by f.field`,
     [destinationId],
   )
   return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))
