@@ -51,7 +51,7 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
   // In a folder that the user of the server can access if this is root; its files are deleted with the folder.
   chmodSync(dataDir, 0o755)
   const outside = process.env['SLUICE_TEST_DATABASE_URL']
-  const url = outside ?? (await startEmbedded(dataDir, { keep: true })).url
+  const url = outside ?? (await startEmbedded(dataDir, { keep: true, maxConnections: 400 })).url
   if (!outside) {
     // Databases of tests may be lost in a power failure, and must not wait for the disk.
     await admin(url, `alter system set fsync = off`)
@@ -59,8 +59,9 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
     await admin(url, `alter system set synchronous_commit = off`)
     // Copies are used for seconds. Without vacuum, an emptied table gets its rows in the order of their inserts, as a new one does.
     await admin(url, `alter system set autovacuum = off`)
-    // The log is in memory too.
+    // The log is in memory too, and no write in the background saves time.
     await admin(url, `alter system set max_wal_size = '1GB'`)
+    await admin(url, 'alter system set bgwriter_lru_maxpages = 0')
     await admin(url, 'select pg_reload_conf()')
     // A password of one round: 4,096 of them took half the 12 ms of a connection, and a test opens several.
     const { username, password } = new URL(url)
@@ -175,6 +176,8 @@ async function copyOfTemplate(url: string): Promise<Handle> {
   const name = `${copyPrefix(template)}${randomBytes(6).toString('hex')}`
   await admin(url, `create database ${name} template ${template} strategy file_copy`)
   const db = openDatabase(databaseUrl(url, name), { maxConnections: 20 })
+  // The first statements of a connection take longer, and a slow test would close its idle ones every ten seconds.
+  db.pool.options.idleTimeoutMillis = 0
   return { name, db, uses: 1, listeners: listenersOf(db) }
 }
 
