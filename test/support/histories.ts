@@ -1,7 +1,8 @@
 /** Random histories that one engine plays one after the other. */
 import type { Parameters } from 'fast-check'
 import type { Database } from '../../src/db/database.ts'
-import type { EngineUnderTest } from './engine.ts'
+import type { RunReport } from '../../src/model/report.ts'
+import type { EngineUnderTest, RunOptions } from './engine.ts'
 
 /**
  * Returns the settings of fast-check for `count` histories. SLUICE_RUNS plays more of them, SLUICE_SEED repeats those of a failure, and
@@ -14,6 +15,21 @@ export function histories(count: number): Pick<Parameters, 'endOnFailure' | 'num
     numRuns: Number(SLUICE_RUNS ?? count),
     ...(SLUICE_SEED ? { seed: Number(SLUICE_SEED) } : {}),
   }
+}
+
+/**
+ * Plays `round`, which returns the reports of its runs, until every run of one succeeds and sends nothing: at most `most` rounds. A further
+ * round would read the same files again. The test still checks that the next runs send nothing.
+ */
+export async function untilQuiet(most: number, round: () => Promise<readonly Pick<RunReport, 'status' | 'counts'>[]>): Promise<void> {
+  for (let i = 0; i < most; i++) if ((await round()).every(({ status, counts }) => status === 'succeeded' && counts.requests === 0)) return
+}
+
+/** Runs the pipelines one after the other. */
+export async function runEach(engine: EngineUnderTest, names: readonly string[], options: RunOptions = {}): Promise<RunReport[]> {
+  const reports: RunReport[] = []
+  for (const name of names) reports.push(await engine.run(name, options))
+  return reports
 }
 
 /** Tables that are kept between histories, because they belong to the process of the test. */

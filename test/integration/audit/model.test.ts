@@ -6,7 +6,7 @@ import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
-import { emptyDatabase, histories } from '../../support/histories.ts'
+import { emptyDatabase, histories, runEach, untilQuiet } from '../../support/histories.ts'
 
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'html', 'cursor_expired', 'status'] as const
 
@@ -87,7 +87,7 @@ test('a catalog that another writer edits has the content of the feed, and unman
       if (last.planId !== undefined)
         expect(await engine.apply(last.planId)).toMatchObject({ counts: { refused: 0, ambiguous: 0, pending: 0 } })
       // A delete whose key another writer changed needs a put to get the new key, and one more run (docs/decisions/lost-delete-answers.md).
-      for (let i = 0; i < 3; i++) await engine.run('shop')
+      await untilQuiet(3, () => runEach(engine, ['shop']))
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
       expect((await control.catalog()).digest).toBe(catalogDigest(corrected))

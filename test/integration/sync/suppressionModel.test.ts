@@ -13,7 +13,7 @@ import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
 import { everyKey } from '../../support/everyKey.ts'
-import { emptyDatabase, histories } from '../../support/histories.ts'
+import { emptyDatabase, histories, runEach, untilQuiet } from '../../support/histories.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -134,7 +134,7 @@ test.for([sandboxAudience, staticListTarget])(
             }
             await control.clearFaults()
           }
-          for (let i = 0; i < 3; i++) for (const name of ['optouts', 'people']) await engine.run(name, { approveDeletes: 1_000 })
+          await untilQuiet(3, () => runEach(engine, ['optouts', 'people'], { approveDeletes: 1_000 }))
           const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
           const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
