@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
-import { engineUnderTest } from '../../support/agreement.ts'
+import { engineUnderTest, expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
+import { forgetAll } from '../../support/histories.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
 import { makeRequestsSmall, withSmallRequests } from '../../support/smallRequests.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
@@ -144,50 +145,61 @@ test.for([sandboxAudience, staticListTarget])(
   },
 )
 
-test.for([
-  ...firstLabels.map((label) => [label]),
-  ['plan.records_written:2'],
-  ['plan.batches_written:2'],
-  ['plan.after_commit'],
-  ['plan.before_commit:2'],
-  ['plan.after_commit:2'],
-  ['push.batches_claimed'],
-  ['push.in_flight'],
-  ['push.answered'],
-  ['push.reconciled'],
-  ['push.in_flight', 'plan.keys_stored'],
-  ['push.reconciled:2', 'plan.before_commit'],
-])('a first load is killed at %s, and the source changes', async (instants) => {
-  // Five batches of whole requests are written in two steps. Elsewhere a tenth of the people makes as many requests and parts.
-  const isLarge = instants.some((label) => label.endsWith('_written:2'))
-  using _ = isLarge ? undefined : makeRequestsSmall()
-  await using engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
-  const { control } = engine.sandbox
-  // A killed process sends nothing later.
-  await shortenWaits(engine.db)
-  // The guard is not tested here.
-  engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 100000 }\n`)
+describe('a first load is killed, and the source changes:', () => {
+  // A tenth of the people makes as many requests and parts.
+  let smallRequests: Disposable
+  let engine: EngineUnderTest
+  beforeAll(async () => {
+    smallRequests = makeRequestsSmall()
+    engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
+    // A killed process sends nothing later.
+    await shortenWaits(engine.db)
+    // The guard is not tested here.
+    engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 100000 }\n`)
+  })
+  afterAll(async () => {
+    await engine[Symbol.asyncDispose]()
+    smallRequests[Symbol.dispose]()
+  })
   const people = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => ({
       key: `k${from + i}`,
       cells: [`a${from + i}@example.com`, `b${from + i}@example.com`, '', 'US', ''] as const,
       identifiers: [email(`a${from + i}@example.com`), email(`b${from + i}@example.com`)],
     }))
-  // Three batches, so that some are confirmed and others are not. 750 people are the first part, and the others the second.
-  const inParts = instants.some((label) => /^plan\.(\w+_commit:2|before_snapshot)$/.test(label))
-  const count = isLarge ? 12_000 : inParts ? 1_600 : 600
-  engine.write('crm.csv', crm(people(0, count)))
-  const env = isLarge ? {} : withSmallRequests
-  for (const label of instants) expect(await run(engine, 'customers', { ...env, CRASH_AT: label })).toBe('SIGKILL')
-  const batches = (await engine.db.query('select from batch')).length
-  // Before the first commit of a plan there are none. The first part of a load has three.
-  if (batches > 0) expect(batches).toBeGreaterThanOrEqual(3)
-  const stays = people(40, count + 10)
-  engine.write('crm.csv', crm(stays))
-  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
-  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(stays)))
-  expect((await engine.run('customers')).counts.requests).toBe(0)
-  expect(await control.violations()).toEqual([])
+
+  test.for([
+    ...firstLabels.map((label) => [label]),
+    ['plan.records_written:2'],
+    ['plan.batches_written:2'],
+    ['plan.after_commit'],
+    ['plan.before_commit:2'],
+    ['plan.after_commit:2'],
+    ['push.batches_claimed'],
+    ['push.in_flight'],
+    ['push.answered'],
+    ['push.reconciled'],
+    ['push.in_flight', 'plan.keys_stored'],
+    ['push.reconciled:2', 'plan.before_commit'],
+  ])('at %s', async (instants) => {
+    await forgetAll(engine)
+    const { control } = engine.sandbox
+    // Three batches, so that some are confirmed and others are not. 750 people are the first part, and the others the second.
+    const inParts = instants.some((label) => /^plan\.(\w+:2|before_snapshot)$/.test(label))
+    const count = inParts ? 1_600 : 600
+    engine.write('crm.csv', crm(people(0, count)))
+    for (const label of instants) expect(await run(engine, 'customers', { ...withSmallRequests, CRASH_AT: label })).toBe('SIGKILL')
+    const batches = (await engine.db.query('select from batch')).length
+    // Before the first commit of a plan there are none. The first part of a load has three.
+    if (batches > 0) expect(batches).toBeGreaterThanOrEqual(3)
+    const stays = people(40, count + 10)
+    engine.write('crm.csv', crm(stays))
+    expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
+    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(stays)))
+    expect((await engine.run('customers')).counts.requests).toBe(0)
+    expect(await control.violations()).toEqual([])
+    await expectAgreement(engine)
+  })
 })
 
 test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
