@@ -1,4 +1,4 @@
-/** Resolves the imports between the files of Sluice without a look at the disk. */
+/** Resolves the imports between the files of Sluice and between those of zod without a look at the disk. */
 import { registerHooks } from 'node:module'
 
 /** Folder of this program: `src` in the repository, `dist` in the package. */
@@ -15,14 +15,35 @@ export function ownFile(specifier: string, parentURL: string | undefined): { rea
 }
 
 /**
- * Resolves imports of own files from now on. For each import, Node looks for the file, its real path, and a package.json in each folder
- * above it. A run has some 2,000 imports, which took 10 % of its processor time if nothing changed (643 instead of 719 ms at load 28).
+ * Returns the address and format of a file that a file of zod imports by its path; undefined for any other import. `zod`: address of the
+ * folder of zod, whose files are ES modules. Instead of its messages in all languages, which are 62 of its 100 files, returns the English ones:
+ * Sluice uses no others. Loading zod then takes 18 instead of 45 ms of processor (Node 24.21).
+ */
+export function zodFile(
+  specifier: string,
+  parentURL: string | undefined,
+  zod: string,
+): { readonly url: string; readonly format: string } | undefined {
+  if (!specifier.startsWith('.') || !specifier.endsWith('.js') || parentURL?.startsWith(zod) !== true) return undefined
+  const { href } = new URL(specifier === '../locales/index.js' ? '../locales/en.js' : specifier, parentURL)
+  return href.startsWith(zod) ? { url: href, format: 'module' } : undefined
+}
+
+/**
+ * Resolves imports of own files, and of files of the zod that they import, from now on. For each import, Node looks for the file, its real
+ * path, and a package.json in each folder above it. A run has some 2,000 imports, which took 10 % of its processor time if nothing changed
+ * (643 instead of 719 ms at load 28).
  */
 export function resolveOwnFiles(): void {
+  let zod: string | undefined
   registerHooks({
     resolve(specifier, context, next) {
-      const own = ownFile(specifier, context.parentURL)
-      return own === undefined ? next(specifier, context) : { ...own, shortCircuit: true }
+      const { parentURL } = context
+      const known = ownFile(specifier, parentURL) ?? (zod === undefined ? undefined : zodFile(specifier, parentURL, zod))
+      if (known !== undefined) return { ...known, shortCircuit: true }
+      const found = next(specifier, context)
+      if (specifier === 'zod' && parentURL?.startsWith(folder) === true) zod ??= new URL('./', found.url).href
+      return found
     },
   })
 }
