@@ -16,6 +16,15 @@ const chunkBytes = 256 * 1024
 /** Bytes of the first buffer. Most COPYs of a small run fit into it, and buffers outside of the heap bring full garbage collections. */
 const firstBytes = 16 * 1024
 
+/** COPY that starts when other statements of the connection have ended. */
+export interface LaterCopy {
+  readonly after: Promise<unknown>
+  /** Number of bytes that may wait for `after` before `flush` waits. */
+  readonly waitingBytes: number
+  /** Buffers of the COPYs before. */
+  readonly spares: Buffer[]
+}
+
 /** Writes the rows of one COPY. `row` starts a row; the other methods write its fields in order. */
 export class CopyWriter {
   readonly #stream: CopyStreamQuery
@@ -26,14 +35,10 @@ export class CopyWriter {
   #failure: Error | undefined
 
   /**
-   * Starts `copy <target> from stdin`. `target`: trusted SQL of a table with columns, such as `stage (key, hash)`. With `later`, starts it
-   * when `after` ends, and `waitingBytes` may wait for that before `flush` waits. `spares`: buffers of the COPYs before.
+   * Starts `copy <target> from stdin`; with `later`, when `after` ends or fails. `target`: trusted SQL of a table with columns, such as
+   * `stage (key, hash)`.
    */
-  constructor(
-    client: pg.PoolClient,
-    target: string,
-    later?: { readonly after: Promise<unknown>; readonly waitingBytes: number; readonly spares: Buffer[] },
-  ) {
+  constructor(client: pg.PoolClient, target: string, later?: LaterCopy) {
     this.#spares = later?.spares ?? []
     const options = later === undefined ? {} : { highWaterMark: later.waitingBytes }
     this.#stream = copyFrom(`copy ${target} from stdin (format binary)`, options)

@@ -168,9 +168,13 @@ export class StagedDigests {
     return this.#chunks.length > chunksInMemory
   }
 
-  /** Stores the chunks; without `isLast`, only full ones. The connection must have no open COPY. */
-  async store(tx: Transaction, { isLast }: { readonly isLast: boolean }): Promise<void> {
+  /**
+   * Stores the chunks of the digests so far when `after` ends; without `isLast`, only full ones. Then the connection must have no open COPY.
+   * Digests may be added meanwhile, but `store` must not be called again.
+   */
+  async store(tx: Transaction, { isLast, after }: { readonly isLast: boolean; readonly after?: Promise<unknown> }): Promise<void> {
     const chunks = this.#chunks.splice(0, this.#chunks.length - (isLast ? 0 : 1))
+    await after
     if (chunks.length === 0 && !isLast) return
     if (this.#stored === 0)
       await tx.query('create temp table staged_digest (chunk int, digests bytea, feature_sets bytea, keys bytea, key_ends int[])')

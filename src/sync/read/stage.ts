@@ -125,7 +125,7 @@ export async function stageSources(
       }
       await stager.end(source.facts(), options.lastGood[index])
     } catch (error) {
-      stager.abort()
+      await stager.abort()
       throw error
     } finally {
       await source.close()

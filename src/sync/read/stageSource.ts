@@ -49,6 +49,9 @@ export interface Staging {
   partitionFrom: number | undefined
 }
 
+/** Number of bytes of rows that wait while Postgres stores the digests of the rows before: those of some 15,000 members. */
+const waitingBytes = 2_000_000
+
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
 export class SourceStager {
   readonly #staging: Staging
@@ -63,6 +66,9 @@ export class SourceStager {
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
+  /** Statements between the COPY of `#writer` and the one before it. */
+  #between: Promise<unknown> | undefined
+  readonly #spares: Buffer[] = []
   /** Columns of the first row; undefined before it. */
   #started: readonly string[] | undefined
   #atStart: readonly Warning[] = []
@@ -81,7 +87,7 @@ export class SourceStager {
     this.#deciding = decidingColumnsOf(staging.pipeline)
     this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
     this.#before = { read: staging.read, skipped: skippedBy(gate) }
-    this.#writer = new writers(tx, index, tally)
+    this.#writer = new writers(tx, { source: index, tally })
     if (gated && gate) gate.columns = previous?.columns ?? []
     mapper.begin(gated ? previous : undefined)
   }
@@ -113,13 +119,19 @@ export class SourceStager {
     const { tx, tally } = staging
     const partitions = staging.partitionFrom !== undefined && staging.read >= staging.partitionFrom
     if (!partitions && tally.digests?.full !== true) return
-    await this.#writer.copy.end()
-    if (partitions) {
-      await partitionStage(tx)
-      staging.partitionFrom = undefined
-    }
-    await tally.digests?.store(tx, { isLast: false })
-    this.#writer = new staging.writers(tx, this.#index, tally)
+    await this.#between
+    const ended = this.#writer.copy.end()
+    const after = partitions ? ended.then(() => partitionStage(tx)) : ended
+    if (partitions) staging.partitionFrom = undefined
+    // Rows are read and mapped while Postgres does this.
+    this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
+    // Prevents an unhandled rejection: the next `await` throws the error.
+    this.#between.catch(() => undefined)
+    this.#writer = new staging.writers(tx, {
+      source: this.#index,
+      tally,
+      later: { after: this.#between, waitingBytes, spares: this.#spares },
+    })
   }
 
   /**
@@ -128,6 +140,7 @@ export class SourceStager {
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
   async end(ended: SourceFacts, lastGood: SourceFacts | undefined): Promise<void> {
+    await this.#between
     await this.#writer.copy.end()
     const { pipeline, mapper, gate, gated, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     // The header of a file without rows is checked too.
@@ -157,9 +170,10 @@ export class SourceStager {
     facts.push({ ...ended, quality: result.figures, rows: read - this.#before.read + skipped })
   }
 
-  /** Ends the COPY of a source that failed. */
-  abort(): void {
+  /** Ends the COPY of a source that failed. Throws the error of a statement before this COPY, which is the cause of any other error. */
+  async abort(): Promise<void> {
     this.#writer.copy.abort()
+    await this.#between
   }
 
   /** Binds the columns of the first row. */

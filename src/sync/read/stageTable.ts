@@ -5,7 +5,7 @@ import { hashKey } from '../../mapping/identifiers/digest.ts'
 import { identifierBytes, type MappedRecord, type MemberRecord, type PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
-import { CopyWriter } from '../../db/copyBinary.ts'
+import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
 import type { StagedDigests } from '../../db/digests.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
 import type { KeySpread } from './keySpread.ts'
@@ -75,6 +75,13 @@ export interface StageTally {
   readonly spread: KeySpread | undefined
 }
 
+/** Source whose rows are staged. */
+export interface StageOptions {
+  readonly source: number
+  readonly tally: StageTally
+  readonly later?: LaterCopy | undefined
+}
+
 const noHash = Buffer.alloc(16)
 
 /** Writes rows to the table `stage`. A subclass for each type of record writes the columns that only this type has. */
@@ -85,9 +92,9 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #own: number
 
-  /** `own`: columns of the subclass. */
-  constructor(tx: Connection, source: number, tally: StageTally, own: readonly string[]) {
-    this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
+  /** `own`: columns of the subclass. `later`: statements that the COPY waits for. */
+  constructor(tx: Connection, { source, tally, later }: StageOptions, own: readonly string[]) {
+    this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`, later)
     this.tally = tally
     this.#source = source
     this.#own = own.length
@@ -136,8 +143,8 @@ class ProductStage extends StageWriter {
   static readonly keysAreDigests = false
   override readonly recordKind = 'product'
 
-  constructor(tx: Connection, source: number, tally: StageTally) {
-    super(tx, source, tally, ['body'])
+  constructor(tx: Connection, options: StageOptions) {
+    super(tx, options, ['body'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
@@ -154,8 +161,8 @@ class MemberStage extends StageWriter {
   override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
 
-  constructor(tx: Connection, source: number, tally: StageTally) {
-    super(tx, source, tally, ['identifiers', 'joined_identifiers', 'without_consent', 'effective_at', 'expires_at'])
+  constructor(tx: Connection, options: StageOptions) {
+    super(tx, options, ['identifiers', 'joined_identifiers', 'without_consent', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
