@@ -71,8 +71,8 @@ export class ImpliedKeyIndex {
     return this.#parts
   }
 
-  /** Stores the identifiers so far as one more part of each chunk. */
-  async store(): Promise<void> {
+  /** Stores the identifiers so far as one more part of each chunk, when `after` ends. Others may be added meanwhile. */
+  async store(after?: Promise<void>): Promise<void> {
     const ends = new Uint32Array(chunks)
     for (let i = 0; i < this.#entries; i++) {
       const chunk = (this.#digests[i] ?? 0) >>> otherBits
@@ -92,6 +92,9 @@ export class ImpliedKeyIndex {
       digests.writeUInt32BE(digest, place * prefixBytes)
       this.#keys.copy(keys, place * shortKeyBytes, i * shortKeyBytes, (i + 1) * shortKeyBytes)
     }
+    const part = this.#parts++
+    this.#entries = 0
+    await after
     const copy = new CopyWriter(this.#tx.client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
     let start = 0
     for (let chunk = 0; chunk < chunks; chunk++) {
@@ -100,15 +103,13 @@ export class ImpliedKeyIndex {
       copy.row(5)
       copy.int4(this.#destinationId)
       copy.int4(chunk)
-      copy.int4(this.#parts)
+      copy.int4(part)
       copy.bytes(digests.subarray(start * prefixBytes, end * prefixBytes))
       copy.bytes(keys.subarray(start * shortKeyBytes, end * shortKeyBytes))
       if (copy.full) await copy.flush()
       start = end
     }
     await copy.end()
-    this.#parts++
-    this.#entries = 0
   }
 }
 

@@ -3,7 +3,7 @@
  * the destination.
  */
 import { recordKeyBytes } from '../destinations/updateWriter.ts'
-import { CopyWriter } from './copyBinary.ts'
+import { CopyWriter, type LaterCopy } from './copyBinary.ts'
 import type { Transaction } from './database.ts'
 import { recordImplies } from './impliedKeys.ts'
 import type { Queryable } from './queryable.ts'
@@ -59,7 +59,7 @@ const loadedColumns = [
 export class RecordCopy {
   readonly #tx: Transaction
   readonly #read: Read & { readonly loadId: number }
-  readonly #spares: Buffer[] = []
+  readonly #spares: LaterCopy['spares'] = []
   #copy: CopyWriter | undefined
 
   constructor(tx: Transaction, read: Read & { readonly loadId: number }) {
@@ -94,10 +94,11 @@ export class RecordCopy {
     await this.#open.flush()
   }
 
-  /** Ends the COPY. */
+  /** Ends the COPY. The next one may begin before the promise resolves. */
   async end(): Promise<void> {
-    await this.#open.end()
+    const copy = this.#open
     this.#copy = undefined
+    await copy.end()
   }
 
   /** Aborts the COPY if one is open, because later statements of the connection would wait for its end. */

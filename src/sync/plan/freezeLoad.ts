@@ -16,6 +16,9 @@ import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
+/** Number of users that are frozen in one turn of the event loop, about a millisecond. */
+const usersPerTurn = 500
+
 export interface LoadToFreeze extends FreezeContext {
   readonly loadId: number
   readonly snapshotId: number
@@ -49,6 +52,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
+  let sinceTurn = 0
   try {
     for await (const people of load.people) {
       user.source = people
@@ -58,9 +62,10 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
         const from = end
         end = readUserAt(user, from)
         if (people[from + recordContentBytes] === 0) records.add(people, from, user.identifiers, end - user.identifiers)
-        if (records.full) {
-          await records.flush()
-          // Lets the connection send the records.
+        if (records.full) await records.flush()
+        // Lets the connection send records and the next statements, so that Postgres does not wait for the rest of the step.
+        if (++sinceTurn === usersPerTurn) {
+          sinceTurn = 0
           await setImmediate()
         }
         // Other rows send all identifiers of this row.
@@ -74,10 +79,9 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
         if (!writer.fits(user)) take(writer.finish())
         writer.add(user)
       }
-      await records.end()
-      crashPoint('plan.records_written')
-      await batches.write()
-      if (index.isHalfFull) await index.store()
+      // Postgres stores these records and their batches while the next people are frozen.
+      const recorded = records.end().then(() => crashPoint('plan.records_written'))
+      await batches.write(index.isHalfFull ? index.store(recorded) : recorded)
     }
     take(writer.finish())
     await batches.write()

@@ -99,17 +99,21 @@ export class PlanBatches<Entries extends object> {
     return this.#operations >= operationsAtATime || this.#bytes >= bytesAtATime
   }
 
-  /** Starts to write the collected batches, once the batches before them are stored. */
-  async write(): Promise<void> {
-    if (this.#collected.length === 0) return
+  /**
+   * Starts to write the collected batches, once the batches before them are stored. `after`: what must be stored before the batches, such as
+   * their records; its error counts as theirs.
+   */
+  async write(after?: Promise<void>): Promise<void> {
+    if (this.#collected.length === 0 && after === undefined) return
     const collected = this.#collected
     this.#collected = []
     this.#operations = 0
     this.#bytes = 0
-    await this.#writing
-    this.#writing = this.#store(collected)
+    const before = this.#writing
+    this.#writing = Promise.all([before, after]).then(() => this.#store(collected))
     // Prevents an unhandled rejection: the next `await` throws the error.
     this.#writing.catch(() => undefined)
+    await before
     this.#context.onProgress(this.#done)
   }
 
@@ -123,6 +127,7 @@ export class PlanBatches<Entries extends object> {
   }
 
   async #store(collected: readonly Collected<Entries>[]): Promise<void> {
+    if (collected.length === 0) return
     const { tx, planId, destinationId } = this.#context
     const ids = await reserveBatchIds(tx, collected.length)
     const idOf = (i: number) => {
