@@ -5,14 +5,19 @@ import { isSyncedHere } from './databaseIdentity.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
-/** Returns the queued and running runs of a destination, the oldest first. */
+/**
+ * Returns the queued and running runs of a destination, the oldest first. Leaves out queued runs that were requested for another version of
+ * the pipeline than `version`, because no worker with this version can claim them.
+ */
 export async function openRuns(
   db: Queryable,
   destinationId: number,
+  version: string | undefined,
 ): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
   const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running' }>(
-    `select id, status, pipeline from run where destination_id = $1 and status in ('queued', 'running') order by id`,
-    [destinationId],
+    `select id, status, pipeline from run where destination_id = $1 and status in ('queued', 'running')
+       and not coalesce(status = 'queued' and trigger in ('manual', 'rerun') and definition <> $2, false) order by id`,
+    [destinationId, version ?? null],
   )
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }

@@ -118,7 +118,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
     if (receipt !== undefined) await skipRun(tx, receipt, { code, message, where, hint })
     return skipped(scheduledFor, 'paused', receipt)
   }
-  const open = await openRuns(tx, destinationId)
+  const open = await openRuns(tx, destinationId, version)
   const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
   const ahead = waiting ?? open.find((run) => run.status === 'running') ?? open.at(0)
   if (ahead !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {

@@ -4,6 +4,7 @@ import { createNextDue } from '../../../src/jobs/occurrences.ts'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { requestRun } from '../../../src/db/runs.ts'
 import { declareSchedules, type DeclaredSchedule } from '../../../src/db/schedules.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
@@ -92,6 +93,20 @@ describe('a tick of the scheduler', () => {
       'select count(*) as n, count(distinct scheduled_for) as distinct_n from sluice.run where scheduled_for is not null',
     )
     expect(times[0]?.n).toBe(times[0]?.distinct_n)
+  })
+
+  test.for([
+    ['another version', 'before the edit', 'ran'],
+    ['the same version', 'version', 'skipped'],
+    ['no version', null, 'skipped'],
+  ] as const)('a tick behind a waiting run that was requested for %s', async ([, definition, outcome]) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    const requested = { pipeline: 'p', destinationId: deps.destinationId, trigger: 'manual', options: { anyWorker: true } } as const
+    await requestRun(db, definition === null ? requested : { ...requested, definition })
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome })
   })
 
   test('with overlap: skip, a tick during a run is recorded and starts nothing', async () => {
