@@ -20,7 +20,7 @@ export const qualityCodes = {
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing, and more than half as many ids are new: often another id column.',
+    'More than half of the products of the last sync are missing, and at least as many new ids appeared as half of them: often another id column.',
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new ones sent: often another file, or a reversed test of consent.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',

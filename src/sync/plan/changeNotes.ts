@@ -7,10 +7,11 @@ import { stagedKind } from '../read/stageTable.ts'
 import { recordChange } from './planTables.ts'
 import { percentagesFrom } from './qualityGuard.ts'
 
-/** Numbers of products, with up to five examples each. */
+/** Counts of products, prices and links; `…Examples` have up to five of them. */
 interface ChangedProducts {
-  /** Desired products of the last sync, confirmed or not. All percentages are of these. */
+  /** Products of the last sync that are still desired, confirmed or not, also those whose row was rejected since. All percentages are of these. */
   readonly known: number
+  /** Products of `known` whose content changed. */
   readonly updated: number
   /** Products that go out of stock. */
   readonly soldOut: number
@@ -56,7 +57,7 @@ const overHalf = () => 50
 const rules: readonly ChangeRule[] = [
   {
     // The cause may be another id column, or a shop system that gave its products other numbers. Even if the deletes are withheld, the
-    // catalog would have every product twice. Counts only if more than half as many ids are new.
+    // catalog would have every product twice. Counts only if the new ids exceed half of the known products.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
@@ -139,6 +140,7 @@ async function compareProducts(tx: Transaction, destinationId: number, maxPriceC
   const [row] = await tx.query<ChangedProducts>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
+         r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new,
          substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
@@ -155,8 +157,8 @@ async function compareProducts(tx: Transaction, destinationId: number, maxPriceC
        select id || ': ' || old || ' ' || old_currency || ' to ' || new || ' ' || new_currency as example from changed
        where old > 0 and (new = 0 or new in (old * 100, old * 1000) or old in (new * 100, new * 1000)
          or (new = old and new_currency <> old_currency)))
-     select (select count(*) from record where destination_id = $1 and status = 'live')::int as known,
-       (select count(*) from changed)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
+     select (select count(*) from record where destination_id = $1 and status in ('live', 'stale'))::int as known,
+       (select count(*) from changed where updated)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
        (select count(*) from moved)::int as moved,
        array(select left(id, 40) || ': ' || old || ' to ' || new from moved limit 5) as "movedExamples",
        (select count(*) from doubtful)::int as doubtful, array(select left(example, 80) from doubtful limit 5) as "doubtfulExamples",

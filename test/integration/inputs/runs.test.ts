@@ -438,6 +438,19 @@ test('case 182: changes of more than half of the products are reported, and with
   expect(result.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
 })
 
+test('products whose rows were rejected in the last run and are valid again do not count as changed', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(220))
+  const rejected = await shop(
+    engine,
+    manyProducts(220, (i) => (i < 110 ? { price: 'none' } : {})),
+    'guards: { max_reject_percent: 60 }\n',
+  )
+  expect(rejected.counts).toMatchObject({ rejected: 110 })
+  const again = await shop(engine, manyProducts(220), 'guards: { hold: [MOST_CHANGED] }\n')
+  expect(again).toMatchObject({ status: 'succeeded', guards: [] })
+})
+
 test('another id column withholds the run, so that the catalog does not have every product twice', async () => {
   await using engine = await engineUnderTest()
   const rows = (other: number) => manyProducts(120, (i) => (i < other ? { id: `other-${i}` } : {}))
