@@ -287,8 +287,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns an event for each record whose delete the plan of the last read withheld, or may have withheld: its row is missing from this read,
- * or its keys wait to be deleted.
+ * Returns an event for each record whose delete the plan of the last read withheld, or may have withheld, because its row is missing from
+ * this read. Returns one event for keys without a record that wait to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(
@@ -313,7 +313,13 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
     code: plan.code,
     message,
   })
-  if (rows.length === 0) return [event(`${run} withheld deletes (${plan.code})`)]
+  if (rows.length === 0) {
+    const waiting = await db.query(
+      'select from remote where destination_id = $1 and (key = any($2) or group_key = any($2)) and ref_count = 0 and synced_hash is not null limit 1',
+      [destinationId, keys],
+    )
+    return waiting.length === 0 ? [] : [event(`${run} withheld deletes (${plan.code})`)]
+  }
   const events: StoryEvent[] = []
   for (const { key } of rows.filter(({ status }) => status === 'live')) {
     const isRead = await wasRead(db, destinationId, key)

@@ -57,6 +57,10 @@ test.for(['shop', 'people'] as const)('explain reports that a guard withholds th
   const { runId } = await engine.run(name)
   expect(await headline(0)).toBe(`Live: its row is missing from the source, and ${runId} withheld its delete (GUARD_DELETES)`)
   expect(await headline(30)).toMatch(/^Live: confirmed at /)
+  expect(await explain(engine, name, 'never@example.com')).toMatchObject({
+    headline: expect.stringMatching(/^Not live: unknown key/),
+    events: [],
+  })
   const story = await explain(engine, name, key(0))
   expect(story.events).toContainEqual(expect.objectContaining({ what: 'withheld', runId, code: 'GUARD_DELETES' }))
   // A later run of the same source withholds again.
