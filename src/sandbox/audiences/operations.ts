@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { doNotReachIdentifiers } from '../../service/contract/audienceResources.ts'
 import type { Call } from '../area.ts'
-import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
+import { isWrittenAsPhone, looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
@@ -141,7 +141,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     for (const value of listOf(values)) {
       count++
       if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
-        if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value)))
+        if (type === 'partner_user_id' && (looksLikeEmail(value) || isWrittenAsPhone(value)))
           call.world.reportViolation('raw_identifier', 'partner_user_id looks like an email or phone')
         if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue

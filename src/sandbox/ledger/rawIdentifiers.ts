@@ -1,15 +1,27 @@
-/** Detects raw emails and phone numbers in texts that may contain only digests (docs/sandbox.md#violations). */
+/** Detects raw emails and phone numbers in requests, where only digests are allowed (docs/sandbox.md#violations). */
 
 /** Returns true if the text contains `name@host.tld`, raw or percent-encoded. */
 export function looksLikeEmail(text: string): boolean {
   return (text.includes('@') || text.includes('%40')) && /[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
 }
 
-/** Returns true for a number of at most 15 digits with a plus sign, separators or a leading zero. Other numbers are ids. */
+/** Returns true for a number of 8 to 15 digits with a plus sign, separators or a leading zero. Other numbers are ids. */
 export function looksLikePhone(text: string): boolean {
+  const number = text.trim().replace(/^%2B/i, '+')
+  const digits = number.replaceAll(/\D/g, '').length
+  return /^(?:\+|00)?[\s(]*\d[\d\s().-]{6,20}\d$/.test(number) && digits >= 8 && digits <= 15 && /[+\s().-]|^0/.test(number)
+}
+
+/**
+ * Returns true for a text that hardly is anything but a phone number: with a plus sign, two zeros, parentheses, or grouped like one. Dates
+ * and other ids with hyphens or a leading zero are not.
+ */
+export function isWrittenAsPhone(text: string): boolean {
   return (
-    /^\s*(?:\+|%2B|00)?[\s(]*\d[\d\s().-]{6,20}\d\s*$/i.test(text) &&
-    text.replaceAll(/\D/g, '').length <= 15 &&
-    /[+\s().-]|%2B|^0/i.test(text)
+    looksLikePhone(text) &&
+    (/^\s*(?:\+|%2B|00[1-9])/i.test(text) ||
+      text.includes('(') ||
+      /^\s*(?:1[ .-])?\d{3}[ .-]\d{3}[ .-]\d{4}\s*$/.test(text) ||
+      /^\s*0\d{1,4}[\s-]\d/.test(text))
   )
 }
