@@ -1,7 +1,8 @@
 /**
  * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. The
- * most frequent values are counted exactly, because the stored feature set of each row names the one that the row has
- * (`rowStatistics.ts`). The other values have an upper bound: the count of the last full read, plus the new rows since.
+ * most frequent values are counted exactly, because the stored feature set of each row names those that the row has
+ * (`rowStatistics.ts`). The other values have an upper bound: the count of the last full read, plus the new rows since. A full read counts
+ * by sketches of 2,048 values, so with more than some 25,000 identifiers or 50,000 groups its counts may be too low by a 2,049th of the rows.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
@@ -23,7 +24,7 @@ const mostStored = 1_000
 export interface FrequentRows {
   /** Values on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
-  /** Rows that are known to have the most frequent value. */
+  /** Rows with the most frequent value, as far as they were counted: the exact count, or the stored bound above the limit. */
   readonly first: number
   /** Upper bound of the rows of any value. */
   readonly most: number
@@ -34,7 +35,8 @@ export interface FrequentRows {
 /** Counts the values of one kind over the sources of a read. */
 export class FrequentValues {
   readonly #limit: number
-  readonly #before: StoredFrequent | undefined
+  /** Stored counts that the new rows add to. Empty in a full read. */
+  readonly #earlier: ReadonlyMap<string, number>
   readonly #gated: boolean
   /** Values that are counted exactly. */
   readonly #exact: ReadonlySet<string>
@@ -54,7 +56,6 @@ export class FrequentValues {
   ) {
     const { code, limit, before, gated } = options
     this.#limit = limit
-    this.#before = before
     this.#gated = gated
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
@@ -62,7 +63,8 @@ export class FrequentValues {
     }
     this.#exact = new Set(sets.trackedValues(code))
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
-    if (gated && before !== undefined) for (const [value, count] of Object.entries(before.counts)) this.#now.set(value, count)
+    this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
+    for (const [value, count] of this.#earlier) this.#now.set(value, count)
     // `classify` adds the exact counts.
     for (const value of this.#exact) this.#now.delete(value)
   }
@@ -81,17 +83,14 @@ export class FrequentValues {
       this.#now.set(value, (this.#now.get(value) ?? 0) + count)
     }
     // A value that is not stored may have up to `slack` rows.
-    let most = Math.max(first, this.#gated ? (this.#before?.slack ?? 0) : 0)
+    const unstored = this.#gated ? this.#slack : 0
+    let most = Math.max(first, unstored)
     const counted = new Map(own.filter(([value]) => !this.#exact.has(value)))
-    const bounds = new Map(counted)
-    if (this.#gated) {
-      for (const [value, count] of counted) bounds.set(value, count + (this.#before?.counts[value] ?? this.#before?.slack ?? 0))
-      for (const [value, count] of Object.entries(this.#before?.counts ?? {}))
-        if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
-    }
+    const bounds = new Map([...counted].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstored)]))
+    for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
       most = Math.max(most, bound)
-      const isKnown = !this.#gated || (this.#before?.counts[value] ?? 0) > this.#limit
+      const isKnown = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
       if (isKnown) first = Math.max(first, bound)
       if (bound <= this.#limit) continue
       if (isKnown) above.push([value, bound])
@@ -118,7 +117,7 @@ export class FrequentValues {
     for (const [value, count] of counted) {
       const before = this.#now.get(value)
       if (!this.#gated || before !== undefined) this.#now.set(value, (before ?? 0) + count)
-      else if (count > 1) this.#now.set(value, (this.#before?.slack ?? 0) + count)
+      else if (count > 1) this.#now.set(value, this.#slack + count)
       else single = true
     }
     // Values on a single row are too many to store, so they raise `slack`.

@@ -4,6 +4,7 @@ import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/reco
 import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
+const backslash = 92
 /** Number of values that each sketch keeps. */
 const sketched = 2048
 /** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
@@ -42,13 +43,13 @@ export class RecordFeatures {
     if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
     // No field of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', stock + 16) + 2
-    if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
+    if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
     if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
     const id = json.indexOf('"id":"', stock)
     const groupAt = json.indexOf('"item_group_id":"', id)
     if (groupAt >= 0) {
       const from = groupAt + 17
-      const group = json.slice(from, json.indexOf('"', from))
+      const group = json.slice(from, endOfText(json, from))
       this.groups.add(group)
       if (this.group === '') this.group = group
       if (this.group !== group) bits += feature.otherGroup
@@ -77,6 +78,7 @@ export class RecordFeatures {
     for (const identifier of packed) {
       const type = identifier[0] ?? 0
       if (type !== last) {
+        // Identifiers are sorted by type, so no bit is added twice.
         bits += feature.fills << (type - 1)
         last = type
       }
@@ -84,5 +86,14 @@ export class RecordFeatures {
       if (item >= 0) items.push(item)
     }
     return bits
+  }
+}
+
+/** Returns the position of the quote that ends the JSON text which begins at `from`. A quote after an odd number of backslashes is part of the text. */
+function endOfText(json: string, from: number): number {
+  for (let end = json.indexOf('"', from); ; end = json.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (json.charCodeAt(end - 1 - slashes) === backslash) slashes++
+    if (slashes % 2 === 0) return end
   }
 }

@@ -55,3 +55,9 @@ test('one identifier on many rows is reported even among a hundred thousand othe
   expect(notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED', 'IDENTIFIER_SHARE', 'FILL_RATE'])
   expect(filled).toEqual({ email: 100_000 })
 })
+
+test('groups that differ after a quote in their name are different groups', () => {
+  const quality = createQuality()
+  for (let i = 0; i < 300; i++) quality.add(product(i, { item_group_id: `12" LP ${i}`, availability: 'in stock' }))
+  expect(codesOf(quality)).not.toContain('GROUP_LARGE')
+})

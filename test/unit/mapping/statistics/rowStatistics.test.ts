@@ -102,3 +102,18 @@ test('a value that is added once a day requires a full read before it is on more
     before = values.stored()
   }
 })
+
+test('a value that is named like a property of every object is rare', () => {
+  const options = { code: tracked.group, limit: 20 } as const
+  const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
+  const values = new FrequentValues(new FeatureSets(), { ...options, before: whole.stored(), gated: true })
+  expect(values.classify(new Map(), [['constructor', 1]])).toMatchObject({ doubtful: false, above: [] })
+})
+
+test('a value that an earlier source of the same read has once counts in the bound', () => {
+  const options = { code: tracked.group, limit: 20 } as const
+  const before = { counts: {}, slack: 17 }
+  const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
+  values.classify(new Map(), [['a', 1]])
+  expect(values.classify(new Map(), [['a', 3]])).toMatchObject({ most: 21, doubtful: true })
+})
