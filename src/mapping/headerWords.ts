@@ -4,7 +4,7 @@
  */
 
 /**
- * Field → column names without case, accents, spaces and signs, the most specific first. `currency` and `default_country` are
+ * Field → column names without case, accents, spaces and signs, in order of preference. `currency` and `default_country` are
  * columns that complete a price or a phone number.
  */
 const words: Readonly<Record<string, string>> = {

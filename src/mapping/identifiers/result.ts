@@ -1,8 +1,8 @@
 import type { RecordCode } from '../rejectCodes.ts'
 
 /**
- * Normalized text ready to be hashed, or the reason why the value is not usable. `also`: a second form to send
- * (docs/decisions/both-forms.md), if the settings ask for one. `note`: code of a warning about the value.
+ * Normalized text, which is hashed unless it is a `partner_user_id`, or the reason why the value is not usable. `also`: a second form to send
+ * (docs/decisions/both-forms.md), if the settings request it. `note`: code of a warning about the value.
  */
 export type Normalized =
   | { readonly text: string; readonly also?: string; readonly note?: RecordCode }

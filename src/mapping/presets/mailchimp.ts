@@ -2,7 +2,7 @@ import type { Preset } from './preset.ts'
 
 /**
  * Members of a Mailchimp audience. Subscribed, unsubscribed and cleaned members are separate files. Only the last two have columns
- * `UNSUB_…` or `CLEAN_…`; a time in them means that the member has opted out.
+ * `UNSUB_…` or `CLEAN_…`. A member with `UNSUB_TIME` (unsubscribed) or `CLEAN_TIME` (the address bounced) is not sent.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',

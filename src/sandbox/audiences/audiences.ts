@@ -6,7 +6,8 @@ import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { sizeOf, TARGETABLE_FROM } from './audienceSize.ts'
+import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>

@@ -4,7 +4,8 @@ import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { sizeOf, TARGETABLE_FROM } from './audienceSize.ts'
+import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>

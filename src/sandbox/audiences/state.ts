@@ -2,7 +2,6 @@
 import type { Call, World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { isProcessed } from '../processing.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'
 
 export interface Audience {
@@ -36,9 +35,6 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Minimum number of members of an audience that can be targeted. */
-export const TARGETABLE_FROM = 100
-
 export function createAudienceState(_world: World): AudienceState {
   const fixed = (id: string, name: string): Audience => emptyAudience({ id, accountId: FIXED_ACCOUNT, name, at: FIRST_DAY })
   return {
@@ -59,29 +55,6 @@ export function createAudienceState(_world: World): AudienceState {
       ],
     ]),
   }
-}
-
-/**
- * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, the
- * size is that before it, and the reason for a small size is `PROCESSING` instead of `TOO_SMALL`.
- */
-export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
-  const { processing } = audience
-  const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
-  const size = isPending ? processing.members : audience.memberships.count(call.now / 1000).members
-  return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
-}
-
-/**
- * Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). Called before the
- * upload is applied.
- */
-export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
-  // Counting members takes time, and the count is needed only with processing times.
-  if (call.world.switch('processing_times') !== 'clock') return
-  const { processing } = audience
-  if (processing !== null && !isProcessed(call.world, 'audience', processing.since)) return
-  audience.processing = { since: call.now, members: audience.memberships.count(call.now / 1000).members }
 }
 
 /** Returns a new, empty audience or list of the call's account. Does not store it. */

@@ -1,4 +1,4 @@
-/** Features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5); the control API any key (spec 5 rule 7). */
+/** Features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5); the control API any upper-case key (spec 5 rule 7). */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
 import { ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'

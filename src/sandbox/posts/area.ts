@@ -15,7 +15,7 @@ export const postsArea = defineArea({
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },
   applyEvent: (world, state, { scheduledId }) => {
-    // The id is taken here, because a replay of the journal runs this too: so later ids are the same.
+    // A replay of the journal takes the same id here, so later ids do not shift.
     publishScheduled(world, state, scheduledId, world.newId())
   },
 })

@@ -1,4 +1,7 @@
-/** Stores the row of a plan with its counts, and completes its snapshot. `freeze.ts` makes its requests, `planBatches.ts` stores them. */
+/**
+ * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. `freeze.ts` makes
+ * the requests, `planBatches.ts` stores them.
+ */
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'

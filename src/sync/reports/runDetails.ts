@@ -44,7 +44,7 @@ export interface RequestLine {
   readonly users: number
 }
 
-/** Loads the details of a run; empty details for an unknown run. @throws {UsageError} `UNKNOWN_RUN` if `runId` is not the id of a run */
+/** Loads the details of a run; empty details if no such run is stored. @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` */
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
   const [row] = await db.query<

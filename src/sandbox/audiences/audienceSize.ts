@@ -1,0 +1,30 @@
+/** Size of an audience, with the reasons why it cannot be targeted, and the processing of its last upload. */
+import type { Call } from '../area.ts'
+import { isProcessed } from '../processing.ts'
+import type { Audience, AudienceState } from './state.ts'
+
+/** Minimum number of members of an audience that can be targeted. */
+export const TARGETABLE_FROM = 100
+
+/**
+ * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, the
+ * size is that before it, and the reason for a small size is `PROCESSING` instead of `TOO_SMALL`.
+ */
+export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
+  const { processing } = audience
+  const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
+  const size = isPending ? processing.members : audience.memberships.count(call.now / 1000).members
+  return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
+}
+
+/**
+ * Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). Called before the
+ * upload is applied.
+ */
+export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
+  // Counting members takes time, and the count is needed only with processing times.
+  if (call.world.switch('processing_times') !== 'clock') return
+  const { processing } = audience
+  if (processing !== null && !isProcessed(call.world, 'audience', processing.since)) return
+  audience.processing = { since: call.now, members: audience.memberships.count(call.now / 1000).members }
+}
