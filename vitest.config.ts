@@ -31,8 +31,6 @@ export default defineConfig({
     maxWorkers: 4,
     // Loading the modules for each of 260 files again would take a third of the processor time. But for those above, a file leaves nothing behind in its process.
     isolate: false,
-    // Tests make many objects. From V8's first room for new ones, 1 MB, collections took a seventh of the processor time.
-    execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=32'],
     // What is polled for comes soon, but not within vitest's second on a busy machine.
     expect: { poll: { timeout: 20_000, interval: 20 } },
     // A failed test may leave a run behind, which then finds no database. In CI the next try of the test decides.
@@ -46,6 +44,8 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           // Generated inputs take seconds on a machine that does much else.
           testTimeout: 30_000,
+          // They make many objects. From V8's first room for new ones, 1 MB, collections took a tenth of the processor time.
+          execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=32'],
         },
       },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: furtherType, ...withPostgres } },
