@@ -8,12 +8,37 @@ import type { Fence } from '../../db/fence.ts'
 import type { Unconfirmed } from '../../db/runColumns.ts'
 import { recoverRuns, updateCounts } from '../../db/runs.ts'
 import { deadWorkers } from '../../db/workers.ts'
-import type { Present, Row } from '../../db/row.ts'
+import type { Row } from '../../db/row.ts'
 import { countedBatches, planCounts, type PlanCounts } from '../reports/planCounts.ts'
 import type { Settled } from '../../model/report.ts'
 
+/**
+ * Returns the counts that a run has at its end: those of its plan, its requests, also for batches of earlier plans, and what these requests
+ * settled.
+ */
+export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
+  const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
+  const planId = row?.plan_id ?? null
+  const sent = planId !== null && row?.trigger !== 'plan' ? await sentCounts(db, planId) : undefined
+  const settling = await settlingRequests(db, runId, planId)
+  return {
+    ...sent,
+    requests: (sent?.requests ?? 0) + settling,
+    ...(settling > 0 ? { settled: await settledBy(db, runId, planId) } : {}),
+  }
+}
+
+/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include these requests. */
+async function settlingRequests(db: Queryable, runId: number, planId: string | null): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
+    [runId, planId],
+  )
+  return row?.n ?? 0
+}
+
 /** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */
-export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
+async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
@@ -25,7 +50,7 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
-/** Updates the counts of earlier runs whose batches this run settled or superseded. */
+/** Updates the counts of earlier runs whose batches this run settled or superseded; of superseded ones, only among the last 20 runs. */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
@@ -51,19 +76,16 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 }
 
 /**
- * Ends the runs that `recoverRuns` finds with their counts so far, and updates the counts of earlier runs whose
- * batches these runs settled. Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done
- * recovery.
+ * Ends the runs that `recoverRuns` finds, stores their counts so far, and updates those of earlier runs whose batches these runs settled.
+ * Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
     const ids = await recoverRuns(tx, await deadWorkers(tx), fence)
-    const runs = await tx.query<Row<'run', 'id'> & Present<Row<'run', 'plan_id'>>>(
-      `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
-      [ids],
-    )
-    for (const { id, plan_id } of runs) await updateCounts(tx, Number(id), await sentCounts(tx, plan_id))
-    for (const id of ids) await updateCountsOfOtherRuns(tx, id)
+    for (const id of ids) {
+      await updateCounts(tx, id, await countsAtEnd(tx, id))
+      await updateCountsOfOtherRuns(tx, id)
+    }
     return ids
   })
 }
@@ -75,7 +97,7 @@ export async function sentCounts(db: Queryable, planId: string): Promise<PlanCou
   return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
 }
 
-/** Counts the products or users that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
+/** Counts the products or users that are not confirmed, for the metrics, in the same batches as `planCounts`. */
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count

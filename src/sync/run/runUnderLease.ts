@@ -5,9 +5,8 @@ import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
 import { isFirstOfDay } from '../../db/schedules.ts'
-import type { Row } from '../../db/row.ts'
 import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
-import { sentCounts, settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
+import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { storingProgress } from './liveProgress.ts'
@@ -122,30 +121,14 @@ export function cancelled(pipeline: string): RunError {
 
 /** Writes the end and the counts of the run, and updates the counts of earlier runs. */
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
-  const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
-  const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
   // `finishRun` is the last call: if the process dies before it, the run has not ended, so its recovery repeats both calls.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
-    counts: {
-      ...sent,
-      requests: (sent?.requests ?? 0) + settling,
-      ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),
-    },
+    counts: await countsAtEnd(deps.db, run.id),
     error: ending.error ? errorJson(ending.error) : null,
   })
-}
-
-/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include these requests. */
-async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
-  const [row] = await deps.db.query<{ n: number }>(
-    `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
-    [runId, planId],
-  )
-  return row?.n ?? 0
 }
 
 /** Runs `work` as a stage: stores its duration with the run, also after an error. Returns the result of `work`. */

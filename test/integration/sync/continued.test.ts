@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { recoverRunsAndCounts } from '../../../src/sync/run/runCounts.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import type { Progress } from '../../../src/model/report.ts'
@@ -38,6 +39,18 @@ test('show of an interrupted run has the outcomes of the later run that settled 
   expect(imbalance(shown.counts)).toEqual([])
   // Requests stay with the run that sent them.
   expect(shown.counts.requests).toBe(first.counts.requests)
+  // If the process of the second run dies just before its end, the recovery stores the same.
+  await engine.db.execute(
+    `update run set status = 'running', finished_at = null, counts = counts - 'settled' - 'requests', worker_id = null,
+       lease_until = statement_timestamp() - interval '1 minute' where id = $1`,
+    [Number(second.runId.slice(2))],
+  )
+  expect(await recoverRunsAndCounts(engine.db, engine.deps.service)).toEqual([Number(second.runId.slice(2))])
+  expect(await loadRun(engine.db, second.runId)).toMatchObject({
+    status: 'failed',
+    settled: { confirmed: 60, refused: 0 },
+    counts: { requests: second.counts.requests },
+  })
 })
 
 test('show of a run whose process died counts its confirmed operations', async () => {
