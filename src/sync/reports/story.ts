@@ -102,7 +102,7 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const deleted = last('deleted')
   const invalidated = last('invalidated')
   const suppressed = last('suppressed')
-  /** Returns the answer for content that is not sent: the service keeps the content of the last confirmed request. */
+  /** Returns the liveness of a record whose content is not sent: the service keeps the content of the last confirmed request. */
   const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
   if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
   // A deleted product may have been added again, or its row may be in the source again but rejected.
@@ -117,6 +117,7 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
     if (refused) return live(`its delete was refused: ${refused.message}`)
     return live(`${waitingDelete.message}${withheld ? `; ${withheld.message}` : ''}`)
   }
+  if (refused && invalidated?.live) return live(`with other content, as ${refused.message}`)
   if (refused) return invalidated ? notLive(`not certain, ${refused.message}`) : notSent(refused.message)
   if (rejected && (!read || read.at < rejected.at)) return notSent(`${rejected.message} (${rejected.runId ?? ''})`)
   if (invalidated) {
