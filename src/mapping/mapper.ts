@@ -26,12 +26,11 @@ export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   map: (row: Row) => Mapped
   /**
-   * Binds the columns of a file. Called before its first row, and again if later rows have more columns. Returns warnings about the header. `uri`: the source of the
-   * columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records of XML and JSON have their own
-   * columns, so a missing column rejects only the record.
+   * Binds the columns of a file. Called before its first row, and again if later rows have more columns. Returns warnings about the header.
+   * `uri`: the source of the columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records of XML
+   * and JSON have their own columns, so a missing column rejects only the record.
    *
-   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some columns of one name
-   * are used
+   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN as `rejectRepeats`
    */
   start: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
@@ -114,7 +113,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         const reject = { line: row.line, ...transformFault(error) }
         // The record is kept as it was, as with every other reject (docs/guarantees.md#nothing-lost).
         const key = keyDespite(bound, row)
-        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
+        return withReaderWarnings(row, { reject: key === undefined ? reject : { ...reject, key }, warnings: [] })
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
@@ -139,8 +138,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 }
 
 /**
- * Returns a hash of the pipeline definition and the version of the mapping rules. If it is unchanged, the same bytes map to the
- * same records. The current day is not a part of it.
+ * Returns a hash of the pipeline definition and the version of the mapping rules. If it is unchanged, the same bytes map to the same records
+ * on the same day: ages and default ends depend on the day.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
@@ -187,7 +186,7 @@ function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
 }
 
 /**
- * Rejects a header that repeats a name if only some of the columns of that name are used.
+ * Rejects a header that repeats a name if the first column of that name is used, but not all others are.
  *
  * @throws {RunError} FILE_DUPLICATE_COLUMN
  */
@@ -200,7 +199,7 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
     const names = [name, ...repeats].map((column) => JSON.stringify(column)).join(', ')
     throw new RunError(
       'FILE_DUPLICATE_COLUMN',
-      `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and only one of them is read`,
+      `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and not all of them are read`,
       {
         where: shownAddress(uri),
         hint: `Name the columns to read, in order: map: { ${field}: [${names}] }`,
@@ -211,7 +210,7 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
 
 /**
  * Returns `products` for a JSON answer `{ "products": [ … ] }`, which is read as one record with columns such as `products.id`.
- * Undefined if fewer than half of the columns, or fewer than three, have one parent.
+ * Undefined unless more than half of the columns, and at least three, have one parent.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const below = new Map<string, number>()
@@ -223,7 +222,9 @@ function wrapperOf(columns: readonly string[]): string | undefined {
   return most !== undefined && most[1] >= 3 && most[1] * 2 > columns.length ? most[0] : undefined
 }
 
-/** Returns true if every compared cell is the name of its column; false if fewer than two columns are compared. */
+/**
+ * Returns true if every compared cell is the name of its column, with few spaces around it; false if fewer than two columns are compared.
+ */
 function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
   if (echo.length < 2) return false
   for (const { index, name } of echo) {

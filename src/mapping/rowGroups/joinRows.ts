@@ -1,6 +1,6 @@
 /**
- * Joins row groups, for exports that write one product over several rows. Each resulting row is complete, so that it can be mapped
- * without the other rows.
+ * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows, unless
+ * its parent is not before it or too far above.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,7 +9,7 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: name of the configured
+ * Returns the joiner for a table of products with these columns; undefined if each row is a product, or columns of the preset are missing. `preset`: name of the configured
  * preset; if undefined, the header decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {

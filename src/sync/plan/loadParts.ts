@@ -41,7 +41,7 @@ export interface LoadPart {
   readonly stepEnds: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
-  /** Number of parts of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
+  /** Number of rows of each chunk of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
   readonly indexParts: number
 }
 
@@ -59,7 +59,7 @@ export interface PlannedPart {
  */
 const largestShare = 1 / 12
 /**
- * Number of first parts whose users make a step. Postgres inserts the records of one step while Node freezes those of the step before, which
+ * Size of a step, in sizes of the first part. Postgres inserts the records of one step while Node freezes those of the step before, which
  * are in memory: 37,500 users, 4 MB. Postgres also sorts so few records in memory.
  */
 const firstPartsInStep = 5
@@ -143,7 +143,7 @@ function stepsOf({ after, upTo }: KeyRange, ends: readonly Buffer[]): readonly K
 }
 
 /**
- * Completes the snapshot of a load in a transaction after its last part. The requests of this part are sent meanwhile, because storing the
+ * Completes the snapshot of a load in a transaction after its last part. The requests of the last part are sent meanwhile, because storing the
  * digests of a million records takes 1.2 s.
  *
  * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
@@ -169,8 +169,8 @@ async function beginLaterPart({ tx, destinationId, deps, planId, type, latestEra
 }
 
 /**
- * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. A part takes this lock late,
- * because answers that split a batch wait for it.
+ * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. Answers that split a batch wait
+ * for this lock.
  */
 async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
   await lockEndOfPlan(tx, planId)

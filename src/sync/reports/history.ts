@@ -19,7 +19,7 @@ import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
-/** Stored run with its stages. `columns`: columns of the source, in the order of the cells of its rejects. */
+/** Stored run with its stages. `columns`: columns of the first source; `rejectsCsv.ts` has those of the others. */
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
   readonly columns: readonly string[]
@@ -34,9 +34,9 @@ export interface StoredReject extends Fault {
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
-  /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
+  /** The merchant's own cells, masked where personal, in the order of the columns of its source. Empty after a week, or after an erasure. */
   readonly cells: readonly string[]
-  /** Key of the record, in hex; null if the row had no valid key. */
+  /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
   readonly key: string | null
 }
 
