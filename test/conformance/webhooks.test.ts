@@ -335,6 +335,40 @@ describe('activity', () => {
   )
 
   test.for([
+    ['spec', 'sent', 'received'],
+    ['documented', 'outbound', 'inbound'],
+  ] as const)('with direction_values %s, a message of direction both shows %s or %s', ([values, sent, received]) =>
+    story(async ({ sandbox, endpoint }) => {
+      await sandbox.control.switches({ direction_values: values })
+      const filter = { user_id: '1001', direction: 'both' }
+      await sandbox.control.request('POST', 'events', { event_type: 'dm.sent', filter })
+      await sandbox.control.request('POST', 'events', { event_type: 'dm.received', filter })
+      expect(endpoint.events.map(({ body }) => JSON.parse(body).data.filter.direction as unknown)).toEqual([sent, received])
+    }),
+  )
+
+  test.for([
+    ['without subscriptions', false],
+    ['with subscriptions', true],
+  ] as const)('an event for one webhook reaches no stream %s', ([, subscribed]) =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      if (subscribed) {
+        const json = { event_type: 'follow.follow', filter: { user_id: '1001' } }
+        expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(200)
+      }
+      const stream = await fetch(`${sandbox.url}/2/activity/stream`, { headers: { authorization: `Bearer ${bearer}` } })
+      await sandbox.control.request('POST', 'events', { event_type: 'follow.follow', payload: 'of the webhook', webhook_id: id })
+      await sandbox.control.request('POST', 'events', { event_type: 'follow.follow', payload: 'of all' })
+      expect(endpoint.events.map(({ body }) => JSON.parse(body).data.payload as unknown)).toEqual(['of the webhook', 'of all'])
+      const reader = stream.body!.getReader()
+      const { value } = await reader.read()
+      const [line = ''] = Buffer.from(value!).toString().split('\r\n')
+      expect(JSON.parse(line)).toMatchObject({ data: { payload: 'of all' } })
+      await reader.cancel()
+    }),
+  )
+
+  test.for([
     [{ event_type: 'nothing.known' }, 'event_type'],
     [{ filter: {} }, 'filter.user_id'],
     [{ filter: { user_id: '1001', direction: 'sent' } }, 'filter.direction'],

@@ -13,7 +13,7 @@ import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksS
 /** Attempts of one delivery, and the time between them by the sandbox's clock. */
 const ATTEMPTS = 3
 const PAUSE_MS = 60_000
-const REPLAY_DAYS_MS = 5 * 86_400_000
+const REPLAY_MS = 5 * 86_400_000
 
 export interface ActivityEvent {
   readonly event_type: string
@@ -28,16 +28,18 @@ export interface EmitOptions {
   readonly signature?: 'good' | 'bad' | 'none'
   /** Speed of the body in bytes per second. Default: no limit. */
   readonly bytesPerS?: number
-  /** Delivers only to this webhook. */
+  /** Delivers only to this webhook, and to no stream. */
   readonly webhookId?: string
-  /** Delivers only to subscriptions. By default, webhooks without subscriptions get every event, and so do the streams if no subscription
-   * is for them. */
+  /** Delivers only to subscriptions. By default, a webhook without subscriptions gets every event, and so do the streams without any. */
   readonly subscribedOnly?: boolean
 }
 
 const sending = pLimit(32)
 
-/** Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. Returns null, which the journal can store. */
+/**
+ * Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. Returns null, because the journal stores the
+ * result.
+ */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
   emitEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
@@ -66,15 +68,8 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
   const subscriptions = [...state.subscriptions.values()]
   const entries: LoggedEvent[] = []
   for (const webhook of state.webhooks.values()) {
-    if (options.webhookId !== undefined && webhook.id !== options.webhookId) continue
-    const own = subscriptions.filter((one) => one.webhook_id === webhook.id)
-    const tags =
-      own.length === 0
-        ? options.subscribedOnly === true
-          ? []
-          : [event.tag]
-        : own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
-    for (const tag of tags) entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
+    for (const tag of tagsFor(webhook.id, subscriptions, event, options))
+      entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
   }
   if (entries.length > 0)
     world.record(areaRefs.webhooks, {
@@ -83,15 +78,24 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
       signature: options.signature ?? 'good',
       ...(options.bytesPerS === undefined ? {} : { bytesPerS: options.bytesPerS }),
     })
-  const streamed = subscriptions.filter((one) => one.webhook_id === null)
-  const lines =
-    streamed.length === 0
-      ? options.subscribedOnly === true
-        ? []
-        : [envelope(event.tag)]
-      : streamed.filter((one) => matches(one, event)).map((one) => envelope(one.tag ?? event.tag))
-  sendToStreams(world, lines)
+  sendToStreams(world, tagsFor(null, subscriptions, event, options).map(envelope))
   return uuid
+}
+
+/**
+ * Returns the tag of each copy of the event that a webhook, or the streams (null), get: one for each matching subscription, or one without
+ * subscriptions.
+ */
+function tagsFor(
+  receiver: string | null,
+  subscriptions: readonly Subscription[],
+  event: ActivityEvent,
+  options: EmitOptions,
+): (string | undefined)[] {
+  if (options.webhookId !== undefined && receiver !== options.webhookId) return []
+  const own = subscriptions.filter((one) => one.webhook_id === receiver)
+  if (own.length > 0) return own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
+  return options.subscribedOnly === true ? [] : [event.tag]
 }
 
 /** Sends every delivery that is due. Resolves when all of them have ended, those that were already running included. */
@@ -109,7 +113,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery, c
   const webhook = state.webhooks.get(delivery.webhookId)
   // An event for a webhook that is removed or invalid stays in the log, for a replay.
   const isValid = webhook?.valid === true
-  const status = isValid ? await post(world, webhook.url, delivery, cancelled) : 0
+  const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
@@ -120,7 +124,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery, c
 }
 
 /** Posts a signed event to a receiver. Resolves to the status of its answer; 0 without one, or if it was cancelled. */
-export function post(
+export function postEvent(
   world: World,
   url: string,
   delivery: Pick<Delivery, 'body' | 'signature' | 'bytesPerS'>,
@@ -156,12 +160,12 @@ export function applyEntries(
     const key = `delivery ${state.nextDelivery++}`
     state.pending.set(key, { key, webhookId: entry.webhookId, uuid: entry.uuid, body: entry.body, ...how, attempts: 0, dueAt: entry.at })
   }
-  const oldest = world.now() - REPLAY_DAYS_MS
+  const oldest = world.now() - REPLAY_MS
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 
 /** Returns true if a subscription requests the event. */
-export function matches(subscription: Subscription, event: ActivityEvent): boolean {
+function matches(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
   if (filter.user_id !== undefined && filter.user_id !== event.filter.user_id) return false
@@ -190,9 +194,10 @@ function canonicalDirection(direction: string | undefined): string | undefined {
   return direction === 'inbound' ? 'received' : direction === 'outbound' ? 'sent' : direction
 }
 
-/** Returns `sent` or `received`; undefined for an event without a direction. */
+/** Returns `sent` or `received`, by the filter or else by the type of the event. Undefined if neither has one of the two. */
 function directionOf(event: ActivityEvent): string | undefined {
-  return canonicalDirection(event.filter.direction) ?? /\.(sent|received)$/.exec(event.event_type)?.[1]
+  const given = canonicalDirection(event.filter.direction)
+  return given === 'sent' || given === 'received' ? given : /\.(sent|received)$/.exec(event.event_type)?.[1]
 }
 
 /** Returns the filter as the event shows it, with the direction of direct messages and chats. */

@@ -1,7 +1,7 @@
 /** Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#webhooks). */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { isSuccess, post } from './events.ts'
+import { isSuccess, postEvent } from './events.ts'
 import { unlessRunning } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
@@ -18,7 +18,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
   if (webhook?.valid === true) {
     for (const event of events) {
       // Waits for each delivery, so that a replay keeps the order of events.
-      const status = await post(world, webhook.url, { body: event.body, signature: 'good' }, cancelled)
+      const status = await postEvent(world, webhook.url, { body: event.body, signature: 'good' }, cancelled)
       if (cancelled.aborted) return
       if (!isSuccess(status)) failed++
     }
@@ -29,7 +29,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
       job_state_description: description,
       job_id: job.job_id,
     }
-    await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
+    await postEvent(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
   }
   if (cancelled.aborted) return
   world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
