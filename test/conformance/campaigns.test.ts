@@ -128,6 +128,16 @@ describe('what belongs to an account', () => {
     expectRefusal(await account.get('account_history', { ...query, end_time: query.start_time }), [400, 'INVALID_TIME_WINDOW', 'end_time'])
   })
 
+  test('the history of an update that sends a stored list again shows only what changed', async () => {
+    const before = (await account.get('line_items/9cqi3')).body.data
+    expect(before.categories).not.toEqual([])
+    await account.put('line_items/9cqi3', { name: 'Renamed too', categories: before.categories.join(',') })
+    const query = { entity_type: 'LINE_ITEM', entity_id: '9cqi3', start_time: '2020-01-01T00:00:00Z', end_time: '2099-01-01T00:00:00Z' }
+    const entries = (await account.get('account_history', query)).body.data
+    expect(entries.at(-1)).toMatchObject({ change_type: 'UPDATE' })
+    expect(entries.at(-1).changes).toEqual({ name: { before: before.name, after: 'Renamed too' } })
+  })
+
   test('features are granted and taken away on the sandbox host, and filtered in reads', async () => {
     expect((await account.get('features', { feature_keys: 'REACH_FREQUENCY_CAP,WEBSITE_CLICKS_CPM_BILLING' })).body.data).toEqual([
       'REACH_FREQUENCY_CAP',

@@ -2,6 +2,7 @@
 import { accountOf, type Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
+import { isSameValue } from '../verify/returnedFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /** Adds an entry to the history of the call's account. `before`: the entity before a change or deletion. */
@@ -28,12 +29,13 @@ export function addToHistory(
   })
 }
 
+/** Returns the changed fields with both values. A stored list that was sent again is no change. */
 function differences(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
   const old = recordOf(before)
   return Object.fromEntries(
     Object.entries(recordOf(after)).flatMap(([name, value]) =>
-      old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value }]],
+      isSameValue(value, old[name]) || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value }]],
     ),
   )
 }
