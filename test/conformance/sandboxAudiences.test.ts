@@ -176,6 +176,16 @@ describe('user uploads', () => {
     expect((await sandbox.control.request('GET', 'violations')).text).not.toContain('jane')
     expect(await sandbox.control.identifiers()).toContain(email(1))
   })
+  test('a raw identifier in the address or a header is reported with its place', async () => {
+    const text = { query: { q: '+12025550143' }, headers: { 'x-note': 'jane@example.com' } }
+    await sandbox.call('GET', `${account}/custom_audiences`, text)
+    await sandbox.call('GET', `${account}/custom_audiences/jane@example.com`)
+    expect((await sandbox.control.violations()).map(({ rule, detail }) => `${rule}: ${detail}`)).toEqual([
+      'raw_identifier: looks like an email or phone in the query',
+      'raw_identifier: looks like an email in the header x-note',
+      'raw_identifier: looks like an email in the path',
+    ])
+  })
   test('a partner_user_id is plain text of 1 to 1,000 characters, so no rule about digests applies to it', async () => {
     for (const value of ['', 'v'.repeat(1001), 7]) {
       const { status, body } = await users([update([{ partner_user_id: [value] }])])

@@ -138,6 +138,13 @@ describe('product upserts', () => {
   ] as const)('is taken: %o', async ([change]) => {
     expect((await results([product('a', change)]))[0]).toMatchObject({ status: 'CREATE_SUCCESS', errors: [] })
   })
+  test('a put of 26 products and a delete without an operator are violations', async () => {
+    await put(Array.from({ length: 25 }, (_, n) => product(`p${n}`)))
+    await put(Array.from({ length: 26 }, (_, n) => product(`q${n}`)))
+    await sandbox.call('DELETE', '/12/product_catalogs/4001', { headers: { 'x-operator': 'Jane' } })
+    await sandbox.call('DELETE', '/12/product_catalogs/4001')
+    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(['over_25_products', 'catalog_delete_without_operator'])
+  })
   test('26 products, none, or no array are refused as a whole', async () => {
     const many = await put(Array.from({ length: 26 }, (_, n) => product(`p${n}`)))
     expect([many.status, many.body.errors[0]]).toMatchObject([400, { code: 'INVALID_PARAMETER', parameter: 'products' }])

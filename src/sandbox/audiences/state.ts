@@ -1,5 +1,5 @@
 /** State of the audiences area: custom audiences, do-not-reach lists and permissions. */
-import type { Call, World } from '../area.ts'
+import { accountOf, type Call } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'
@@ -35,7 +35,7 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-export function createAudienceState(_world: World): AudienceState {
+export function createAudienceState(): AudienceState {
   const fixed = (id: string, name: string): Audience => emptyAudience({ id, accountId: FIXED_ACCOUNT, name, at: FIRST_DAY })
   return {
     audiences: new Map([[FIXED_AUDIENCE, fixed(FIXED_AUDIENCE, 'Sandbox audience')]]),
@@ -59,7 +59,7 @@ export function createAudienceState(_world: World): AudienceState {
 
 /** Returns a new, empty audience or list of the call's account. Does not store it. */
 export function newAudience(call: Call<AudienceState>, name: string): Audience {
-  return emptyAudience({ id: call.world.newShortId(), accountId: call.account?.id ?? '', name, at: isoSeconds(call.now) })
+  return emptyAudience({ id: call.world.newShortId(), accountId: accountOf(call).id, name, at: isoSeconds(call.now) })
 }
 
 function emptyAudience({ at, ...given }: { id: string; accountId: string; name: string; at: string }): Audience {
@@ -75,7 +75,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
   readonly saved: SavedMemberships
-  /** Number of buffers of this audience in `bytes`. */
+  /** Number of buffers of this audience in `bytes` of `saveAudienceState`. */
   readonly chunks: number
 }
 

@@ -8,7 +8,7 @@ import { claimedCaller } from '../verify/authenticate.ts'
 import { contentOf, keyValues, type KeyValue } from './requestContent.ts'
 import type { ValueOrder } from './valueOrder.ts'
 import type { Ledger } from './ledger.ts'
-import { checkLimits, checkRawIdentifiers } from './requestRules.ts'
+import { checkLimits, checkOperator, checkRawIdentifiers } from './requestRules.ts'
 import type { TrafficRules } from './trafficRules.ts'
 
 export class Observer {
@@ -53,6 +53,7 @@ export class Observer {
       this.#trafficRules.checkWait(entry, claimedCaller(this.#world, context.request.headers.authorization), context.startedAt)
     this.#noteOrder(context)
     checkLimits(context, this.#ledger)
+    checkOperator(context, this.#ledger)
     checkRawIdentifiers(context, this.#ledger)
   }
 

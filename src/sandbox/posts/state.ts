@@ -1,4 +1,4 @@
-/** State of the posts area: published, scheduled and draft posts, users, media and places (spec 2.4, 2.6). */
+/** State of the posts area: published, scheduled and draft posts, users, media, places and polls (spec 2.4, 2.6). */
 import type { World } from '../area.ts'
 import { FIRST_DAY } from '../firstIds.ts'
 
