@@ -30,7 +30,7 @@ export async function createStage(tx: Connection): Promise<void> {
     create temp table opted_out (identifier bytea primary key)`)
 }
 
-/** Number of partitions of the table `stage` in a first load, by the first bits of the key, which is a digest. */
+/** Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition. */
 const partitions = 16
 
 /**
@@ -59,7 +59,7 @@ export async function partitionStage(tx: Connection): Promise<void> {
 export interface StageTally {
   /** Rows staged as valid. */
   valid: number
-  /** Rows staged as opted out, or as removed by `remove:`. */
+  /** Member rows staged as `optedOut`, including rows that `remove:` takes off a do-not-reach list. */
   optedOut: number
   /** Rows that opt out only some of their identifiers. */
   withholding: number
@@ -67,7 +67,7 @@ export interface StageTally {
   filteredOut: number
   /** Keys of all staged rows. */
   readonly keys: RepeatWatch
-  /** Identifiers of all staged members; undefined after a complete read, except for a backfill. */
+  /** Identifiers of all staged members. Undefined if the pipeline had a complete read before, except for a backfill. */
   readonly identifiers: IdentifierWatch | undefined
   /** Digests of valid rows; undefined for a gated read. */
   readonly digests: StagedDigests | undefined
@@ -75,10 +75,11 @@ export interface StageTally {
   readonly spread: KeySpread | undefined
 }
 
-/** Source whose rows are staged. */
 export interface StageOptions {
+  /** Number of the source, from 0. */
   readonly source: number
   readonly tally: StageTally
+  /** Statements that the COPY waits for. */
   readonly later?: LaterCopy | undefined
 }
 
@@ -92,7 +93,7 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #own: number
 
-  /** `own`: columns of the subclass. `later`: statements that the COPY waits for. */
+  /** `own`: columns of the subclass. */
   constructor(tx: Connection, { source, tally, later }: StageOptions, own: readonly string[]) {
     this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`, later)
     this.tally = tally
@@ -211,7 +212,7 @@ function isDigest(identifier: PackedIdentifier): boolean {
   return identifier[0] !== plainType && identifier.length === identifierBytes
 }
 
-/** Returns a key that no row has, because it is made of other bytes than the text of a key or the identifiers of a row. */
+/** Returns a key that no row has: the prefix `filtered` and a NUL byte make the hashed bytes differ from those of any row. */
 function filteredKey(identifiers: readonly PackedIdentifier[]): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from('filtered\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }

@@ -1,5 +1,5 @@
 /**
- * Watches whether any row of a source has certain columns. Rows of JSON and XML omit empty cells, so their header lacks a column until a
+ * Finds out which of some columns no row of a source has. Rows of JSON and XML omit empty cells, so their header lacks a column until a
  * row has it.
  */
 import { findColumn } from '../../mapping/fields.ts'

@@ -4,7 +4,7 @@ import { linesKept, type WarningSummary } from '../../model/report.ts'
 /** Maximum number of different warnings, by code and field. Further ones are not counted. */
 const kindsKept = 500
 
-/** Counts warnings by code and field, with the message of the first and the lines of the first five. Memory is bounded for any feed. */
+/** Counts warnings by code and field. Keeps the message and hint of the first, and the first five lines. Memory is bounded for any feed. */
 export class WarningCounter {
   readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
 
@@ -25,7 +25,7 @@ export class WarningCounter {
     }
   }
 
-  /** Returns the warnings, the most frequent first; equally frequent warnings in the order of their first lines. */
+  /** Returns the warnings, the most frequent first; equally frequent warnings by first line, then by code and field. */
   summaries(): readonly WarningSummary[] {
     return [...this.#kinds.values()].sort(
       (a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0) || (a.code + a.field < b.code + b.field ? -1 : 1),

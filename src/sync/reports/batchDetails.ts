@@ -1,4 +1,4 @@
-/** Loads one batch for a review: its operations, attempts and outcomes. Contains no personal data. */
+/** Loads one batch for a review (its operations, attempts and outcomes), and lists the batches of a plan. Returns no personal data. */
 import { decodeAnswer } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, shownOutcome } from '../../db/entries/read.ts'
@@ -45,6 +45,7 @@ export interface BatchDetails extends BatchLine {
   readonly meaning: string
   /** Last 50 attempts, the latest first. */
   readonly lastAttempts: readonly AttemptLine[]
+  /** At most 50 groups. Groups that are not confirmed come first, then the largest. */
   readonly outcomes: readonly OutcomeGroup[]
   /** Operations; operations that are not confirmed come first. Empty if the destination does not show its records. */
   readonly entries: readonly EntryLine[]
@@ -63,14 +64,16 @@ export interface AttemptLine {
   readonly answer: readonly (readonly [name: string, value: string])[]
 }
 
-/** Operations with one outcome, code and message. */
+/** Operations with one outcome, change and code. */
 export interface OutcomeGroup {
   readonly outcome: OperationOutcome
   readonly change: string
   readonly code: string | null
+  /** First message of the group in alphabetical order, or the meaning of the code; empty if there is neither. */
   readonly message: string
+  /** Number of products, or users. */
   readonly count: number
-  /** At most five places in the request, from 1. */
+  /** First five places in the request, from 1. */
   readonly places: readonly number[]
 }
 
@@ -163,7 +166,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
   const rows = await db.query<
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
-    // The attempts of an apply are stored with the run that made the plan.
+    // The attempts of an apply are stored with the run that made the plan. `run_id` is the last apply that started before the attempt.
     `select coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
          and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id) as run_id,
        a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer

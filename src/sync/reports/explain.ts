@@ -22,8 +22,8 @@ import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Returns the history of the record that `text` names: a product id, a row key, or an identifier as it was typed. A text that is not
- * known gives a history without events. Creates the destination if it does not exist.
+ * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. An unknown text gives a
+ * history without events. Creates the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
@@ -44,7 +44,10 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   return { ...livenessOf(events, explained), keys: shown, identifiers: identifierDigests(identifiers), events }
 }
 
-/** Returns the addition for messages on missing rows, as rows that `only:` and `except:` leave out are not stored. Empty without filters. */
+/**
+ * Returns a text that messages on missing rows append; empty without filters. Rows that `only:` and `except:` leave out are not stored, so
+ * they cannot be distinguished from missing rows.
+ */
 function filterNote({ filters }: Pipeline): string {
   const names = [...new Set(filters.map(({ keep }) => (keep ? 'only:' : 'except:')))]
   return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
@@ -87,8 +90,8 @@ async function listEvents(db: Database, destinationId: number, text: string): Pr
 /** Returns one event per stored record: the line that it was read from, and its content. */
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], orFiltered: string): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The time of the event is the start of the read, because a snapshot closes only after its plan was written. If the run of the
-    // read has expired, it is the time of the oldest stored run.
+    // The time of the event is the start of the read: its end is stored only after the plan, and would follow the event `planned`. If the
+    // run of the read has expired, the time is that of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -287,8 +290,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns an event for each record whose delete the plan of the last read withheld, or may have withheld, because its row is missing from
- * this read. Returns one event for keys without a record that wait to be deleted.
+ * Returns events if a guard withheld deletes in the plan of the last read. For stored records: one for each whose row is missing from this
+ * read, or may be, if no digests are stored. Without a stored record: one if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(

@@ -17,7 +17,7 @@ export interface ExplainDeps {
 export interface Found {
   /** Keys of the records in the history. Not all of them must be stored. */
   readonly keys: readonly Buffer[]
-  /** Events that are not in the history of a record: erasures, and the last known state of an identifier without a record. */
+  /** Events that are not in the history of a record: erasures, and the confirmed delete of an identifier that no row has now. */
   readonly former: readonly StoryEvent[]
   /** Names of the found records, for the report. */
   readonly shown: readonly string[]
@@ -25,12 +25,12 @@ export interface Found {
   readonly identifiers: readonly Buffer[]
 }
 
-/** Returns the product with this id. */
+/** Returns the key of the product with this id, stored or not. */
 export async function findProduct(_: ExplainDeps, _destinationId: number, text: string): Promise<Found> {
   return { keys: [Buffer.from(text)], former: [], shown: [text], identifiers: [] }
 }
 
-/** Returns the records of a row key, or of an identifier as it was typed. */
+/** Returns the records of a row key, or of an identifier as it was typed, with the erasures of the person. */
 export async function findMember({ db, service }: ExplainDeps, destinationId: number, text: string): Promise<Found> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const erasures = await erasureEvents(db, service.origin, destinationId, text)
@@ -38,7 +38,7 @@ export async function findMember({ db, service }: ExplainDeps, destinationId: nu
   return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }
 }
 
-/** Returns those of the record keys that are stored, in hex, sorted. */
+/** Returns the keys of the stored records among these, in hex, sorted. */
 async function knownKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,

@@ -1,4 +1,4 @@
-/** Reasons for unconfirmed operations of a plan: the errors of the service, or the outcome of the last attempt. */
+/** Reasons for unconfirmed operations of a plan: the error of the service, or the reason of their batch. */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Failure } from '../../model/report.ts'
@@ -10,8 +10,8 @@ import { meaningOf } from './reasonMeanings.ts'
 const mostKinds = 20
 
 /**
- * Returns at most 20 failures, the most frequent first. Operations without a code are left out: they had no attempt, and the error of the
- * run has their reason. `count` counts products or users, as in the run counts.
+ * Returns at most 20 failures, the most frequent first. `count` counts products or users, as in the run counts. Leaves out superseded
+ * operations, and operations without a code: they were not sent, or their first request has no answer yet.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{

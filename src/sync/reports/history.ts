@@ -19,7 +19,7 @@ import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
-/** Stored run with its stages. `columns`: columns of the first source; `rejectsCsv.ts` has those of the others. */
+/** Stored run with its stages. `columns`: columns of the first row; `rejectsCsv.ts` finds the columns of each source. */
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
   readonly columns: readonly string[]
@@ -34,7 +34,7 @@ export interface StoredReject extends Fault {
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
-  /** The merchant's own cells, masked where personal, in the order of the columns of its source. Empty after a week, or after an erasure. */
+  /** Cells of the row, masked where personal, in the order of the columns of its source. Empty 7 days after the run, or after an erasure. */
   readonly cells: readonly string[]
   /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
   readonly key: string | null
@@ -130,7 +130,8 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunLin
 }
 
 /**
- * Yields the rows that a run rejected, in source order. For a run over an unchanged source, yields the rejects of its last read.
+ * Yields the rows that a run rejected, in source order. A run over an unchanged source and an apply have the snapshot of an earlier run:
+ * yields the rejects of that run.
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {

@@ -2,7 +2,7 @@
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
 import { figures, planned } from './runSteps.ts'
 
-/** Returns true if the run created, changed or deleted a product set without an error, or is going to. */
+/** Returns true if the run changed a product set, or its plan will change one. Sets with an error do not count. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
@@ -38,12 +38,15 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   return commands
 }
 
-/** Returns the first product set that the service refused, or whose change is unresolved. */
+/** Returns the first product set whose change is refused or unresolved. */
 function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
   return productSets.find(isOpenSet)
 }
 
-/** Returns true for a product set that the service refused, or whose change is unresolved. */
+/**
+ * Returns true for a product set whose change is refused or unresolved. `refused` also means that Sluice did not send the change, for example
+ * because the name is taken.
+ */
 export function isOpenSet({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }

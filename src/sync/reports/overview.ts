@@ -15,7 +15,7 @@ export interface RunLine {
   readonly guards: readonly GuardResult[]
   readonly planId: string | null
   readonly error: RunReport['error'] | null
-  /** Product sets that the service refused, or that are unresolved. */
+  /** Product sets whose change is refused or unresolved. */
   readonly openSets: readonly ProductSetChange[]
   readonly createdAt: Date
   readonly startedAt: Date | null
@@ -35,11 +35,11 @@ export interface PipelineOverview {
   readonly succeededAt: Date | undefined
   /** End of the last successful or partial run that could send. */
   readonly deliveredAt: Date | undefined
-  /** Last runs, oldest first. */
+  /** Last runs of any trigger and status, oldest first. */
   readonly recent: readonly RecentRun[]
 }
 
-/** Run that the overview shows as a bar. There are thousands of them, so no other columns are loaded. */
+/** Run that the overview shows as a bar. The overview may have thousands of bars, so no other columns are loaded. */
 export interface RecentRun {
   readonly status: RunLine['status']
   readonly planId: string | null

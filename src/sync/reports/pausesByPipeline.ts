@@ -8,8 +8,8 @@ import type { EngineDeps } from '../engine.ts'
 type ServiceFor = (pipeline: Pipeline) => Promise<EngineDeps['service'] | undefined>
 
 /**
- * Returns the pauses of the pipelines' destinations, by the present name of the pipeline. For a pipeline without a service, a pause of its
- * destination at any service counts.
+ * Returns the pauses of the pipelines' destinations, by the current name of the pipeline. For a pipeline without a configured service, a
+ * pause of its destination at any service counts.
  */
 export async function pausesByPipeline(
   { db, serviceFor }: { readonly db: Queryable; readonly serviceFor: ServiceFor },

@@ -14,9 +14,9 @@ import { recordOf } from '../../unknownValue.ts'
 /** Changed field of a product, or the identifiers of a user. */
 export interface FieldChange {
   readonly field: string
-  /** Confirmed value; null if unset or no longer stored. People: list of masked identifiers. */
+  /** Confirmed value; null if unset or no longer stored. For people a list of masked identifiers. */
   readonly before: unknown
-  /** Planned value; null if unset. People: list of masked identifiers. */
+  /** Planned value; null if unset. For people a list of masked identifiers. */
   readonly after: unknown
 }
 
@@ -44,11 +44,11 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed. Null if there is no row. */
+    /** True if the row still has these identifiers, but the end of its membership has passed. Null without a row, or without an end. */
     readonly ended: boolean | null
   }
 
-/** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
+/** Number of entries from which on a page ends. It ends with a whole batch, so it may have more. */
 const pageRows = 1_000
 
 /** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */

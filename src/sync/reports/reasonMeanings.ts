@@ -1,9 +1,12 @@
 /**
- * Meanings of our own codes of attempts and batches. Codes of answers come from destinations/, those of waits and replaced batches from
- * sync/push/ and db/batches/.
+ * Meanings of the codes that Sluice gives attempts and batches. Codes of attempts come from destinations/ and sync/push/, those of waiting,
+ * split and superseded batches from db/batches/ and sync/push/.
  */
 
-/** Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Empty for codes of the service. */
+/**
+ * Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Empty for codes of the
+ * service.
+ */
 export function meaningOf(reason: string): string {
   return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')
 }

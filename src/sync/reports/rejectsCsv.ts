@@ -6,8 +6,8 @@ import { decodeSources } from '../../db/snapshots.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**
- * Yields the header, then every rejected row. Personal cells are masked, because their values are not stored: the person who corrects the
- * file fills in the values again.
+ * Yields the header, then every rejected row. Personal cells are masked, because their values are not stored. The user who corrects the
+ * file enters them again.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -39,7 +39,10 @@ export interface Reading {
   readonly source: string | undefined
 }
 
-/** Loads the sources of the snapshot of a run; for an unknown run, there are none. */
+/**
+ * Loads the sources of the snapshot of a run; none for an unknown run.
+ * @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` or `81`
+ */
 export async function loadReading(db: Database, runId: string): Promise<Reading> {
   const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
     `select s.id, s.sources, q.options->>'source' as source
@@ -57,8 +60,8 @@ export interface RejectsTable {
 }
 
 /**
- * Returns a function that returns the columns of a source by its number. `first`: columns of the first row of the run, which are used if
- * `facts` is empty. Later rows of JSON and XML may have more columns, and other sources have their own.
+ * Returns a function that returns the columns of a source by its number. `first`: columns of the first row of the run, for a source without
+ * facts. The facts are better: later rows of JSON and XML may have more columns, and other sources have their own.
  */
 export function columnsBySource(
   first: readonly string[],
@@ -109,8 +112,8 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 
 /**
  * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@`, their full-width forms,
- * TAB, CR or NUL, even after spaces. A cell with such a beginning gets a leading apostrophe and
- * quotes. Cells with `;` or TAB get quotes too, because some programs split cells there, and a formula could begin after the split.
+ * TAB, CR or NUL, even after spaces. A cell with such a beginning gets a leading apostrophe and quotes. Cells with `;` or TAB get quotes
+ * too, because some programs split cells there, and a formula could begin after the split.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`

@@ -18,7 +18,7 @@ export interface ReviewedPlan {
   readonly words: DestinationWords
   readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
-  /** SHA-256 of all request bodies, in hex. */
+  /** SHA-256 over the SHA-256 of each request body, in hex. */
   readonly digest: string
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
@@ -113,7 +113,10 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
   )
 }
 
-/** Returns the fields of an update that differ, without those that the service generates. If the earlier content is not stored, or for other changes, returns all fields. */
+/**
+ * Returns the changed fields of an update; all its fields if the earlier content is not stored. Returns all fields for other changes.
+ * Leaves out fields that the service generates.
+ */
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
   after: Readonly<Record<string, unknown>> | undefined,

@@ -18,7 +18,7 @@ export interface RunDetails {
   readonly requests: RequestSummary
 }
 
-/** Requests of a run. */
+/** Requests of a run; of an apply, all requests of its plan. */
 export interface RequestSummary {
   /** Number of requests. */
   readonly all: number
@@ -44,7 +44,10 @@ export interface RequestLine {
   readonly users: number
 }
 
-/** Loads the details of a run; empty details if no such run is stored. @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` */
+/**
+ * Loads the details of a run; empty details if no such run is stored.
+ * @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` or `81`
+ */
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
   const [row] = await db.query<
@@ -109,7 +112,7 @@ interface RejectSample {
   readonly cells: readonly string[]
 }
 
-/** Rejects of one code and field. `hint`: the first hint of the group in alphabetical order. */
+/** Rejected rows whose first fault has this code and field. `hint`: the first hint of the group in alphabetical order. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
@@ -119,8 +122,8 @@ export interface RejectGroup {
 }
 
 /**
- * Returns the rejects of a run by code and field, at most 100 groups, the most frequent first, each with its first `samples` rows. For a
- * run over an unchanged source, returns the rejects of its last read.
+ * Returns the rejects of a run by code and field of the first fault, each with its first `samples` rows. At most 100 groups, the largest
+ * first. A run over an unchanged source and an apply have the snapshot of an earlier run: returns the rejects of that run.
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(

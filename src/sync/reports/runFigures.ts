@@ -50,8 +50,8 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
 }
 
 /**
- * Returns for each of the next `days` days, today first, how many memberships of a pipeline end at most. Counts the users of the requests
- * whose memberships end on that day, also users that a later request updated or deleted.
+ * Estimates for each of the next `days` days, today first, the number of memberships of a pipeline that end. Counts all users of each
+ * settled request on the day on which its first membership ends, also users that were refused, or updated or deleted later.
  */
 export async function loadEndingsByDay(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** Figures of a run by step, with the one word for each that every report uses. */
+/** Figures of a run by step, with the names that reports use for them. */
 import { count as formatCount } from '../../format.ts'
 import type { RunCounts } from '../../model/report.ts'
 
@@ -12,7 +12,7 @@ export interface Figure {
   readonly note: string
 }
 
-/** The parts add up to `whole` once the run has ended. */
+/** Step of a run. Its parts add up to `whole` once the run has ended. */
 export interface Step {
   readonly name: string
   readonly whole: number
@@ -43,7 +43,7 @@ export function textOf({ name, value }: Pick<Figure, 'name' | 'value'>): string 
   return `${formatCount(value)} ${name}`
 }
 
-/** Returns true for a figure that a report shows in a list: all but zeros, and the changes of a plan even then. */
+/** Returns true for a figure that a report shows in a list: one above 0, or `creates`, `updates`, `deletes` and `unchanged` even if 0. */
 export function isShown({ count, value }: Figure): boolean {
   return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(count)
 }

@@ -11,7 +11,7 @@ export interface PipelineState {
   readonly last: RunReport | null
   /** Id of the running run, like `r_81`; null if none is running. */
   readonly running: string | null
-  /** End of the last successful run; null if there is none. */
+  /** End of the last successful run, without plans; null if there is none. */
   readonly lastSuccessAt: string | null
 }
 
@@ -19,7 +19,7 @@ export interface PipelineState {
 export interface States {
   /** Time by the database's clock. */
   readonly now: Date
-  /** True if a scheduler was active within the last minute. */
+  /** True if a `sluice serve` process sent a heartbeat within the last minute. */
   readonly scheduler: boolean
   readonly pipelines: readonly PipelineState[]
 }

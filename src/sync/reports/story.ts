@@ -21,9 +21,9 @@ export interface StoryEvent {
   readonly message: string
   readonly runId?: string
   readonly line?: number
-  /** SHA-256 of the only identifier that the event is about, 64 hex digits. */
+  /** SHA-256 of the only identifier of the event, 64 hex digits. Absent for several identifiers, and for one that is sent as plain text. */
   readonly digest?: string
-  /** All identifiers that the event is about; missing if there are none. */
+  /** All identifiers that the event is about; absent if there are none. */
   readonly identifiers?: readonly IdentifierDigest[]
   /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
   readonly contentHash?: string
@@ -40,7 +40,7 @@ export interface StoryEvent {
   readonly live?: boolean
 }
 
-/** Identifier in the form of the service; `digest` is missing for a type that is sent as plain text. */
+/** Identifier in the form of the service; `digest` is absent for a type that is sent as plain text. */
 export interface IdentifierDigest {
   readonly type: IdentifierType
   readonly digest?: string
@@ -102,7 +102,7 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const deleted = last('deleted')
   const invalidated = last('invalidated')
   const suppressed = last('suppressed')
-  /** Returns the liveness of a record whose content is not sent: the service keeps the content of the last confirmed request. */
+  /** Returns the liveness of a record whose new content is not sent: the service keeps the last confirmed content, if there is one. */
   const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
   if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
   // A deleted product may have been added again, or its row may be in the source again but rejected.

@@ -21,8 +21,9 @@ import type { GuardResult, RunReport, WarningSummary } from '../../model/report.
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 
 /**
- * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent
- * and the report has the error `PLAN_STALE`. For a plan that was applied before, sends nothing, and the report has the note `PLAN_APPLIED`.
+ * Sends a stored plan as it is, and returns the report of its run. Sends nothing if a newer plan replaced it, or if the synced or desired
+ * state changed since: the report has the error `PLAN_STALE`. Sends nothing for a plan that was applied before: the report has the warning
+ * `PLAN_APPLIED`.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -62,10 +63,11 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks a ready plan as being applied; returns `done` for a plan that was applied before. Writes the new content of groups, unless the plan
- * wrote it: one content for all identifiers of a changed user, so that one answer confirms all of them. The service may delete a whole user by
- * one identifier, so the user's other identifiers are sent again (docs/guarantees.md#reference-counts), in the second phase of the plan, or by
- * the next plan if this process dies.
+ * Marks a ready plan as being applied, and attaches it to the run. Returns `done` for a plan that was applied before.
+ *
+ * Unless the plan wrote it, writes the new content of groups: one content for all identifiers of a changed user, so that one answer confirms
+ * all of them. The service may delete a whole user by one identifier. Therefore the user's other identifiers are sent again
+ * (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -113,7 +115,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   })
 }
 
-/** Adds a note to the run that the plan was applied before, with the run that applied it. */
+/** Adds the warning `PLAN_APPLIED` to the run, with the number of the run that applied the plan. */
 async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
@@ -143,8 +145,8 @@ async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly Guar
 }
 
 /**
- * Sends a started plan, or waits for `push` if that is sending the plan already. Then changes the product sets and checks a sample of
- * images. Returns the status of the run.
+ * Sends a started plan, or waits for the end of `push`, which sends it already. Then changes the planned product sets, and checks
+ * `imageSample` images. Returns the status of the run.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -191,7 +193,7 @@ async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardR
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes of pauses that are error codes too. Any other pause is `DESTINATION_PAUSED`: the service refused the whole destination. */
+/** Codes of pauses that are error codes too. For any other pause the error has the code `DESTINATION_PAUSED`. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {

@@ -1,6 +1,6 @@
 /**
  * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
- * ordinary plan. It sends nothing on its own.
+ * ordinary plan. It changes nothing at the service.
  */
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
@@ -29,7 +29,7 @@ import { destinationOf } from '../../destinations/index.ts'
  * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the repair.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
- * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, `CATALOG_UNREADABLE`, `RUN_INTERRUPTED`; nothing was changed
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run, such as `CATALOG_UNREADABLE`
  */
 export async function auditPipeline(
   deps: EngineDeps,
@@ -115,7 +115,7 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
   return found
 }
 
-/** Waits until the service's reads show the last writes (docs/faults.md, C1). */
+/** Waits until reads show the last settled requests: a read may be stale for `readLagMs` (docs/faults.md, C1). */
 async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
@@ -136,14 +136,14 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
 }
 
 /**
- * Returns true if products differ at the service, if the service does not show the content of some, or if some are out of sync, for
- * example because an answer with their product_key was lost: these products must be put again.
+ * Returns true if products must be put again: they differ, are not listed, are hidden, or are out of sync. A lost answer with a product_key
+ * leaves a product out of sync, for example.
  */
 function canRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true if no product differs, is not listed or is unresolved. Hidden and unconfirmed products do not matter. */
+/** Returns true if no product differs, is not listed or is unresolved. Hidden, unmanaged and waiting products do not matter. */
 function isSettled({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

@@ -10,7 +10,7 @@ import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const examplesShown = 3
-/** Number of rows of the table `record` above which only some of its pages are sampled. */
+/** Estimated number of rows of the table `record` from which on only some of its pages are sampled. */
 const wholeTableRows = 100_000
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
@@ -18,7 +18,7 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks `imageSample` image links after the push. Does nothing after the signal. An error of the check itself is only logged. */
+/** Checks at most `imageSample` image links after the push. Does nothing after the signal. An error of the check itself is only logged. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,
@@ -47,7 +47,7 @@ export async function noteBrokenImages(
   }
 }
 
-/** Returns at most `most` random live products with an image link. */
+/** Returns those of `most` random live products that have an image link. */
 async function sampleProducts(
   { db }: EngineDeps,
   destinationId: number,

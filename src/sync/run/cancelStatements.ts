@@ -6,7 +6,7 @@ import { errorCode } from '../../unknownValue.ts'
 const cancelIntervalMs = 250
 
 /**
- * Runs `work` on `client`. After the signal aborts, cancels the running statement and each later one.
+ * Runs `work` on `client`. After the signal aborts, cancels each running statement until `work` ends.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the signal cancelled a statement, or had aborted before; else the error of `work`
  */

@@ -1,6 +1,6 @@
 /**
- * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the pipeline is paused or
- * the destination is locked.
+ * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the destination is
+ * locked, or if the pipeline is paused and the run is not a `plan` run.
  */
 import { noteAction } from '../../db/audit.ts'
 import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
@@ -29,8 +29,8 @@ export interface RunRequest extends RunOptions {
   readonly actor?: string
   /**
    * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
-   * `batches`: number of requests of the plan. If only the first part is stored, this is an estimate for the whole plan: every request
-   * has as many entries as its limit permits. The limit of bytes can make more requests.
+   * `batches`: number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: the plan may
+   * have more requests.
    */
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }

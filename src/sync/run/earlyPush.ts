@@ -6,11 +6,13 @@ import { timed } from './runUnderLease.ts'
 
 /**
  * Runs `planning`, which calls `onPart` after each part that is stored and may be sent. The first call runs `begin` and starts the push.
- * `operations`: estimated number of operations of the whole plan. Returns the result of `planning`, and `endPush`, which waits until the
- * whole plan is sent; it is undefined if no part was sent. If `planning` throws, stops the push, and waits until its requests in flight
- * have ended.
+ * `operations`: estimated number of operations of the whole plan. If `planning` throws, stops the push, and waits until its requests in
+ * flight have ended.
  *
- * @throws the error of `planning`, or the error that ended the push
+ * Returns the result of `planning`, and `endPush`. `endPush` waits for the end of the push and throws its error. It is undefined if the push
+ * was not started.
+ *
+ * @throws the error of `planning`. The error of a failed push is thrown by the next call of `onPart`
  */
 export async function pushWhilePlanning<Result>(
   deps: EngineDeps,

@@ -9,7 +9,7 @@ import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan, unless the run ended with an error or was cancelled. Returns the ending of the run: a refused
+ * Changes the product sets of the plan, unless the ending has an error or the signal has aborted. Returns the ending of the run: a refused
  * or unresolved set makes a successful run partial.
  */
 export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
@@ -27,7 +27,10 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
   return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
 }
 
-/** Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines. */
+/**
+ * Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines, or if the
+ * pipeline has neither rules nor sets.
+ */
 export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return

@@ -1,6 +1,6 @@
 /**
- * First half of a run: reads the sources, resolves the open requests of earlier runs, and makes the plan. Reads first, because a person
- * may have opted out since.
+ * First half of a run: reads the sources, resolves the unresolved requests of earlier runs, and makes the plan. Reads first, because a
+ * person in these requests may have opted out since.
  */
 import pLimit from 'p-limit'
 import { connectionOf, type Connection } from '../../db/database.ts'
@@ -27,7 +27,7 @@ import { createStage } from '../read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
 
-/** Number of staged rows from which on the connection is closed, because dropping their tables takes longer than a new connection. */
+/** Number of read rows from which on the connection is closed: dropping the temporary tables takes longer than a new connection. */
 const manyRows = 100_000
 
 export interface PlanOutcome {
@@ -43,7 +43,7 @@ export interface PlanOutcome {
  * resolve earlier requests. `onPart`: called with the number of valid rows when a part of the plan is stored and may be sent, before the
  * rest is planned (`plan/loadParts.ts`).
  *
- * @throws {RunError} RUN_INTERRUPTED if `deps.signal` is aborted
+ * @throws {RunError} `RUN_INTERRUPTED` if `deps.signal` is aborted, and the errors of the read and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,
@@ -149,7 +149,7 @@ async function plan(
 ): Promise<Planned> {
   const { pipeline, effective, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
-  // Meanwhile Postgres plans, and this process is idle. An error is thrown by the first request.
+  // Loads the transport while Postgres makes the plan and this process is idle. If loading fails, the first request throws the error.
   if (run.trigger !== 'plan' && input.reading !== 'unchanged') deps.transport.load?.().catch(() => undefined)
   const planned = await timed(deps, run, 'plan', () =>
     cancellingStatements(deps, tx.client, () => makePlan(deps, tx, effective, run, input, onPart)),
@@ -162,7 +162,7 @@ async function plan(
 
 /**
  * Creates an empty stage, and returns the input of a plan without a read: the last complete snapshot, or 0 if there is none. For
- * `rerun --failed`, limits the plan to the open operations of the earlier run.
+ * `rerun --failed`, limits the plan to keys with an unconfirmed operation in the earlier run.
  */
 export async function nothingRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
@@ -198,6 +198,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + 50, deps.signal)
-  // The second delete of a suppressed person waits for two horizons.
+  // The longest wait is two horizons: that of the second delete of a suppressed person. A longer one is an error of the database's clock.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

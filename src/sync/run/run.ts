@@ -1,6 +1,6 @@
 /**
  * Executes a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
- * is killed, the next run or worker writes the end.
+ * is killed, a later run or a worker writes the end.
  */
 import { destinationOf } from '../../destinations/index.ts'
 import { RunError } from '../../errors.ts'
@@ -56,8 +56,8 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 }
 
 /**
- * Requests a run to stop. Returns the new state of the run: `stopping` for a running run, whichever process executes it, and `ended` for a
- * run that had ended before.
+ * Requests a run to stop. Returns the new state of the run: `cancelled` for a queued run, `stopping` for a running run in any process, and
+ * `ended` for a run that had ended before.
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function cancel(
@@ -108,7 +108,7 @@ async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reques
   })
 }
 
-/** Estimates the number of requests for `rows` rows, with as many entries each as permitted. The limit of bytes can make more. */
+/** Estimates the number of requests for `rows` rows. Ignores the limit of bytes, so there may be more requests. */
 function batchesOf({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }

@@ -13,8 +13,8 @@ import { countedBatches, planCounts, type PlanCounts } from '../reports/planCoun
 import type { Settled } from '../../model/report.ts'
 
 /**
- * Returns the counts that a run has at its end: those of its plan, its requests, also for batches of earlier plans, and what these requests
- * settled.
+ * Returns the counts of a run at its end: the outcomes of the plan that it sent, and the number of its requests. If it also sent batches of
+ * earlier plans, includes those requests, and what they settled.
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -50,7 +50,10 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
-/** Updates the counts of earlier runs whose batches this run settled or superseded; of superseded ones, only among the last 20 runs. */
+/**
+ * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded unsent have no attempt:
+ * looks for them only in the last 20 runs of the pipeline with ambiguous operations.
+ */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1

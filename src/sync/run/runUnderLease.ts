@@ -20,7 +20,7 @@ export interface Ending {
   readonly error?: SluiceError
 }
 
-/** Interval of checking whether the run was cancelled. */
+/** Interval in milliseconds of the check for a cancellation. */
 const cancelPollMs = 2_000
 
 /**
@@ -69,12 +69,12 @@ export async function runUnderLease(
 
 /** Maximum time in milliseconds to wait for the database at the end of a run: a restart takes seconds. */
 const reconnectMs = 20_000
-/** Interval in milliseconds of trying again. */
+/** Time in milliseconds between two attempts. */
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats it while the database cannot be reached. Otherwise the run would lock its destination until its lease has
- * expired, and another process would then report that the process of the run died.
+ * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached. Otherwise the run would lock its destination
+ * until its lease has expired, and another process would then report that the process of the run died.
  */
 async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -89,8 +89,8 @@ async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Prom
 }
 
 /**
- * Purges erased people, and in the first run of a day all expired data, so that this also happens without workers. An error is only
- * logged, and does not prevent the other.
+ * Purges erased people. In the first run of a day, also deletes all expired data. Runs do this because there may be no workers. An error of
+ * one task is only logged, and does not prevent the other. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
@@ -155,7 +155,7 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
-/** Returns true for an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
+/** Returns true for a lost connection, or an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
 function isDatabaseError(error: unknown): boolean {
   const code = errorCode(error)
   return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))

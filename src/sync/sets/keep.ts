@@ -40,8 +40,8 @@ interface Work extends Keeping {
 }
 
 /**
- * Creates or updates the set of every rule, and deletes sets without a rule. Returns the result of each set; a refused or unresolved set
- * does not stop the others.
+ * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each set; a refused or
+ * unresolved set does not stop the others.
  *
  * @throws {RunError} `RUN_INTERRUPTED`
  */
@@ -72,14 +72,17 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
   return [...kept.values(), ...deleted]
 }
 
-/** Renews the lease. @throws {RunError} `RUN_INTERRUPTED`: another process ended the run, and a later run may have other rules */
+/**
+ * Renews the lease.
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, or if the run was cancelled or ended: a later run may have other rules
+ */
 async function assertRunning({ deps, run }: Work): Promise<void> {
   if (deps.signal?.aborted || !(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted()
 }
 
 /**
  * Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. `names`:
- * sets with a rule; a create without a result is forgotten here only for these, because `removeSet` reports the others.
+ * sets with a rule. Forgets creates that were not applied only for these sets, because `removeSet` reports the others.
  */
 async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
@@ -99,7 +102,7 @@ async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<R
   return unresolved
 }
 
-/** Returns the time in milliseconds from the start of a create after which it is listed if the service has applied it. */
+/** Returns the time in milliseconds after the start of a create until a listing shows its set, if the service applied it. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule. */
@@ -137,7 +140,7 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
 }
 
 /**
- * Returns true if a set that is not listed is not found by its id either. False without a listing, and while reads may not
+ * Returns true if the service does not find an unlisted set by its id either. Returns false without a listing, and while reads may not
  * show the set yet.
  */
 async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
@@ -146,7 +149,10 @@ async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs
   return answer.kind === 'refused' && answer.status === 404
 }
 
-/** Creates a set, unless the catalog has an unmanaged set of that name. `replace`: also marks the earlier sets of the name for removal. */
+/**
+ * Creates a set, unless the catalog has an unmanaged set of that name. If the create is confirmed, marks the earlier sets of the name for
+ * removal. `action`: action of the returned change.
+ */
 async function createManagedSet(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
   const { deps, run, target, listed, actor } = work
   const { name } = content

@@ -12,7 +12,7 @@ import { backoffMs } from '../../http/retryAfter.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
-/** Maximum number of attempts of one request. The number is small, because the next run tries again. */
+/** Maximum number of attempts of one request. Small, because the next run tries again. */
 const attempts = 3
 /** Maximum number of listed pages. If there are more, the existing sets count as unknown. */
 const mostPages = 50
@@ -44,8 +44,8 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined without a readable listing, of which the specification mentions only the rate limit
- * (docs/spec-notes.md#product-sets); also if the listing has more than `mostPages` pages or repeats a cursor.
+ * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `mostPages` pages, or repeats a cursor. The
+ * specification does not describe this endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

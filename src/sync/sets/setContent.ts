@@ -17,7 +17,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Returns the content to send, with the confirmed products of the brand and their keys. */
+/** Returns the content to send, with the confirmed products of the brand and their keys; or the problem. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
@@ -29,7 +29,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
   )
 }
 
-/** Returns the content for a plan, with the desired products of the brand, without their keys. */
+/** Returns the content for a plan, with the desired products of the brand, without their keys; or the problem. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
   return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [], 'the source has no product')
@@ -39,7 +39,10 @@ function filteredContent(rule: ProductSetRule): StoredContent {
   return { ...headOf(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
-/** Returns the content of a set that lists its products. `productKeys`: keys of the products, or empty for a plan. `none`: start of the message without products. */
+/**
+ * Returns the content of a set that lists its products. `productKeys`: keys of the products; empty for a plan. `none`: start of the message
+ * if there are no products.
+ */
 function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], none: string): Desired {
   if (productIds.length > mostSetProducts)
     return {
