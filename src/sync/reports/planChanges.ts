@@ -44,7 +44,7 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed. Null without a row, or without an end. */
+    /** True if the row still has these identifiers, but the end of its membership has passed. Null without a row, or if its membership has no end. */
     readonly ended: boolean | null
   }
 

@@ -115,7 +115,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   })
 }
 
-/** Adds the warning `PLAN_APPLIED` to the run, with the number of the run that applied the plan. */
+/** Adds the warning `PLAN_APPLIED` to the run, with the number of the first run that sent the plan, if it is stored. */
 async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,

@@ -51,8 +51,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded unsent have no attempt:
- * looks for them only in the last 20 runs of the pipeline with ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded have no attempt of this
+ * run: searches them only among the last 20 runs of the pipeline, in those with ambiguous operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
