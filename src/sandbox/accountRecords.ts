@@ -1,4 +1,4 @@
-/** Lists, finds, creates and deletes the records of an account (`/12/accounts/:account_id/…`), for all areas. */
+/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`). The campaigns and creatives areas use it. */
 import { recordOf } from '../unknownValue.ts'
 import { accountOf, type Call, type Handler } from './area.ts'
 import { listReply, matchesPrefix } from './lists.ts'
@@ -6,7 +6,7 @@ import { listParam, passesFilter } from './params.ts'
 import { notFound, ok } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
 
-/** Fields of nearly every record of the advertising host (spec Conventions). */
+/** Fields of most records of the advertising host (spec Conventions). */
 export interface AccountRecord {
   readonly id: string
   created_at: string
@@ -75,14 +75,14 @@ interface Resource<S, T> {
   /** Field that each list parameter filters by. */
   readonly filters: Readonly<Record<string, keyof T>>
   readonly sortable?: readonly string[]
-  /** Returns false for a record that lists omit and reads do not find. */
+  /** Returns false for a record that the list omits, and for which get and delete answer 404. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean
   readonly toWire?: (call: Call<S>, record: T) => unknown
 }
 
 /**
- * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. Lists with `q` search the field `name`. A resource with
- * special rules replaces a handler by a later one of the same name.
+ * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
+ * begins with it. A resource with special rules replaces a handler by a later one of the same name.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

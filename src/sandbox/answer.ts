@@ -11,7 +11,7 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** Writes the whole answer, on a connection that stays open. Status, headers and body are then not used. */
+  /** Writes the whole answer, on a connection that stays open. Headers and body are then not used, and the status is only recorded. */
   readonly stream?: (response: ServerResponse) => void
 }
 
@@ -42,8 +42,8 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Converts a refusal. `echo`: as for `answerOf`. `style.integerCodes`: the advertising host answers the status in place of each code (the
- * switch `ads_error_codes`). `style.body`: the switch `error_body`.
+ * Converts a refusal. `echo`: as for `answerOf`. `style.integerCodes`: replaces each code in a body of kind `ads` by its status (the switch
+ * `ads_error_codes`). `style.body`: the switch `error_body`.
  */
 export function answerOfRefusal(
   refusal: Refusal,
@@ -66,7 +66,7 @@ export function answerOfRefusal(
   }
 }
 
-/** Returns the rate limit headers: those of the user, and those of the account if its limit governs (docs/spec-notes.md#limits). */
+/** Returns the headers of the governing rate limit. That of an account is in `x-account-rate-limit-…` too (docs/spec-notes.md#limits). */
 export function rateHeaders(rate: RateState): Record<string, string> {
   const trio = (prefix: string): Record<string, string> => ({
     [`${prefix}-limit`]: String(rate.limit),
@@ -77,8 +77,8 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 }
 
 /**
- * Returns the headers of every answer of the advertising host: the current version, and a warning for the older one. Empty for the core
- * host. `endpoint` is undefined for an unknown path, which belongs to the host that its beginning names.
+ * Returns the headers of every answer of the advertising host: the current version, and a warning on a path of the older one. Empty for the
+ * core host. `endpoint` is undefined for an unknown path; the beginning of the path then names the host.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}

@@ -12,9 +12,10 @@ import type { Names } from './names.ts'
 import type { SwitchName, SwitchValue } from './state/switches.ts'
 
 /**
- * Decoded parameters by wire name, with path parameters and the defaults of the contract. An absent parameter is undefined; an empty value
- * (`end_time=`) is null. Types of the contract become: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
- * (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed JSON, all others text.
+ * Decoded parameters by their name in the contract, with path parameters and defaults. An absent parameter is undefined. Null is the empty
+ * value of an unsettable parameter (`end_time=`), or null in a JSON body. Types of the contract become: `integer` number, `long` bigint,
+ * `boolean` boolean, `timestamp` and `hour` ISO text (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed
+ * JSON, all others text.
  */
 export type Params = Readonly<Record<string, unknown>>
 
@@ -29,20 +30,20 @@ export interface Call<S> {
   readonly params: Params
   /** Names of the parameters that the caller sent, path parameters included. */
   readonly given: ReadonlySet<string>
-  /** Parsed JSON body; undefined if the endpoint takes none. */
+  /** Parsed JSON body; undefined if the endpoint takes none, or the request has none. */
   readonly body: unknown
   readonly rawBody: Buffer
   /** Decoded query, for fields of browser pages, which the contract does not describe. */
   readonly query: ReadonlyMap<string, string>
   /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
   readonly echo: Record<string, unknown>
-  /** User who signed the request; undefined with a bearer token, basic authentication or a browser. */
+  /** User of the access token; undefined without one. With the switch `ads_auth: bearer`, the first user on the advertising host. */
   readonly user: SandboxUser | undefined
-  /** Account of `:account_id`, to which the user has access. */
+  /** Account of `:account_id`, to which the user has access; undefined on paths without an account. */
   readonly account: SandboxAccount | undefined
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
-  /** Returns true if the entry is to be applied, by its index and key. A fault may answer others without applying them. */
+  /** Returns true if the handler must apply the entry with this index and key. Returns false if a fault answers it without applying it. */
   readonly applies: (index: number, key: string) => boolean
   /**
    * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. A call that a
@@ -127,7 +128,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly control?: Readonly<Record<string, ControlHandler<S>>>
   /** Does the work that is due. Called every second, and when the control API moves the clock. Resolves when the work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
-  /** Applies an event of `world.record`: a change without a request. Called for replays of the journal too. */
+  /** Applies an event of `world.record`: a change that no call in the journal describes. Also called when the journal is replayed. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
   /** Cancels running work, because a restore is about to replace the state for which it runs. */
   readonly cancelWork?: (world: World) => void
@@ -135,7 +136,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly stop?: (world: World) => void
 }
 
-/** Returns the account of a call to an endpoint with `:account_id`, which `StateChanges` has checked. Throws for any other endpoint. */
+/** Returns the account of the call. `StateChanges` has checked the access to it. Throws for an endpoint without `:account_id`. */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
@@ -174,7 +175,7 @@ export interface SandboxAccount {
   userIds: string[]
   /** Roles on the account by user id. A user without one is `ACCOUNT_ADMIN`. */
   roles: Record<string, string>
-  /** Currency of the account's funding instrument. */
+  /** Currency of the account's first funding instrument. No endpoint uses it. */
   currency: string
 }
 

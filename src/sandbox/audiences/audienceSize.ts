@@ -7,8 +7,8 @@ import type { Audience, AudienceState } from './state.ts'
 export const TARGETABLE_FROM = 100
 
 /**
- * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, the
- * size is that before it, and the reason for a small size is `PROCESSING` instead of `TOO_SMALL`.
+ * Returns the number of members, and the reasons why the audience cannot be targeted. While an upload is processed, the size is the one
+ * before the upload, and a small size has the reason `PROCESSING` instead of `TOO_SMALL`.
  */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience
@@ -18,8 +18,8 @@ export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonl
 }
 
 /**
- * Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). Called before the
- * upload is applied.
+ * Starts the processing of an upload, unless an earlier one is still processed (docs/spec-notes.md#audience-uploads). Only with the switch
+ * `processing_times: clock`. Called before the upload is applied.
  */
 export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
   // Counting members takes time, and the count is needed only with processing times.

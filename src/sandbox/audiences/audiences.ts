@@ -1,4 +1,4 @@
-/** Handles the endpoints of custom audiences (spec 2.3, 4.3). */
+/** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#custom-audiences). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { campaignReasons } from '../campaigns/state.ts'
@@ -96,7 +96,7 @@ interface TargetingEntry {
   readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
 }
 
-/** Returns the campaigns that target an audience, with their line items (spec 2.3). `activeOnly`: only line items that can serve. */
+/** Returns campaigns with their line items that target the audience as `CUSTOM_AUDIENCE` (spec 2.3). `activeOnly`: only servable items. */
 function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
@@ -134,7 +134,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the audience of the call. `reads`: also a deleted one, if the caller sets `with_deleted`. @throws {Refusal} 404 */
+/** Returns the account's own audience that the path names. `reads`: with `with_deleted`, also a deleted one. @throws {Refusal} 404 */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)
@@ -143,7 +143,7 @@ function audienceOf(call: AudienceCall, reads = false): Audience {
   return found
 }
 
-/** @throws {Refusal} if another audience of the account than `except` has the name */
+/** Refuses a name that an audience of the account already has. `except`: the audience to rename. @throws {Refusal} */
 function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
   const taken = [...call.state.audiences.values()].some(
     (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,

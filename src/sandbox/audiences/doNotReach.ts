@@ -1,4 +1,4 @@
-/** Handles the endpoints of do-not-reach lists (spec 2.3, 4.3). An account has at most one. */
+/** Handles the endpoints of do-not-reach lists (spec 2.3, 4.3). An account has at most one list that is not deleted. */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
@@ -62,7 +62,7 @@ function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   }
 }
 
-/** Returns the list of the call. @throws {Refusal} 404 for a missing or deleted list */
+/** Returns the account's list that the path names. @throws {Refusal} 404 for a deleted list, one of another account or an unknown one */
 function doNotReachListOf(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = call.state.lists.get(id)

@@ -1,5 +1,6 @@
 /**
- * Handles keyword insights and audience estimates (spec 4.3). The numbers are invented. The same request always returns the same numbers.
+ * Handles keyword insights (spec 4.3) and audience estimates (docs/spec-notes.md#custom-audiences). The numbers are invented. They derive
+ * from the request, so equal requests for the same period return equal numbers.
  */
 import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'

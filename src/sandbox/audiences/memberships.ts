@@ -2,7 +2,7 @@
  * Stores the identifiers of one audience or list with their times, and which of them belong to one user.
  *
  * Each identifier is a record of 48 bytes, not an object, because ten million must fit in memory (docs/benchmarks.md). A chunk has 65,536
- * records. A hash table with open addressing finds a record by the first bytes of its digest. The records of one user form a circular list.
+ * records. A hash table with open addressing finds a record by its type and digest. The records of one user form a circular list.
  * Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { userIdentifiers } from '../../service/contract/audienceResources.ts'
 export const IDENTIFIER_TYPES = userIdentifiers
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
-// Bytes of a record, and offsets of its fields after the 32 bytes of the digest.
+// Sizes of records and chunks, then offsets of fields in a record. The digest is at 0 and has 32 bytes.
 const RECORD_BYTES = 48
 const CHUNK_BITS = 16
 const CHUNK_RECORDS = 1 << CHUNK_BITS
@@ -21,7 +21,7 @@ const EXPIRES = 40
 const NEXT = 44
 /** Bit of the type byte: the identifier was removed. Its record is reused if the identifier is added again. */
 const REMOVED = 0x80
-/** Ten million identifiers need 16.7 million slots at this load. */
+/** Maximum share of used slots. Above it the table doubles: ten million identifiers have 16.8 million slots. */
 const MAX_LOAD = 0.7
 
 /** Identifier with its times. */
@@ -40,7 +40,7 @@ export interface SavedMemberships {
   readonly plain: Map<number, string>
 }
 
-/** Identifiers of one audience or list. A type is its index in `IDENTIFIER_TYPES`; a record is the number of an identifier. */
+/** Identifiers of one audience or list. `type` is an index in `IDENTIFIER_TYPES`; `record` is the number of a stored identifier. */
 export class Memberships {
   #chunks: Buffer[] = []
   /** Number of records, removed ones included. */
@@ -229,7 +229,7 @@ export class Memberships {
     this.#live--
   }
 
-  /** Returns the slot of the identifier, or the free slot for it. The hash is the first bytes of the digest, which are random. */
+  /** Returns the slot of the identifier, or the free slot for it. The hash combines the type and the first bytes of the digest. */
   #slot(type: number, key: Buffer): number {
     const mask = this.#index.length - 1
     let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask

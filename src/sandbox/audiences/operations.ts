@@ -27,7 +27,7 @@ export interface Operation {
 export interface UserList {
   readonly audience: Audience
   readonly kind: 'audience' | 'do-not-reach'
-  /** Members of the account's do-not-reach lists. An upload that adds one of them breaks a rule (docs/sandbox.md). */
+  /** Members of the account's do-not-reach lists; none for an upload to a list. To add one is a violation (docs/sandbox.md#violations). */
   readonly suppressed: readonly Memberships[]
   /** Fields that the answer adds to each operation that it echoes. */
   readonly echo: Readonly<Record<string, string>>
@@ -119,8 +119,8 @@ function checkTimes(
 }
 
 /**
- * Adds an error for each fault of a user, and reports violations. Runs for 2,500 users and more per request, so a valid value takes the
- * shortest path.
+ * Adds an error for each fault of a user, and reports violations. A request has up to 2,500 operations with any number of users, so a valid
+ * value takes the shortest path.
  */
 function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
   if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
@@ -177,7 +177,7 @@ function reportRawIdentifier(call: UsersCall, value: unknown): void {
     call.world.reportViolation('raw_identifier', 'an unknown field, or one that is not an array, looks like an email or phone')
 }
 
-/** Reads a time in seconds since 1970; undefined if it is absent, and with an error in `errors` if it is wrong. */
+/** Returns a time in seconds since 1970; undefined if it is absent or wrong. Adds an error to `errors` if it is wrong. */
 function readTime(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined

@@ -25,7 +25,10 @@ function listPermissions(call: AudienceCall): Reply {
   return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => permissionWire(call, one) })
 }
 
-/** Shares an audience, or changes the level of an existing permission. Accounts of another business need a feature (spec 5 rule 7). */
+/**
+ * Shares an audience, or changes the level of an existing permission. The switch `share_outside_business` decides whether it may be shared
+ * with another business (spec 5 rule 7).
+ */
 function createPermission(call: AudienceCall): Reply {
   const audience = ownAudience(call)
   const granted = String(call.params['granted_account_id'])

@@ -85,7 +85,7 @@ interface SavedState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Splits the state into a value that v8.serialize accepts, and the records of all audiences as bytes. */
+/** Splits the state into a value that v8.serialize accepts, and the records of all audiences and lists as bytes. */
 export function saveAudienceState(state: AudienceState): { readonly plain: SavedState; readonly bytes: readonly Uint8Array[] } {
   const bytes: Uint8Array[] = []
   const saveAll = (map: ReadonlyMap<string, Audience>): SavedAudience[] =>

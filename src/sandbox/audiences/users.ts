@@ -103,8 +103,8 @@ function reportSuppressed(call: UsersCall, list: UserList, number: number, key: 
 }
 
 /**
- * Returns the counts of accepted users. Switches set what is counted (`count_basis`), and the form of the answer
- * (`audience_users_response`).
+ * Returns the counts of an upload. The switch `count_basis` sets what is counted, and `audience_users_response` the form of the answer. For
+ * do-not-reach lists the form is always `array`.
  */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
@@ -125,8 +125,8 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
 }
 
 /**
- * Returns the echo of an operation: the dates that were sent, without users. `operation` is undefined for a wrong one, whose echo has no
- * dates.
+ * Returns the echo of an operation: the ids of the path, its type and the dates that were sent, without users. `operation` is undefined for
+ * a wrong operation; its echo has no dates.
  */
 function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
   const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']

@@ -49,8 +49,8 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * Shows the authorization page, or acts on its button (`decision`). `skipsGranted`: a user who granted access before is not asked again, unless
- * `force_login` is set.
+ * Shows the authorization page, or acts on its button (`decision`). `skipsGranted`: does not show the page to a user who granted access
+ * before, unless `force_login` is set.
  */
 function authorize(call: AuthCall, skipsGranted: boolean): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
@@ -115,7 +115,7 @@ function bearerToken(call: AuthCall): Reply {
 function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
   const given = String(call.params['access_token'])
-  // Clients send the token in a form or query with its escapes decoded or not.
+  // If a client does not encode the token in a form or query, its escapes arrive decoded.
   if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
     throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
   call.state.bearer = null

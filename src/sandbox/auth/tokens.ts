@@ -18,7 +18,7 @@ export interface RequestToken {
   /** Created when the user agrees: a PIN, or a text for the callback. Null before. */
   verifier: string | null
   userId: string | null
-  /** `denied` and `used` tokens are refused. */
+  /** The authorization page accepts only `new`, the exchange for an access token only `allowed`. */
   state: 'new' | 'allowed' | 'denied' | 'used'
 }
 
@@ -27,13 +27,13 @@ export interface AuthState {
   readonly requestTokens: Map<string, RequestToken>
   /** App-only token as it is sent, with its percent-escapes; null if none is valid (spec 3.2). */
   bearer: string | null
-  /** Ids of users who granted access. `oauth/authenticate` does not ask them again. */
+  /** Ids of users who granted access. `oauth/authenticate` shows them no page again, unless `force_login` is set. */
   readonly granted: Set<string>
 }
 
 /** Event of the journal: an added user. Here and not in `users.ts`, because that imports `areaRefs`, which has this type. */
 export interface UserAdded {
-  /** As in the state files of earlier versions. */
+  /** Old name of the kind, so that the state files of earlier versions stay readable. */
   readonly kind: 'person'
   readonly user: SandboxUser
   readonly accounts: readonly { readonly id: string; readonly role: string }[]

@@ -1,4 +1,4 @@
-/** Adds and lists users (`POST` and `GET /_sandbox/users`). Each added user gets accounts and an access token. */
+/** Adds and lists users (`POST` and `GET /_sandbox/users`). An added user gets an access token, and access to the accounts in the body. */
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'

@@ -17,11 +17,13 @@ import { isPlainRecord, recordOf } from '../../unknownValue.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown
 
-/** Operations of a batch endpoint: `operation_type` → the endpoint for a single record, whose parameters apply, and its effect. */
+/** Operations of a batch endpoint by `operation_type`. */
 type BatchSteps = Readonly<Record<string, BatchStep>>
 
 interface BatchStep {
+  /** Endpoint for a single record. Its parameters are those of the operation. */
   readonly endpoint: EndpointName
+  /** Applies the operation, and returns its record in wire form. */
   readonly run: Step
 }
 

@@ -30,7 +30,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'fundingInstruments.create': (call) => ok(createFunding(call)),
 }
 
-/** Returns the campaign in wire form, with the fields derived from its status and funding. */
+/** Returns the campaign in wire form, with the fields derived from its status, deletion and funding. */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = campaignReasons(call.state, accountOf(call).id, campaign)
   return {
@@ -105,7 +105,7 @@ function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
   const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
   if (daily !== null && total !== null && daily > total)
     throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
-  // A new campaign has no id yet. An active one counts already.
+  // `activeCount` already includes a campaign that is active, but not a new one. A new campaign has no id yet.
   const becomesActive = next.entity_status === 'ACTIVE' && (campaign.id === '' || campaign.entity_status !== 'ACTIVE')
   if (becomesActive && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
     throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')

@@ -53,7 +53,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 
-/** Returns the line item and the category that the call names, else those of `before`. @throws {Refusal} if one does not exist */
+/** Returns the ids of line item and category: those of the call, else of `before`. @throws {Refusal} 404 if one is missing or deleted */
 function linksOf(call: Call<CampaignsState>, before: Links): Links {
   const { line_item_id: itemId = before.line_item_id, curated_category_id: categoryId = before.curated_category_id } = call.params
   liveLineItem(call, String(itemId))

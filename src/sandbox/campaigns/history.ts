@@ -29,7 +29,7 @@ export function addToHistory(
   })
 }
 
-/** Returns the changed fields with both values. A stored list that was sent again is no change. */
+/** Returns the changed fields except `updated_at`, with both values; none for a creation. A list in another order is not a change. */
 function differences(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
   const old = recordOf(before)

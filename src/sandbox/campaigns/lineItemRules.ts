@@ -1,4 +1,4 @@
-/** Checks the rules of spec 4.6 on a line item as it would be after the change. Pure. */
+/** Defaults, limits and rules of line items (spec 2.5, 4.6). The rules check an item as it would be after the change. Pure. */
 import { adsRefusal, invalidParameter, missingParameter, type AdsError, type Refusal } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'

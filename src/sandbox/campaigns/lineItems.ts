@@ -115,7 +115,7 @@ export function updateLineItem(call: Call<CampaignsState>): LineItem {
   return item
 }
 
-/** Deletes the line item for good. Its promoted tweets stay unchanged (spec 3.3). */
+/** Marks the line item as deleted. Its promoted tweets stay unchanged (spec 3.3). */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   const before = { ...lineItemOf(call) }
   const item = deleteRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
@@ -148,13 +148,13 @@ function defaultStrategy(objective: string, bid: unknown): string {
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** Refuses more than 100 line items in a campaign. @throws {Refusal} */
+/** Refuses a new line item if its campaign has 100. @throws {Refusal} */
 function checkLimits(call: Call<CampaignsState>, item: LineItem): void {
   const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
   if (siblings.length >= 100) throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
 }
 
-/** Refuses one more active line item than 256 in an account. @throws {Refusal} */
+/** Refuses one more active line item if the account has 256. @throws {Refusal} */
 function checkActive(call: Call<CampaignsState>, next: LineItem): void {
   if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.lineItems)) >= 256)
     throw limitRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account')

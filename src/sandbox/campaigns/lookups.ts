@@ -7,7 +7,7 @@ import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
 
-/** Parameters that filter options, with the field that each compares. */
+/** Parameters with one value that filter options → the field that each compares. */
 const FILTERS: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',

@@ -1,7 +1,7 @@
 /**
  * Hides records whose parent was deleted. Deleting a line item does not delete its promoted tweets: they keep `deleted` false, but only reads
- * with `with_deleted=true` find them (spec 3.3). Assumed for the other children too: line items of a deleted campaign, targeting criteria,
- * categories.
+ * with `with_deleted=true` find them (spec 3.3). Assumed for the other children too: line items of a deleted campaign; targeting criteria,
+ * categories and tracking tags of a deleted line item.
  */
 import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'

@@ -1,4 +1,4 @@
-/** Creates the first state of the campaigns area, with records for every read. */
+/** Creates the first state of the campaigns area, with records for every read, and adds the second account. */
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../firstIds.ts'
@@ -205,7 +205,7 @@ function addSecondAccount(world: World, at: string): void {
   })
 }
 
-/** Returns a line item for each case of the rules of spec 4.6. Tests delete `9cqi1` and `9cqi2`. */
+/** Returns line items of each objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
 function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',

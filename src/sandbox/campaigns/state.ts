@@ -1,4 +1,7 @@
-/** State of the campaigns area, in wire form. Money is bigint, in micro units. */
+/**
+ * State of the campaigns area. Records have the fields of their wire form; answers add derived fields to campaigns. Money is bigint, in
+ * micro units.
+ */
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
 export interface AccountApp extends AccountRecord {
@@ -123,7 +126,7 @@ export interface StatisticsJob {
   readonly country: string | null
   readonly platform: string | null
   readonly segmentation_type: string | null
-  /** Name of the job's file, which cannot be guessed. */
+  /** Name of the job's file, without `.json.gz`. */
   readonly file: string
   readonly createdAt: number
   cancelled: boolean

@@ -1,5 +1,5 @@
 /**
- * Handles statistics: in the answer, or by jobs whose file is fetched later, and lists of active entities. Outside the specification.
+ * Handles statistics and lists of active entities. Outside the specification. Statistics are in the answer, or in the file of a job.
  * Values are derived from the line item and the hour, so that sums agree for every granularity. An entity without a serving line item has zeros.
  */
 import { hash } from 'node:crypto'
@@ -130,7 +130,7 @@ function periodOf(call: Call<unknown>, days: number): { readonly start: number; 
   return { start, end }
 }
 
-/** Returns the metrics of each entity, with `length` values each. @throws {Refusal} 404 for an entity that the account does not have */
+/** Returns the metrics of each entity, each with `length` values or null. @throws {Refusal} 404 for an entity that is not known */
 function metricsOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
   const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
   const length = Math.ceil((query.end - query.start) / step)
@@ -161,7 +161,7 @@ function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 
-/** Returns the active line items of active campaigns. */
+/** Returns the line items that are active, not deleted, and in a campaign with the status `ACTIVE`, deleted or not. */
 function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   const campaigns = recordsOfAccount(state.campaigns, accountId)
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter(
@@ -169,7 +169,7 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   )
 }
 
-/** Returns the entities of a type whose metrics include those of the line item. */
+/** Returns the ids of the entities of a type whose metrics include those of the line item. */
 function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
   switch (entity) {
@@ -190,7 +190,7 @@ function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, en
   }
 }
 
-/** Returns true if the account has the entity, deleted or not. */
+/** Returns true if the account has the entity, deleted or not. Always true for types that are not checked. */
 function isKnown(state: CampaignsState, accountId: string, entity: string, id: string): boolean {
   switch (entity) {
     case 'ACCOUNT':

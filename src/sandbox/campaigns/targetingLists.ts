@@ -1,4 +1,4 @@
-/** Options of the targeting lookups. Devices, operators and shows are invented. */
+/** Options of the targeting lookups. Devices, operators, shows, events and conversations are invented. */
 
 export interface TargetingOption {
   readonly name: string

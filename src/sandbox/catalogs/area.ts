@@ -101,7 +101,7 @@ function deleteCatalog(call: CatalogCall): Reply {
   return ok(catalogWire(catalog))
 }
 
-/** Returns the id of the user whose catalogs the call names: the caller. @throws {Refusal} for another `user_id` */
+/** Returns the id of the caller, whose catalogs the call lists or creates. @throws {Refusal} for another `user_id` */
 function userOf(call: CatalogCall): string {
   const own = call.user?.id ?? FIXED_USER
   const given = call.params['user_id']

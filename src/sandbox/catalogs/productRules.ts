@@ -151,7 +151,7 @@ function isDateRange(text: string): boolean {
   return start !== undefined && end !== undefined && start < end
 }
 
-/** Returns true for a URL. Only links with unusual characters need the URL parser, which is slower. */
+/** Returns true for a URL with http (unless `httpsOnly`) or https and without spaces. Most https links do not need the slower URL parser. */
 function isUrl(text: string, httpsOnly: boolean): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
@@ -176,7 +176,7 @@ function lengthOf(text: string, unit: LengthUnit): number {
   return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : codePoints(text)
 }
 
-/** Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. */
+/** Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. Ignores spaces and hyphens. */
 export function isGtin(text: string): boolean {
   const digits = text.replaceAll(/[\s-]/g, '')
   if (/^\d{9}[\dX]$/i.test(digits)) return isIsbn10(digits.toUpperCase())

@@ -123,8 +123,8 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. Shows the first product of each group (spec 2.2). Shows all of them if the call names a
- * group, or with the switch `group_reads: all`.
+ * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the call names a group or
+ * the switch `group_reads` is `all`.
  */
 export function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -205,7 +205,7 @@ function firstOfGroups(products: readonly Product[]): Product[] {
   return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
 }
 
-/** Returns the result of a product that was not written. */
+/** Returns the `ERROR` result of a product. */
 function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: string[]): ProductResult {
   return {
     warnings: [],
@@ -235,7 +235,7 @@ function comparable(call: CatalogCall, id: string): string {
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
 }
 
-/** Returns the key of an item group, which is created with its first product; null without a group. */
+/** Returns the key of an item group; null without a group. Creates the key for the first product of the group. */
 function groupKeyOf(call: CatalogCall, catalog: Catalog, group: string | number | undefined): string | null {
   if (group === undefined) return null
   let key = catalog.groupKeys.get(String(group))
@@ -255,7 +255,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
 
 const NO_WARNINGS: string[] = []
 
-/** Returns a warning for an invalid GTIN. Reports it as a violation if `product`, the put itself, has it. */
+/** Returns a warning for an invalid GTIN. Reports a violation only if `product`, as it was sent, has a GTIN. */
 function checkGtin(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
@@ -264,8 +264,8 @@ function checkGtin(call: CatalogCall, fields: StoredProduct, product: Readonly<R
 }
 
 /**
- * Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. `base`: stored fields
- * that stay unless the product replaces them.
+ * Reports violations in links, description and required fields of a product (docs/sandbox.md#violations). Does not change the answer.
+ * `base`: stored fields that stay unless the product replaces them.
  */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, base: StoredProduct | undefined): void {
   const { world } = call

@@ -1,4 +1,4 @@
-/** Handles the endpoints of product sets and scheduled feeds (spec 2.2, 4.2). */
+/** Handles the endpoints of product sets and scheduled feeds (spec 2.2, 4.2; docs/spec-notes.md#catalogs). */
 import { filterAttributes, filterOperators } from '../../service/contract/catalogResources.ts'
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
