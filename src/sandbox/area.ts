@@ -52,7 +52,10 @@ export interface Call<S> {
   readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
 
-/** Success of a handler. Values may contain bigint, which is written with exact digits (docs/spec-notes.md#echoes-and-cursors). */
+/**
+ * Answer that a handler returns; for a refused call it throws `Refusal` instead. Values may contain bigint, which is written with exact
+ * digits (docs/spec-notes.md#echoes-and-cursors).
+ */
 export type Reply =
   /** Answer of the advertising host: `request` and `data`, for lists also `next_cursor` and `total_count`. */
   | {

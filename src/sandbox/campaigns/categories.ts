@@ -1,4 +1,7 @@
-/** Handles the endpoints of business and curated categories, of the categories of line items, and of placements (spec 4.5). */
+/**
+ * Handles the endpoints of business and curated categories, of the categories of line items, and of placements (spec 4.5;
+ * docs/spec-notes.md#categories-and-placements).
+ */
 import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
@@ -53,7 +56,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 
-/** Returns the ids of line item and category: those of the call, else of `before`. @throws {Refusal} 404 if one is missing or deleted */
+/** Returns the ids of line item and category: those of the call, else of `before`. @throws {Refusal} 404 unless both exist */
 function linksOf(call: Call<CampaignsState>, before: Links): Links {
   const { line_item_id: itemId = before.line_item_id, curated_category_id: categoryId = before.curated_category_id } = call.params
   liveLineItem(call, String(itemId))

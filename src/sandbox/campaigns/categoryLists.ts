@@ -1,4 +1,4 @@
-/** Invented business categories, curated categories and placements, in the shapes of spec 2.5. */
+/** Invented categories in the shapes of spec 2.5, and invented placements (docs/spec-notes.md#categories-and-placements). */
 import { FIRST_DAY } from '../firstIds.ts'
 
 export interface BusinessCategory {

@@ -32,7 +32,7 @@ const CURRENCIES = new Set(
   ).split(' '),
 )
 
-/** Stored product: the written fields that are not null. `inventory` is a number, every other field a text. */
+/** Stored product: the fields that are set, except generated ones. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
 export type LengthUnit = 'code_points' | 'utf16' | 'bytes'

@@ -150,7 +150,7 @@ export function listProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** Number of cursors that are kept. A cursor that was dropped is accepted in every listing. */
+/** Maximum number of stored cursors. A cursor that was dropped is accepted in every listing. */
 const MOST_CURSORS = 10_000
 
 /** Records the listing that a cursor belongs to, and drops the oldest cursors above `MOST_CURSORS`. */
