@@ -45,8 +45,8 @@ export interface FaultInput {
 }
 
 /**
- * Armed fault. `matched`: number of requests that `match` accepted without its `nth`, `every` and `probability`, until the fault has hit
- * `times` requests. `fired`: number of requests that were hit.
+ * Armed fault. `matched`: number of requests that satisfy `match`, ignoring its `nth`, `every` and `probability`. This count stops when the
+ * fault has hit `times` requests. `fired`: number of requests that were hit.
  */
 export interface ArmedFault extends FaultInput {
   readonly id: string
@@ -64,7 +64,7 @@ export interface AudienceSummary {
 
 export interface CatalogSummary {
   readonly products: number
-  /** SHA-256 of the sorted lines `id TAB canonical JSON LF`, in lower-case hex. */
+  /** SHA-256 of the lines `id TAB JSON LF` sorted by id, in lower-case hex. The JSON has the written fields, sorted by name. */
   readonly digest: string
 }
 
@@ -72,7 +72,7 @@ export interface UserInput {
   /** Handle without `@`: 1 to 15 letters, digits and `_`. */
   readonly screen_name: string
   readonly name?: string
-  /** Whole number as text. Default: the next free one. */
+  /** Whole number as text. Default: the lowest free one from 1002. */
   readonly id?: string
   /** Has a premium subscription. */
   readonly premium?: boolean
@@ -104,7 +104,7 @@ export interface SandboxControl {
   readonly clock: {
     readonly now: () => Promise<Date>
     readonly set: (now: Date | string) => Promise<void>
-    /** Advances the clock of memberships, webhooks and scheduled posts. Signatures and rate limits use the machine's clock. */
+    /** Advances the sandbox's clock. Signatures and rate limits use the machine's clock instead. */
     readonly advance: (seconds: number) => Promise<void>
   }
   /** Returns the requests in order. `after`: only those with a higher `seq`. */
@@ -113,30 +113,30 @@ export interface SandboxControl {
   readonly stats: () => Promise<Readonly<Record<string, EndpointStats>>>
   /** Returns the rules that callers broke. */
   readonly violations: () => Promise<readonly Violation[]>
-  /** Returns the state of a custom audience or do-not-reach list. */
+  /** Returns the counts and the digest of a custom audience or do-not-reach list. */
   readonly audience: (id: string) => Promise<AudienceSummary>
   readonly catalog: (id: string) => Promise<CatalogSummary>
   /** Returns the stored products of a catalog, variants included, sorted by id. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Sets switches (docs/sandbox.md#switches), and returns all of them. */
+  /** Sets the switches in `values`, if it is given (docs/sandbox.md#switches). Returns all switches. */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
-  /** Emits an activity event. It is delivered to the registered webhooks with a valid signature. */
+  /** Emits an activity event (docs/sandbox.md#events). Resolves when the first delivery to each subscribed webhook has ended. */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
-    /** Adds a user who can sign in. Returns an access token of the user. */
+    /** Adds a user who can sign in. Returns the user with an access token. */
     readonly add: (user: UserInput) => Promise<AddedUser>
     readonly list: () => Promise<readonly UserSummary[]>
   }
-  /** Adds and removes features of an account. Returns its features. */
+  /** Adds and removes features of an account, if `change` is given. Returns the features of the account. */
   readonly features: (
     accountId: string,
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
-  /** Restores the first state of data, faults, ledger, violations, clock and switches. */
+  /** Restores the first state of data, faults, ledger, violations, rates, clock and switches. Default seed: the current one. */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }
 
-/** Refusal of the control API, such as an unknown fault, switch or id. */
+/** Error answer of the control API, for example for an unknown fault, switch or id. */
 export class SandboxControlError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -145,7 +145,7 @@ export class SandboxControlError extends Error {
   }
 }
 
-/** Creates a client of the control API at `url`. Sends nothing. Each call throws {@link SandboxControlError} if it is refused. */
+/** Creates a client of the control API of the sandbox at `url`. A call rejects with {@link SandboxControlError} for an error answer. */
 export function sandboxControl(url: string): SandboxControl {
   const text = async (method: string, path: string, body?: unknown): Promise<string> => {
     const response = await fetch(`${url}/_sandbox/${path}`, {
@@ -193,7 +193,7 @@ export function sandboxControl(url: string): SandboxControl {
 }
 
 /**
- * Throws if a caller of the sandbox broke a rule. The message names the violations. For the end of a test:
+ * Throws if a caller of the sandbox broke a rule. The message lists the first 20 violations. For the end of a test:
  * `afterEach(() => expectNoViolations(sandbox))`.
  */
 export async function expectNoViolations(sandbox: Pick<SandboxControl, 'violations'>): Promise<void> {

@@ -1,2 +1,2 @@
-/** Refusal of a call of the control API, with status 400. */
+/** Rejection of a call of the control API, which is answered with status 400. */
 export class ControlError extends Error {}

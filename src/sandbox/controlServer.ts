@@ -83,7 +83,10 @@ export class ControlServer {
     })
   }
 
-  /** Restores the first state, with a new seed if one is given. Also clears faults, holds, TLS listeners, ledger, violations and rates. */
+  /**
+   * Restores the first state, with a new seed if one is given. Also ends waits and clears faults, TLS listeners, ledger, violations, rates
+   * and nonces. Keeps the snapshots.
+   */
   reset(seed?: number): { readonly ok: true } {
     const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
@@ -111,7 +114,7 @@ export class ControlServer {
       if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
-      // A URIError is of a path with a `%` that encodes nothing.
+      // SyntaxError: the body is not JSON. URIError: the path has an invalid percent-encoding.
       const isRefused = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
       const status = isRefused ? 400 : 500
       if (status === 500)
@@ -123,7 +126,7 @@ export class ControlServer {
     }
   }
 
-  /** Runs the call `METHOD name` of this class, or else of an area. */
+  /** Runs the call `METHOD name` of this class, or else of an area. Returns undefined for an unknown call. */
   #call(name: string, input: Input): unknown {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)
@@ -186,8 +189,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the state from a snapshot, the newest for `''`. Keeps ledger, faults and violations. Returns undefined if there is no such
-   * snapshot.
+   * Restores the state and the switches from a snapshot: the newest one for `''`. Keeps ledger, faults, violations and rates. Returns
+   * undefined if there is no such snapshot.
    */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)

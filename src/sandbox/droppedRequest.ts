@@ -1,2 +1,2 @@
-/** Thrown for a request to a state that a reset or restore has replaced, or to a closed sandbox. It is not answered and changes nothing. */
+/** Thrown for a request to a closed sandbox, or to a state that a reset or restore replaced. The request gets no answer and changes nothing. */
 export class DroppedRequest extends Error {}

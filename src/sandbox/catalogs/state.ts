@@ -8,7 +8,7 @@ export interface Product {
   /** Written fields, without unset and generated ones. */
   fields: StoredProduct
   groupKey: string | null
-  /** Order of creation in the catalog. Lists show the first product of a group. */
+  /** Rank by creation in the catalog. By default, a listing shows only the oldest product of each group (the switch `group_reads`). */
   readonly order: number
 }
 
@@ -37,7 +37,7 @@ export interface Catalog {
   readonly id: string
   readonly userId: string
   name: string
-  /** Products by id, in the form of the switch `id_comparison`. */
+  /** Products by id, in the form in which the switch `id_comparison` compares ids. */
   readonly products: Map<string, Product>
   /** Product key → id as in `products`. */
   readonly idByKey: Map<string, string>
@@ -58,7 +58,7 @@ export interface CatalogState {
 
 export function createCatalogState(_world: World): CatalogState {
   const catalog = newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')
-  // By a filter, because the first catalog has no products.
+  // A set with a filter, because the first catalog has no products that a manual set could contain.
   catalog.sets.set('4101', {
     id: '4101',
     name: 'Sandbox set',

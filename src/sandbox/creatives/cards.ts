@@ -1,4 +1,4 @@
-/** Handles the endpoints of cards made of components, and of legacy cards, which can only be read and deleted (spec 4.4). */
+/** Handles the endpoints of component cards, of legacy cards, which can only be read and deleted, and look-ups in all cards (spec 4.4). */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
 import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord, type Table } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'

@@ -23,7 +23,7 @@ interface Classified {
 /**
  * Checks `components` or `slides` of a card and derives its type. `strict`: refuses `media_metadata` too.
  *
- * @throws {Refusal} with every error and its place
+ * @throws {Refusal} with the errors and their places
  */
 export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }, strict: boolean): CardContent {
   return isUnset(input.slides)
@@ -54,7 +54,7 @@ function isUnset(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Removes `media_metadata`, which the service sets and official SDKs send back, unless `strict`. */
+/** Removes `media_metadata` from components unless `strict`: the service sets it, and official SDKs send it back. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
@@ -147,7 +147,7 @@ function classify(value: unknown, place: string, errors: AdsError[]): Classified
   return { media, swipeable, goal }
 }
 
-/** Returns the types of the media keys that are valid. Adds an error for each other key. */
+/** Returns the types of the valid media keys; a GIF counts as an image. Adds an error for each other key. */
 function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[]): MediaType[] {
   return keys.flatMap((key) => {
     if (key === undefined) errors.push(missingParameter(place))
@@ -157,7 +157,7 @@ function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[])
   })
 }
 
-/** Returns the common type; MIXED_MEDIA for several. */
+/** Returns the type that all have in common; MIXED_MEDIA if they differ. */
 function commonType(types: readonly MediaType[]): MediaType {
   const [first] = types
   return first !== undefined && types.every((type) => type === first) ? first : 'MIXED_MEDIA'

@@ -5,7 +5,7 @@ import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { Component, CreativesState } from './state.ts'
 
-/** Creates a library, account media and a card of each type, with records for every read. */
+/** Creates a media library, account media, a card of each component type, a legacy card, two polls and a video conversation card. */
 export function createCreatives(): CreativesState {
   const state: CreativesState = {
     accountMedia: new Map(),

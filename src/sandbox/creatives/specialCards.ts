@@ -68,7 +68,7 @@ function createConversation(call: Call<CreativesState>): SpecialCard {
   return card
 }
 
-/** Returns the image of a poll. @throws {Refusal} without the feature, or for an unsuitable image */
+/** Returns the image of a poll. @throws {Refusal} without the feature, or for a missing or unsuitable image */
 function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly media_url: string } {
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
@@ -104,7 +104,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   if (!has('title') && !has('second_cta'))
     errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
   if (errors.length > 0) throw adsRefusals(errors)
-  // The card stores the URL of the poster, not its key, so the URL changes only with the video or the poster.
+  // The card does not store the key of its poster. So the URLs are derived again only if the call changes the video or the poster.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)

@@ -1,4 +1,4 @@
-/** State of the creatives area, in wire form (spec 2.4), with the widths of images. */
+/** State of the creatives area: records in wire form (spec 2.4), and the widths of media. */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
 export type Component = Readonly<Record<string, unknown>>
