@@ -7,7 +7,10 @@ export interface ArmedRule extends FaultRule {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
   readonly armedAt: number
-  /** Number of requests that `match` accepted without its `nth`, `every` and `probability`, until the rule has hit `times` requests. */
+  /**
+   * Number of requests that satisfy `match`, ignoring its `nth`, `every` and `probability`. The count stops when the rule has hit `times`
+   * requests.
+   */
   matched: number
   /** Number of requests that were hit. */
   fired: number
@@ -42,7 +45,7 @@ export class ArmedFaults {
     return this.#rules.length > 0
   }
 
-  /** Age of the oldest state that a read may need, in milliseconds; 0 if no rule needs one. */
+  /** Longest lag of the stored `stale` faults in milliseconds; 0 without one. Includes faults that have hit `times` requests. */
   get longestLagMs(): number {
     return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagMsOf(fault) : 0)))
   }
@@ -83,7 +86,7 @@ export class ArmedFaults {
     return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || needsBody(rule.match))
   }
 
-  /** Returns the first eligible rule that hits the request. Counts the request in every rule that matches it. */
+  /** Returns the first eligible rule that hits the request. Counts the request in each eligible rule that matches it and has hits left. */
   #first(probe: FaultProbe, eligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
     let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {

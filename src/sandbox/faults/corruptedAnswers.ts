@@ -1,4 +1,4 @@
-/** Corrupts answers after the request was handled (docs/sandbox.md#faults). */
+/** Corrupts the content of answers (docs/sandbox.md#faults). */
 import { exactJson, type Answer } from '../answer.ts'
 import { effectOf, integerSetting, type Fault, type FaultKind } from './faultKinds.ts'
 import { textOf } from '../text.ts'
@@ -8,14 +8,14 @@ import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Properties of a request that changes of its answer depend on. */
+/** Properties of the request on which the corruption of its answer depends. */
 interface Asked {
   readonly cursor: string | undefined
   /** Number of products or users. */
   readonly items: number
 }
 
-/** Returns the answer as the fault changes it. Kinds that act on the connection, or replace the answer, do not change it here. */
+/** Returns the answer as the fault changes it. The kinds of `faultActions.ts` and `injectedAnswers.ts` do not change it. */
 export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: Asked): Answer {
   const { kind } = fault
   if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
@@ -90,7 +90,7 @@ function editResults(body: Json, change: (results: unknown[]) => unknown[]): Jso
   return name === undefined ? body : { ...body, data: { ...recordOf(data), [name]: change([...listOf(results)]) } }
 }
 
-/** Shifts a page, as if records were added or removed between two reads: drops the first `by` records, or repeats the first `-by`. */
+/** Shifts a page, as if records changed between two reads: drops the first `by` records. For a negative `by`, repeats the first `-by`. */
 function shiftPage(body: Json, by: number): Json {
   const { data } = body
   if (!Array.isArray(data) || !('next_cursor' in body)) return body
@@ -102,7 +102,10 @@ function unknownResult(last: unknown): unknown {
   return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
 }
 
-/** Returns a 400 with an error for each entry of `indices` (default: the first). `offset` moves the errors to other entries than those. */
+/**
+ * Returns a 400 with an error for each operation in `indices` (default: the first). `offset` is added to each index. `length` is the minimum
+ * length of the list.
+ */
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map(
     (index) => index + integerSetting(fault, 'offset', 0),
@@ -114,7 +117,7 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
-/** Changes the JSON body of a success. Returns refusals, and bodies that are not objects, unchanged. */
+/** Changes the JSON body of a success. Returns refusals, and JSON that is not an object, unchanged. @throws {SyntaxError} for other bodies */
 function edit(answer: Answer, change: (body: Json) => Json): Answer {
   if (answer.status >= 400) return answer
   const body: unknown = JSON.parse(answer.body.toString())
@@ -127,8 +130,8 @@ function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
 }
 
 /**
- * Returns the answer with the result of a partly applied request: the applied count, and an error for each product that was left out. Reads
- * the applied part from `half` and `first:N`. With any other `apply`, the answer says that all entries were applied.
+ * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was left out. `half` and
+ * `first:N` are the applied part. With any other `apply`, the answer reports all entries as applied.
  */
 function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer

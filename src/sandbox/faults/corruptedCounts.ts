@@ -1,20 +1,21 @@
-/** Corrupts the counts in the answer to an upload of users (fault `counts`, docs/sandbox.md#faults). */
+/** Corrupts the counts in the answer to an upload of users (faults `counts` and `partial_apply`, docs/sandbox.md#faults). */
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { Fault } from './faultKinds.ts'
 
 type Json = Record<string, unknown>
 
 /**
- * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the true
- * sum, `n-1` and `n+2` are sums beside it; without any setting, `success` is `n-1`. Another value is written into the last result. `shape`
- * changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, a value that is not a number
- * is replaced by the true sum.
+ * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the sum
+ * of `total_count`; `n-1` and `n+2` are relative to it. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set. A value
+ * that is not a whole number is written into the last result.
+ *
+ * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a value
+ * that is not a number.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
   const results: Json[] = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
   const n = results.reduce((sum, one) => sum + Number(one['total_count']), 0)
-  // Without any setting, one user is missing from the counts.
   const success = resolveCount(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
   const total = resolveCount(fault['total'], n)
   changeSum(results, 'success_count', success)
@@ -38,7 +39,7 @@ export function corruptCounts(body: Json, fault: Fault): Json {
   }
 }
 
-/** Resolves a setting: undefined and `n` are the sum, `n-1` is one less. Other values stay as they are. */
+/** Resolves a setting: undefined and `n` become the sum, `n-1` becomes one less. Returns other values unchanged. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
@@ -46,8 +47,8 @@ function resolveCount(value: unknown, n: number): unknown {
 }
 
 /**
- * Changes the field `name` of the results until its sum is `sum`: the last result first, none below 0. If `sum` is negative, the last result takes
- * the whole difference.
+ * Changes the field `name` of the results so that they add up to `sum`: the last result first, none below 0. If `sum` is negative, the last
+ * result takes the whole difference. If `sum` is not a whole number, the last result gets it as its value.
  */
 function changeSum(results: Json[], name: string, sum: unknown): void {
   const last = results.at(-1)

@@ -31,7 +31,7 @@ export interface FaultHooks {
   readonly send: (answer: Answer) => void
   /** Ends the request after an error. */
   readonly fail: (error: unknown) => void
-  /** Number of products or users in the request. */
+  /** Number of products, product keys or users in the request. */
   readonly items: number
 }
 
@@ -40,7 +40,7 @@ export interface FaultTools {
   readonly world: SandboxWorld
   readonly waits: Waits
   readonly port: Port
-  /** Ends the process like a kill. Undefined where the sandbox shares its process with others. */
+  /** Ends the process like a kill. Undefined if the sandbox shares its process with other code. */
   readonly crash: (() => void) | undefined
 }
 
@@ -53,15 +53,18 @@ export interface FaultyRequest {
   readonly tools: FaultTools
 }
 
-/** Actions of a kind on a request, in the order in which they run. Without an action, the request is handled as without a fault. */
+/**
+ * Actions of a kind on a request, in the order in which they run, except that `wait` follows `apply` at the stages after applying. Each is
+ * optional.
+ */
 interface FaultAction {
-  /** Runs before the body is read, and calls `readBody` if the stage of the fault is so early. */
+  /** Starts reading the body with `readBody`. Runs only if the rule hits the request before its body is read. */
   readonly upload?: (on: FaultyRequest, readBody: () => void) => void
-  /** Resolves when the request is to continue: before or after it is applied, as the stage says. */
+  /** Resolves when the request may continue. The stage sets when: before the body is read, or before or after applying. */
   readonly wait?: (on: FaultyRequest) => Promise<void>
-  /** Handles the request itself. Undefined: it is applied as the fault's `apply` says. */
+  /** Handles the request itself. Returns undefined if the runner is to apply it, as the fault's `apply` sets. */
   readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
-  /** Ends the request without an answer. Returns false if the fault lets this stage be answered. */
+  /** Ends the request without an answer. Returns false at a stage that is still answered. */
   readonly end?: (on: FaultyRequest) => boolean
   /** Acts on the connection of an answer that is sent as usual. */
   readonly accompany?: (on: FaultyRequest) => void
@@ -71,7 +74,10 @@ interface FaultAction {
 
 const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
 
-/** Closes or resets the connection: before the body, in the middle of it, before the answer, in the middle of it, or after it. */
+/**
+ * Breaks the connection with `cut`: before or in the middle of the body, and before or after the answer. In the middle of the answer, closes
+ * it, also for a reset (`sendThenCut`).
+ */
 const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
@@ -168,10 +174,10 @@ const ACTIONS = {
   no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },
 } satisfies Partial<Record<FaultKind, FaultAction>>
 
-/** Kinds that act on the request or the connection, and leave the content of the answer as it is. */
+/** Kinds that this module implements. */
 export type ActingKind = keyof typeof ACTIONS
 
-/** Returns the actions of a kind; none for a kind that only changes the answer. */
+/** Returns the actions of a kind; none for a kind that another module implements. */
 export function actionsOf(kind: FaultKind): FaultAction {
   return isActing(kind) ? ACTIONS[kind] : {}
 }

@@ -31,7 +31,7 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Default stage and applied part of each kind. The last argument is the applied part if the fault is armed for a stage after applying. */
+/** Defaults of each kind. The last argument of `kinds` is the applied part if the fault is armed for a stage after applying. */
 const KINDS = {
   ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token'),
   ...kinds('none', 'before_apply', 'stall crash', 'all'),
@@ -99,7 +99,7 @@ export function lagMsOf(fault: Fault): number {
   return typeof fault['lag_ms'] === 'number' ? fault['lag_ms'] : 60_000
 }
 
-/** Returns the stage that the setting `at` of a fault means: before, during or after the body is read. Undefined for another value. */
+/** Returns the stage for the setting `at` of a fault: `before`, `during` or `after` the body is read. Undefined for another value. */
 export function stageOfAt(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }

@@ -16,7 +16,7 @@ export interface FaultMatch {
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Hits no request in this many milliseconds after arming. */
+  /** Hits no request until this many milliseconds after arming. */
   readonly after_ms?: number
   /** Hits the nth request with the same method, path and non-empty body, counted while any fault is armed. */
   readonly attempt_of_same_body?: number
@@ -32,7 +32,7 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** Reads a rule. `times` is 1 by default. Test tools write no limit as `always`, null, 0 or -1. @throws {ControlError} */
+/** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
   const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)

@@ -17,7 +17,7 @@ export class FaultRunner {
   readonly #tools: FaultTools
   readonly #trafficRules: TrafficRules
 
-  /** `crash` ends the process like a kill. Undefined where the sandbox shares its process with others. */
+  /** `crash` ends the process like a kill. Undefined if the sandbox shares its process with other code. */
   constructor(world: SandboxWorld, trafficRules: TrafficRules, port: Port, crash: (() => void) | undefined) {
     this.#tools = { world, waits: new Waits(world.machineNow), port, crash }
     this.#trafficRules = trafficRules
@@ -87,7 +87,7 @@ export class FaultRunner {
 
   /** Applies the part of the request that the fault sets. Undefined if nothing is applied before the answer. */
   async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
-    // Only uploads of users have counts. Any other answer stays unchanged, so the request must be applied.
+    // Only answers to uploads of users have counts. Any other request is applied, because its answer still reports success.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
     const apply: Apply = withoutCounts ? 'all' : effectOf(fault).apply
     if (apply === 'none') return undefined

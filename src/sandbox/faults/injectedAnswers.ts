@@ -24,7 +24,7 @@ export function isInjected(kind: string): kind is InjectedKind {
   return INJECTED_KINDS.some((one) => one === kind)
 }
 
-/** Returns the answer of a fault that {@link isInjected}. Records the wait that the answer requests, if it does. */
+/** Returns the answer of a fault that {@link isInjected}. Records the wait that the answer of `status` or `rate_limit` requests. */
 export function injectAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
@@ -55,7 +55,7 @@ function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: Fault
   const reset = fault['reset']
   const headers: Record<string, string> = {}
   if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
-  // A reset below a billion is in seconds from now, any other in seconds since 1970.
+  // A number below a billion is in seconds from now, any other number in seconds since 1970.
   const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })

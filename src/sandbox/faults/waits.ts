@@ -27,7 +27,7 @@ export class Waits {
     return [...this.#holds.keys()]
   }
 
-  /** Resolves when `release` is called with the name of the hold. */
+  /** Resolves when `release` is called with the name of the hold, or when `clear` is called. */
   hold(rule: ArmedRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
     const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
     return new Promise((resolve) =>
@@ -58,7 +58,7 @@ export class Waits {
     })
   }
 
-  /** Ends every wait immediately. After a reset, `RequestHandler` drops the requests that waited. */
+  /** Ends every wait immediately. After a reset, the server drops those requests that waited before they were applied. */
   clear(): void {
     for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
     for (const end of this.#pauses) end()

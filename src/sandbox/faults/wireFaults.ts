@@ -1,5 +1,5 @@
 /**
- * Faults of the connection, as a proxy, a load balancer or a dying host causes them: answers that are cut, slow or never end
+ * Faults of the connection, as a proxy, a load balancer or a dying host causes them, such as a reset or an answer that is cut
  * (docs/sandbox.md#faults).
  */
 import type { IncomingMessage } from 'node:http'
@@ -23,7 +23,7 @@ export function isSilenced(socket: Socket): boolean {
   return silenced.has(socket)
 }
 
-/** Keeps the connection open. The server reads and answers nothing more on it. */
+/** Marks the connection as silent: it stays open, but the server ignores every further request on it. */
 export function silence(socket: Socket): void {
   silenced.add(socket)
 }
@@ -106,6 +106,6 @@ export async function sendSlowly(
     context.response.write(body.subarray(at, at + step))
     await wait((step * 1000) / bytesPerS)
   }
-  // The last bytes end the answer: a client that has all of them may close immediately, which is not a broken connection.
+  // Sends the last bytes with the end of the answer: a client that has all bytes may close immediately, which must not set `client_closed`.
   context.response.end(body.subarray(at))
 }

@@ -11,7 +11,7 @@ import { reset } from '../faults/wireFaults.ts'
 /** Maximum number of bytes of a body that are kept. A larger body is read to its end, so that the refusal arrives. */
 export const MAX_BODY = 32 * 1024 * 1024
 
-/** Returns the path of a request target, also of one in absolute form, as proxies send it (RFC 9112 3.2.2). */
+/** Returns the path of a request target, also of one in absolute form, as a client sends it to a proxy (RFC 9112 3.2.2). */
 export function pathOf(path: string): string {
   return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
 }
@@ -19,7 +19,7 @@ export function pathOf(path: string): string {
 /**
  * Returns the endpoint of the request. `strict`: only endpoints that the specification documents.
  *
- * @throws {Refusal} 404, 405, or 410 for a retired path
+ * @throws {Refusal} 404, 405, or 410 for a retired path with a successor
  */
 export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = context
@@ -63,7 +63,7 @@ export function formOf(context: RequestContext): readonly Pair[] {
 
 const NO_PAIRS: readonly Pair[] = []
 
-/** Returns true if the body is JSON with a content: neither empty, `{}` nor `null`. */
+/** Returns true if the content type is JSON and the body has content: it is neither empty, `{}` nor `null`. Does not parse it. */
 export function isJsonBody(context: RequestContext): boolean {
   return (
     context.body.length > 0 &&
@@ -72,7 +72,7 @@ export function isJsonBody(context: RequestContext): boolean {
   )
 }
 
-/** Parses the body into `json`, or sets `jsonError`. */
+/** Parses the body into `json`, with neutral keys, or sets `jsonError`. */
 export function parseJson(context: RequestContext, names: Names): void {
   try {
     context.json = names.neutralBody(JSON.parse(context.body.toString()))

@@ -18,7 +18,7 @@ export interface RequestContext extends FaultContext {
   /** True if the body should be JSON and is not. */
   jsonError: boolean
   content: RequestContent
-  /** Id of the user, `app` or `browser`; a placeholder before authentication. */
+  /** Id of the user, `app` or `browser`; `anonymous` before authentication. */
   caller: string
   /** True once the answer was sent, or the connection ended. */
   finished: boolean
