@@ -14,9 +14,9 @@ export interface ListOptions<T> {
 }
 
 /**
- * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains the
- * id of the first record of the next page, so adding or deleting other records shifts nothing. If that record is deleted, its position
- * counts.
+ * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains
+ * the id of the first record of the next page, so adding or deleting other records shifts nothing. If that record is no longer in the list,
+ * the page begins at its former position.
  */
 export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
   const withDeleted = call.params['with_deleted'] === true
@@ -85,7 +85,7 @@ function compareValues(a: unknown, b: unknown): number {
 /** Parameters that may differ from page to page. */
 const PER_PAGE: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
 
-/** Returns a digest of the listing that a cursor belongs to: endpoint, user, and all parameters that select records. */
+/** Returns a digest of the listing that a cursor belongs to: endpoint, user, and all parameters except those of `PER_PAGE`. */
 export function listingOf(call: Call<unknown>): string {
   const chosen = Object.entries(call.params)
     .filter(([name, value]) => !PER_PAGE.has(name) && value !== undefined)

@@ -1,6 +1,6 @@
 /**
  * Translates between the neutral words of the specification and the service's own spelling (`SLUICE_SERVICE_NAMES`). The sandbox reads
- * parameter names and JSON keys in either spelling, and sends headers in the service's own.
+ * parameter names and JSON keys in either spelling, and sends the signature header of webhook events in the service's own.
  */
 
 export interface Names {

@@ -23,7 +23,7 @@ export interface FaultProbe {
   readonly query: string
   readonly worker: string | undefined
   readonly firstOfConnection: boolean
-  /** Undefined until the body is read. */
+  /** Undefined until the body is read, as is `bodyHash`. */
   readonly body?: Buffer
   readonly bodyHash?: string
 }

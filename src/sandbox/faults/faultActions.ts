@@ -1,4 +1,4 @@
-/** Faults that wait, that break the connection, or that choose the state or the clock of a request (docs/sandbox.md#faults). */
+/** Faults that act on the request or its connection, such as waits, broken connections and past states (docs/sandbox.md#faults). */
 import type { Answer } from '../answer.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
 import type { SandboxWorld } from '../state/world.ts'

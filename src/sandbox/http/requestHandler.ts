@@ -24,7 +24,7 @@ export interface HandlerParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Headers and echo that a refusal contains, as far as the request was read. */
+/** Rate limit headers of an answer, and the echo of a refusal, as far as the request was checked. */
 interface RefusalParts {
   headers: Record<string, string>
   echo: Record<string, unknown>
@@ -33,7 +33,7 @@ interface RefusalParts {
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
-  /** Admitted requests: a fault may apply a request twice, but it arrived once, so that its nonce is used and it is counted once. */
+  /** Admitted requests. A fault may handle a request twice, but its nonce is checked once, and rate limits count it once. */
   readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: RefusalParts }>()
 
   #isClosed = false
@@ -45,7 +45,8 @@ export class RequestHandler {
   /**
    * Returns the answer, without a promise unless the handler returns one. Returns refusals as answers.
    *
-   * @throws {DroppedRequest} and any other error: a mistake in the sandbox, for `answerInternalError`
+   * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced. Any other error is a mistake in the sandbox, for
+   * `answerInternalError`
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
@@ -61,7 +62,7 @@ export class RequestHandler {
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
       ledger.current = context.entry
       if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
-      // A fault may choose entries of a request. Any other request is applied as a whole, or not at all.
+      // A fault may apply some entries of a request. A request without entries is applied as a whole, or not at all.
       const isApplied = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
       const done = isApplied ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)
       if (done instanceof Promise)
@@ -134,7 +135,7 @@ export class RequestHandler {
     const rate = rates.count(this.#rateInput(endpoint, context, caller))
     known.headers = rateHeaders(rate)
     if (rate.refused) throw this.#limited(context, endpoint, rate)
-    // A refusal of an authenticated caller echoes the path (docs/spec-notes.md#errors).
+    // From here on, a refusal echoes the parameters of the path (docs/spec-notes.md#echoes-and-cursors).
     known.echo = { ...path }
     checkContentType(context, endpoint)
     checkSize(context, endpoint, world.switch('over_limit'))
@@ -190,7 +191,10 @@ export class RequestHandler {
     }
   }
 
-  /** Returns the refusal for a request over its rate limit. Records the violation, and the wait that the refusal requests. */
+  /**
+   * Returns the refusal for a request over its rate limit. Records the violation, and a wait until the end of the window, unless the limit is
+   * that of the bearer token endpoints.
+   */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return bearerRefusal()

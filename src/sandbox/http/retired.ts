@@ -20,7 +20,7 @@ export function matchesRetiredPath(endpoint: Endpoint): boolean {
   return MATCHING_RETIRED.has(endpoint)
 }
 
-/** Returns the refusal for a retired path; undefined for another path or method. */
+/** Returns the refusal for a retired path; undefined for any other path, and for methods other than GET, POST, PUT and DELETE. */
 export function retiredRefusal(method: string, rawPath: string): Refusal | undefined {
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method)) return undefined
   const path = rawPath

@@ -12,7 +12,7 @@ interface Node {
   readonly literal: Map<string, Node>
   /** Next segment if it is a parameter, whatever its name. */
   parameter: Node | undefined
-  /** Endpoints whose path ends here, by method, with the names of its parameters. */
+  /** Endpoints whose path ends here, by method, with the names of the path's parameters. */
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
@@ -59,7 +59,10 @@ export class Router {
   }
 }
 
-/** Finds a node for which `accept` returns true. Tries literal segments first, then parameters (`cards/poll/:id` beside `cards/:type/:id`). */
+/**
+ * Finds a node for which `accept` returns true, and adds its path parameters to `values`. Tries literal segments first, then parameters
+ * (`cards/poll/:id` beside `cards/:type/:id`).
+ */
 function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
   const segment = segments[at]
   if (segment === undefined) return accept(node) ? node : undefined

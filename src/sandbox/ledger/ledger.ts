@@ -17,7 +17,7 @@ export interface LedgerEntry {
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
-  /** True if the handler succeeded, whatever the answer that was sent. */
+  /** True if the handler ran on the state, not on a copy, and succeeded. The answer that was sent may differ. */
   applied: boolean
   fault: string | null
   fault_id: string | null
@@ -29,7 +29,7 @@ export interface LedgerEntry {
   answer_ended_at: string | null
   answer_bytes: number
   client_closed: boolean
-  /** Only with the switch `ledger_keys`. */
+  /** Only with the switch `ledger_keys`, for a request with products or identifiers. */
   keys?: readonly Pick<KeyValue, 'key' | 'value'>[]
 }
 
@@ -53,7 +53,7 @@ export interface EndpointStats {
 export class Ledger {
   readonly entries: LedgerEntry[] = []
   readonly violations: Violation[] = []
-  /** Request whose handler runs. Violations that areas report belong to it. */
+  /** Request whose handler was called last. Violations that areas report are recorded for it. */
   current: LedgerEntry | undefined
   readonly #inFlight = new Map<string, { now: number; most: number }>()
   #seq = 0

@@ -1,6 +1,4 @@
-/**
- * Records every request: its ledger entry, its content, and the rules that its caller broke (docs/sandbox.md#violations). Changes no state.
- */
+/** Records the content of every request, and the rules that its caller broke (docs/sandbox.md#violations). Changes no service state. */
 import { areaRefs } from '../areaRefs.ts'
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -101,7 +99,7 @@ class ProductIds {
     this.#world = world
   }
 
-  /** Returns the id of a product; undefined for an unknown key. Knows deleted products too, because an unanswered DELETE is sent again. */
+  /** Returns the id of a product; undefined for an unknown key. Stores each id, because a DELETE may be sent again after it was applied. */
   readonly of = (catalogId: string, productKey: string): string | undefined => {
     const name = `${catalogId} ${productKey}`
     const id = this.#world.stateOf(areaRefs.catalogs).catalogs.get(catalogId)?.idByKey.get(productKey)

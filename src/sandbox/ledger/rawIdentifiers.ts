@@ -1,6 +1,6 @@
 /** Detects raw emails and phone numbers in requests, where only digests are allowed (docs/sandbox.md#violations). */
 
-/** Returns true if the text contains `name@host.tld`, raw or percent-encoded. */
+/** Returns true if the text contains `name@host.tld`, with a raw or percent-encoded `@`. */
 export function looksLikeEmail(text: string): boolean {
   return (text.includes('@') || text.includes('%40')) && /[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
 }
@@ -13,8 +13,8 @@ export function looksLikePhone(text: string): boolean {
 }
 
 /**
- * Returns true for a text that hardly is anything but a phone number: with a plus sign, two zeros, parentheses, or grouped like one. Dates
- * and other ids with hyphens or a leading zero are not.
+ * Returns true for a text that is almost certainly a phone number: it starts with a plus sign or two zeros, has an opening parenthesis, or
+ * is grouped like a phone number. Returns false for dates, and for most ids with hyphens or a leading zero.
  */
 export function isWrittenAsPhone(text: string): boolean {
   return (

@@ -72,7 +72,7 @@ interface Entry {
   readonly expiresAt: string | undefined
 }
 
-/** Returns the products, product keys or users of a request. For endpoints without any, `contentOf` returns no keys for the result. */
+/** Returns the products, product keys or users of a request. May return entries for other endpoints too; these have no keys. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   if (endpoint === 'products.put')
     return listOf(field(body, 'products')).map((one, operation) => ({

@@ -22,8 +22,8 @@ export function checkOperator({ entry, endpoint, request }: RequestContext, ledg
 }
 
 /**
- * Checks the address and the headers for raw emails, and query values that start with a plus sign for phone numbers. Other digits may be
- * ids or times. The areas check bodies.
+ * Checks the address and the headers except `authorization` for raw emails, and query values that start with a plus sign for phone numbers.
+ * Other digits may be ids or times. The audiences area checks bodies.
  */
 export function checkRawIdentifiers(context: RequestContext, ledger: Ledger): void {
   const found = (place: string, looks = 'email'): void =>

@@ -1,6 +1,6 @@
 /**
- * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or with one
- * body, and no request before a requested wait is over. Violations change no answer.
+ * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or with
+ * one body, and no request before a requested wait is over. Violations change no answer.
  */
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -14,7 +14,7 @@ interface Seen {
   finishedAt: number
 }
 
-/** Wait that an answer asked a caller for. Machine time, milliseconds. */
+/** Wait that an answer requested of its caller. Machine times, milliseconds. */
 interface Wait {
   readonly until: number
   readonly askedAt: number
@@ -25,7 +25,7 @@ export class TrafficRules {
   #seen: Seen[] = []
   /** Requests in flight, by `seq`. */
   #open = new Set<number>()
-  /** By endpoint and caller. */
+  /** Waits by endpoint and caller. */
   readonly #waits = new Map<string, Wait>()
   /** Requests in flight by method, path and body: `seq` of the first, and their number. */
   readonly #openBodies = new Map<string, { readonly first: number; count: number }>()
@@ -35,7 +35,7 @@ export class TrafficRules {
 
   /**
    * `graceMs`: time after an answer with a wait in which a request is still allowed, because it may have been sent before its caller read
-   * that answer. Even a request on the same connection may be, because pools reuse a connection before the caller has read the answer.
+   * that answer. The same applies to a request on the same connection, because pools reuse a connection before the caller reads the answer.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -77,13 +77,13 @@ export class TrafficRules {
     }
   }
 
-  /** Records that an answer of this endpoint asked its caller to wait until the machine time `until`. */
+  /** Records that an answer of this endpoint requested a wait until the machine time `until`. Keeps the longest of several waits. */
   noteWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
   }
 
-  /** Reports a request that began at `startedAt`, before its caller's wait was over. */
+  /** Reports a violation if the request began after the grace time, but before its caller's wait was over. */
   checkWait(entry: LedgerEntry, caller: string, startedAt: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     const wait = this.#waits.get(key)

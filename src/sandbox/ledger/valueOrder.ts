@@ -28,7 +28,7 @@ interface History {
   readonly older: Set<string>
 }
 
-/** Maximum number of keys, more than concurrent requests have. The oldest are dropped, so that memory stays flat. */
+/** Maximum number of unresolved and of superseded keys, more than concurrent requests have. To limit memory, the oldest are dropped. */
 const MOST_KEYS = 200_000
 
 export class ValueOrder {
@@ -42,7 +42,7 @@ export class ValueOrder {
     this.#recordViolation = recordViolation
   }
 
-  /** Returns true if a rule can apply to one of the keys. Otherwise the caller need not hash the values. */
+  /** Returns true if a rule, apart from that of `values_recur: never`, can apply to one of the keys. Else the values need no hashes. */
   concerns(keys: readonly string[]): boolean {
     return (
       (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
@@ -80,7 +80,7 @@ export class ValueOrder {
     this.#histories.clear()
   }
 
-  /** Returns the rule that the value breaks; undefined if it breaks none. */
+  /** Returns the rule that the value breaks; undefined if it breaks none. Marks an unresolved value that it replaces as superseded. */
   #classify({ key, value, removes }: KeyValue, content: readonly string[], now: number): string | undefined {
     const open = this.#unresolved.get(key)
     if (open !== undefined && open.value !== value) {
@@ -90,11 +90,10 @@ export class ValueOrder {
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // An operation with an erased identifier cannot be sent again unchanged, so none of its users is.
+      // An operation with an erased identifier cannot be sent again unchanged, so its other users may get new values too.
       if (removes && isUser(key))
         for (const other of open.ofOperation) if (this.#unresolved.get(other)?.beside === open.beside) this.#unresolved.delete(other)
-      // Allowed: the erasure of a user (docs/guarantees.md#suppression-wins), and a new value for an expired one
-      // (docs/guarantees.md#freshness).
+      // Allowed (docs/sandbox.md#violations): the `Delete` of a user, which may be an erasure, and a new value for an expired one.
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
       return content.every((other) => open.beside.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'

@@ -1,5 +1,5 @@
 /**
- * Renders posts in the form of the ads API (spec 2.4 created post). Each id is both an exact integer and a text
+ * Renders posts in the form of the ads API (spec 2.4 created post). Beside each `id`, an exact integer, is the same id as text, `id_str`
  * (docs/spec-notes.md#echoes-and-cursors).
  */
 import type { World } from '../area.ts'
@@ -58,7 +58,7 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
   }
 }
 
-/** Renders a draft or scheduled post, which is not published yet, for the list of all posts. */
+/** Renders a draft or a scheduled post that is not published yet, for the list of the account's posts (`advertiserPosts.list`). */
 export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
   const isDraft = waiting.scheduled_at === null
   return {

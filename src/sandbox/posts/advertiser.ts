@@ -95,7 +95,7 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
     .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
 }
 
-/** Publishes a scheduled post under the id `postId`, at its scheduled time. Does nothing if it is missing or was published. */
+/** Publishes a scheduled post as `postId`, created at its scheduled time. Does nothing if it is missing or was published. */
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
@@ -105,7 +105,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
   waiting.completed_at = waiting.scheduled_at
 }
 
-/** Stores a published post, and marks its media as used. */
+/** Stores a published post, and marks its media in the account's library as used (`tweeted`). */
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
   const creatives = world.stateOf(areaRefs.creatives)
@@ -115,7 +115,7 @@ function publish(world: World, state: PostsState, post: Post): void {
   }
 }
 
-/** Returns the id of the advertiser. @throws {Refusal} without access to the account (spec 5 rule 6) */
+/** Returns the id of the advertiser. @throws {Refusal} for an unknown user, or one without access to the account (spec 5 rule 6) */
 function advertiserOf(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
   const known = call.world.users.has(id) || call.state.users.has(id)

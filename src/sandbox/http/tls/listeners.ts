@@ -13,7 +13,7 @@ type Kind = (typeof TLS_KINDS)[number]
 export interface TlsListener {
   readonly url: string
   readonly kind: Kind
-  /** PEM of the authority that signed the certificates. A client that trusts it accepts the correct ones. */
+  /** PEM of the sandbox's authority. A client that trusts it accepts the correct certificates. */
   readonly ca: string
 }
 
