@@ -130,8 +130,8 @@ function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
 }
 
 /**
- * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was left out. `half` and
- * `first:N` are the applied part. With any other `apply`, the answer reports all entries as applied.
+ * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was left out. The
+ * applied part is that of `half` or `first:N`. With any other `apply`, the answer reports all entries as applied.
  */
 function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer

@@ -58,7 +58,7 @@ export class Waits {
     })
   }
 
-  /** Ends every wait immediately. After a reset, the server drops those requests that waited before they were applied. */
+  /** Ends every wait immediately. After a reset, the server then drops the requests that are not applied yet. */
   clear(): void {
     for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
     for (const end of this.#pauses) end()
