@@ -17,12 +17,12 @@ export interface AdsError {
 export type RefusalBody =
   /** `{ errors, request: { params } }` of the advertising host. */
   | { readonly kind: 'ads'; readonly errors: readonly AdsError[] }
-  /** `{ errors: [{ code, message }] }` of /oauth, /oauth2, /1.1. */
+  /** `{ errors: [{ code, message }] }` of /oauth, /oauth2 and /1.1, and of some refusals of /2. */
   | { readonly kind: 'core'; readonly errors: readonly { readonly code: number; readonly message: string; readonly label?: string }[] }
   /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
 
-/** Refusal of a request. `headers` are added to those of every answer. */
+/** Refusal of a request. `headers`: sent beside the headers that every answer has. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
@@ -37,7 +37,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Returns a refusal of the advertising host with one error. Default status: that of the code. */
+/** Returns a refusal of the advertising host with one error. Default status: that of the code, or else 400. */
 export function adsRefusal(
   code: string,
   message: string,
@@ -47,7 +47,7 @@ export function adsRefusal(
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
-/** Returns a refusal of the advertising host with several errors. Default status: that of the first code. */
+/** Returns a refusal of the advertising host with several errors. Default status: that of the first code, or else 400. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
@@ -127,7 +127,7 @@ export function v2ParameterRefusal(name: string, value: string, message: string)
   return v2ParameterRefusals([{ name, value, message }])
 }
 
-/** Returns the 429 in the form of the host, core for undefined (docs/spec-notes.md#limits). */
+/** Returns the 429 in the form of the host; undefined means the core host. Codes and texts are assumed (docs/spec-notes.md#unknown). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)

@@ -3,12 +3,12 @@ import { codePoints } from '../text.ts'
 
 interface Named {
   readonly text: string
-  /** Type of the annotation, and name of the domain. */
+  /** Type of the annotation, and key in `DOMAINS`. */
   readonly type: 'Place' | 'Product' | 'Organization'
   readonly entityId: string
 }
 
-/** Invented names. A name comes before the shorter names that it contains. */
+/** Names of real cities, and of an invented brand and its products. A name comes before the shorter names that it contains. */
 const NAMES: readonly Named[] = [
   { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
   { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },
@@ -21,7 +21,7 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Matches a name as a whole word, not in an address and not after `#` or `@`. */
+/** Patterns of the names as whole words. They match neither after `#`, `@`, `/` or `.`, nor before `.` and a letter, as in most addresses. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
 )
@@ -40,7 +40,10 @@ export interface Annotation {
   readonly normalized_text: string
 }
 
-/** Returns the names in the text with their positions in code points, the end exclusive. Undefined without names. */
+/**
+ * Returns the first occurrence of each known name, in order of position. Positions are in code points, the end exclusive. Undefined without
+ * names.
+ */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
   let rest = text
   const found = NAMES.flatMap((named) => {
@@ -53,7 +56,7 @@ export function annotationsOf(text: string): readonly Annotation[] | undefined {
   return found.length === 0 ? undefined : found.toSorted((a, b) => a.start - b.start)
 }
 
-/** Returns a domain and an entity for each name in the text. Undefined without names. */
+/** Returns a domain and an entity for each known name in the text. Undefined without names. */
 export function contextOf(text: string): readonly object[] | undefined {
   const found = (annotationsOf(text) ?? []).flatMap(({ normalized_text: name }) => {
     const named = NAMES.find((one) => one.text === name)

@@ -15,7 +15,7 @@ export const postsArea = defineArea({
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },
   applyEvent: (world, state, { scheduledId }) => {
-    // A replay of the journal takes the same id here, so later ids do not shift.
+    // A replay of the journal takes an id here too. It is another id if a refused call, which is not replayed, took one just before.
     publishScheduled(world, state, scheduledId, world.newId())
   },
 })

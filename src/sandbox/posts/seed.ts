@@ -1,4 +1,4 @@
-/** Creates the first posts and users, all invented. */
+/** Creates the first state of the posts area. Its posts and users are invented. */
 import { isoSeconds } from '../timestamps.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'

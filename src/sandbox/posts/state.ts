@@ -2,7 +2,7 @@
 import type { World } from '../area.ts'
 import { FIRST_DAY } from '../firstIds.ts'
 
-/** Published post, with the fields of all endpoints. */
+/** Published post, with the fields that any endpoint shows. */
 export interface Post {
   readonly id: string
   text: string
@@ -122,16 +122,19 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
   }
 }
 
-/** Returns the published form of a draft or scheduled post, with the given id and time. */
+/** Returns a draft or scheduled post in the form of a published one, with the given id and time. */
 export function postOf(waiting: WaitingPost, id: string, createdAt: number): Post {
   const { text, user_id, account_id, name, nullcast, card_uri, media_keys, scheduled_at } = waiting
   return newPost({ id, text: text ?? '', author_id: user_id, createdAt, account_id, name, nullcast, card_uri, media_keys, scheduled_at })
 }
 
-/** Time in which an author may not repeat a post. Assumed: the code DUPLICATE_TWEET is published, its rule is not. */
+/** Time in which an author may not repeat a post. Assumed, because the service documents only the code `DUPLICATE_TWEET`. */
 const DUPLICATE_MS = 86_400_000
 
-/** Returns true if the author published an equal post (text, media, card, `nullcast`, references) within a day. Edits are not duplicates. */
+/**
+ * Returns true if the author published an equal post (text, media, card, `nullcast`, references) within a day. Ignores earlier versions of the
+ * same post. Always false with the switch `duplicate_posts: accept`.
+ */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false
   const contentOf = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])

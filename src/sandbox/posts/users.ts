@@ -1,4 +1,4 @@
-/** Handles lookups of users on the core host and on v2, by id and by handle. Outside the specification. */
+/** Handles lookups of users on `/1.1` and `/2`: by id, by handle, or of the caller. Outside the specification. */
 import type { Call, Handler, Reply } from '../area.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { listParam } from '../params.ts'
@@ -72,7 +72,7 @@ function answerUsers(call: UserCall, values: readonly string[], { one, parameter
   }
 }
 
-/** Renders a user in the form of the core host; undefined for an unknown id. */
+/** Renders a user in the form of `/1.1`; undefined for an unknown id. */
 function coreUser(call: UserCall, id: string): Record<string, unknown> | undefined {
   const { world, state } = call
   const known = userOf(world, state, id)
@@ -98,7 +98,7 @@ function coreUser(call: UserCall, id: string): Record<string, unknown> | undefin
   }
 }
 
-/** Formats a time as the core host does: `Thu Jan 15 12:00:00 +0000 2026`. */
+/** Formats a time as `/1.1` does: `Thu Jan 15 12:00:00 +0000 2026`. */
 function coreTime(iso: string): string {
   const [day = '', date = '', month = '', year = '', time = ''] = new Date(iso).toUTCString().split(/[ ,]+/)
   return `${day} ${month} ${date} ${time} +0000 ${year}`

@@ -12,7 +12,7 @@ import { recordOf } from '../../unknownValue.ts'
 
 const HOUR = 3_600_000
 
-/** Called with each new post. The webhooks area sends the events that subscriptions request. */
+/** Called with each post that `posts.create` adds, edits included. The webhooks area passes `emitPost`. */
 export type OnPost = (world: World, post: Post) => void
 
 export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<PostsState>>> {
@@ -75,7 +75,11 @@ function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (po
   }
 }
 
-/** Returns the prefix of field names, `tweet` or `post` (the switch `v2_names`). @throws {Refusal} if the caller used the other one */
+/**
+ * Returns the prefix of field names, `tweet` or `post` (the switch `v2_names`).
+ *
+ * @throws {Refusal} for fields with the other prefix, and for the expansion `edit_history_post_ids` with `tweet`
+ */
 function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
   const names = fieldPrefixOf(call)
   const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
@@ -90,7 +94,10 @@ function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
   return names
 }
 
-/** Searches the caller's posts, newest first. An app-only token searches the posts of all users. Outside the specification. */
+/**
+ * Searches the caller's posts, newest first. An app-only token searches the posts of all users. `nullcast` posts are not found. Outside the
+ * specification.
+ */
 function search(call: Call<PostsState>): Reply {
   const names = checkedPrefix(call)
   const selection = selectionOf(call, names)
@@ -129,7 +136,8 @@ function search(call: Call<PostsState>): Reply {
 type Term = (call: Call<PostsState>, post: Post) => boolean
 
 /**
- * Reads a query: words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle`, `min_likes:N` and the like.
+ * Reads a query: words, phrases in quotes, addresses, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
+ * negates a term. `#tag` and `@handle` are searched as text.
  *
  * @throws {Refusal} for another operator
  */
@@ -146,7 +154,7 @@ function hasText(value: string): Term {
   return (_, post) => post.text.toLowerCase().includes(value)
 }
 
-/** Returns the test of an operator; undefined for an unknown one. */
+/** Returns the term of an operator with its value; undefined for an unknown operator. */
 function byOperator(operator: string, value: string): Term | undefined {
   const least =
     (count: (post: Post) => number): Term =>
@@ -252,7 +260,11 @@ function placeOf(call: Call<PostsState>): string | null {
   return id
 }
 
-/** Returns the post that is replied to; undefined without one. @throws {Refusal} unless its author mentioned the caller (spec 9) */
+/**
+ * Returns the post that is replied to; undefined without one.
+ *
+ * @throws {Refusal} unless the post exists, and is the caller's or mentions the caller (spec 9)
+ */
 function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
   if (reply === undefined || reply === null) return undefined
@@ -267,7 +279,7 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless it is the caller's, within an hour, with a premium subscription (spec 4.7)
+ * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, and the caller has a premium subscription (spec 4.7)
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
@@ -285,7 +297,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-/** Reads 1 to 4 media keys; none without `media`. `besides`: other fields that are accepted. @throws {Refusal} */
+/** Returns 1 to 4 media ids as keys of images (`3_ID`); none without `media`. `besides`: other accepted fields. @throws {Refusal} */
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
@@ -296,7 +308,7 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
 }
 
-/** Returns the fields that common clients also send; none with the switch `unknown_parameters: strict`. */
+/** Returns `names`, fields that common clients also send; none with the switch `unknown_parameters: strict`. */
 function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
   return call.world.switch('unknown_parameters') === 'strict' ? [] : names
 }

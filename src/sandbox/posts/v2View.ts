@@ -41,7 +41,7 @@ export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Se
   }
 }
 
-/** Entry of `errors` in an answer that has `data` too (docs/spec-notes.md#posts). */
+/** Entry of `errors` in a 200, beside the `data` that was found, if any (docs/spec-notes.md#posts). */
 export interface PartialError {
   readonly resource_id: string
   readonly resource_type: string
@@ -56,7 +56,7 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/** Returns the post with its selected fields. Fields without a value are absent. */
+/** Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author. */
 export function postWire(post: Post, selection: Selection): Wire {
   const all = fieldsOf(post)
   const wire: Wire = { id: post.id, text: post.text }
@@ -68,7 +68,7 @@ export function postWire(post: Post, selection: Selection): Wire {
   return wire
 }
 
-/** Returns `includes`: the referenced objects that were requested, each once, in order. Undefined without any. */
+/** Returns `includes`: the referenced objects that were requested, each once, in order of first use. Undefined without any. */
 export function includesOf(world: World, state: PostsState, posts: readonly Post[], selection: Selection): Wire | undefined {
   const { expansions } = selection
   const users = new Map<string, Wire>()
@@ -175,7 +175,7 @@ function fieldsOf(post: Post): Wire {
   }
 }
 
-/** Returns a user with the selected fields; undefined for an unknown id. */
+/** Returns a user with the selected fields; undefined for an unknown id. Only that user gets `confirmed_email`. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
@@ -183,7 +183,7 @@ export function userWire(world: World, state: PostsState, id: string, selection:
   return pick(known, ['id', 'name', 'username'], wanted)
 }
 
-/** Returns the fields of `always` and `wanted` that the object has. Omits private metrics unless the caller wrote `post`. */
+/** Returns the fields of `always` and `wanted` that the object has. Omits private metrics if `post` is another user's. */
 function pick(
   object: Readonly<Record<string, unknown>>,
   always: readonly string[],
