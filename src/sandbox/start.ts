@@ -1,4 +1,4 @@
-/** Starts a sandbox in this process, on one loopback port. */
+/** Starts a sandbox in this process, on one loopback port. The control API can open further ports with TLS. */
 import { systemClock, type Clock } from '../clock.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import { endpoints } from '../service/contract/index.ts'
@@ -51,7 +51,7 @@ export interface Sandbox extends SandboxControl {
 /**
  * Starts a sandbox. Resolves when the sandbox listens and the journal is replayed. Rejects if the port is in use.
  *
- * @throws {UsageError} if the state file is locked or damaged
+ * @throws {UsageError} if the state file is locked, damaged, or of another version
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? systemClock
@@ -117,7 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     listeners.close()
     world.stop()
-    // Before connections end, because work that `stop` cancelled ends too, and must not record that.
+    // Before the connections end: the end of the work that `stop` cancelled must not be recorded.
     changes.closeJournal()
     await server.listener.close()
   }

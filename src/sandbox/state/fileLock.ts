@@ -1,6 +1,6 @@
 /**
- * Lets only one sandbox use a state file. A lock file beside it (`FILE.lock`) names the process, so the lock of a killed process is detected
- * and replaced.
+ * Lets only one sandbox use a state file. A lock file beside it (`FILE.lock`) names the process and the machine, so the lock of a killed
+ * process of this machine is detected and replaced.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -16,7 +16,7 @@ interface Holder {
   readonly startedAt: string | null
 }
 
-/** Files that this process has locked. The process id in the lock file cannot distinguish two sandboxes in one process. */
+/** Files that this process has locked. Needed because two sandboxes in one process write the same process id into the lock file. */
 const ownFiles = new Set<string>()
 
 export interface FileLock {
@@ -86,14 +86,17 @@ function read(lock: string): Holder | undefined {
     if (typeof pid !== 'number' || typeof host !== 'string') return undefined
     return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
   } catch {
-    // The file was removed meanwhile, or is not the lock of a sandbox.
+    // The file was removed meanwhile, or is not JSON.
     return undefined
   }
 }
 
-/** Returns true if the process runs, or if that cannot be checked. */
+/**
+ * Returns true if the process runs, or if that cannot be checked. False for the id of this process: `ownFiles` has its locks, so an earlier
+ * process with the same id wrote this one.
+ */
 function isAlive({ pid, host, startedAt }: Holder): boolean {
-  // Processes of another machine cannot be checked: their lock holds until an operator deletes it.
+  // Processes of another machine cannot be checked: their lock stays until an operator deletes it.
   if (host !== hostname()) return true
   if (pid === process.pid) return false
   try {

@@ -1,9 +1,10 @@
 /**
  * Journal of state changes: one JSON line for each, written before the answer is sent, and replayed at the start. So every answered change
- * survives a SIGKILL. It may not survive a power cut, because nothing waits for the disk.
+ * survives a SIGKILL. It may not survive a power cut, because lines are written without fsync.
  *
- * When the lines become larger than the stored state and than `compactAfter`, the file is replaced by the current state: a line that names
- * its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves one of them complete.
+ * When the lines become larger than the stored state and than `compactAfter`, or a snapshot is restored, the file is replaced by the current
+ * state: a line that names its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves one of them
+ * complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
@@ -15,7 +16,7 @@ export type JournalEntry =
   | {
       readonly kind: 'call'
       readonly now: number
-      /** Counters before the call. Refused calls use ids too, and are not in the journal. */
+      /** Counters before the call. Needed because calls that are not in the journal, such as refused ones, use ids too. */
       readonly nextId: string
       readonly nextShortId: number
       readonly random: number
@@ -41,7 +42,7 @@ export interface StatePart {
   readonly bytes: Uint8Array
 }
 
-/** Version of the file. Raise it when the shape of a state changes: a file of another version is rejected. */
+/** Version of the stored state. Raise it when the shape of a state changes: a file whose state has another version is rejected. */
 const VERSION = 2
 
 interface Head {
@@ -50,7 +51,7 @@ interface Head {
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Size of the journal, in bytes, at which the state replaces its lines. A shorter journal is replayed in less than a second. */
+/** Default of `compactAfter`. */
 const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
@@ -122,7 +123,7 @@ export class Journal {
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
-    // Compacts later, because events are written before they are applied: in the next turn of the event loop, state and lines agree.
+    // Compacts in the next turn of the event loop, when the state has the change: events are written before they are applied.
     if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
   }
 
@@ -144,7 +145,7 @@ export class Journal {
     this.#file = openSync(this.#path, 'a', 0o600)
   }
 
-  /** Empties the file. An empty journal means the first state. */
+  /** Empties the file, because the state is the first one again. */
   restart(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
@@ -180,7 +181,7 @@ interface Place {
 async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
   let entry: JournalEntry
   try {
-    // The check below and `replay` report a line that this class did not write.
+    // This may not be an entry: the check below rejects a value without a `kind`.
     entry = JSON.parse(text) as JournalEntry
   } catch {
     throw damaged(place, 'is not JSON')
@@ -209,14 +210,14 @@ function cutState(path: string): UsageError {
   })
 }
 
-/** Returns the state at the beginning of the file, and its length in bytes; undefined if the file begins with an entry. */
+/** Returns the state at the beginning of the file, and its length in bytes; undefined if the file is empty or begins with an entry. */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let line = readFrom(file, 0, Math.min(size, 65_536))
   if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
   while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
-  // `compact` renames the file only when it is complete, so only something else can have cut it.
+  // `compact` renames only a complete file, so another program truncated this one.
   if (end === -1) throw cutState(path)
   const head = JSON.parse(line.toString('utf8', 0, end)) as Head
   if (head.version !== VERSION)

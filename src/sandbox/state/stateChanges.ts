@@ -1,6 +1,6 @@
 /**
- * Makes every change of the state except the cursors of product listings, and writes each to the journal: calls of the service, events, and
- * what the control API sets. Only this module has the writers of the world and of the journal.
+ * Makes the changes of the state, and writes each to the journal: calls of the service, events, and changes by the control API. The cursors
+ * of product listings change without it. No other module can write the journal, or replace the state, the clock and the switches.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -34,7 +34,7 @@ export interface Dispatched {
   readonly echo: Readonly<Record<string, unknown>>
 }
 
-/** Values that a call takes from the clock, the fault and the network, and its replay from the journal. */
+/** Inputs of a call besides the request: from the clock, the fault and the network. A replay takes them from the journal. */
 interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
@@ -119,8 +119,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler. Writes a call that may have changed the state to the journal: it succeeded, or was partly applied. Returns a
-   * promise only if the handler does.
+   * Runs the handler. Then writes the call to the journal if it may have changed the state: it is not a read, and it succeeded or was partly
+   * applied. Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
@@ -172,13 +172,14 @@ export class StateChanges {
     }
   }
 
-  /** Returns true if a request without entries is to be applied. It counts as one entry with an empty key. */
+  /** Returns true if `apply` includes a request without entries, which counts as one entry with an empty key. */
   appliesWhole(apply: Apply): boolean {
     return appliesOf(apply)(0, '')
   }
 
   /**
-   * Returns the answer that the call would get. The handler changes a copy of the state, and nothing outside the process.
+   * Returns the answer that the handler would give. It changes a copy of the state, and nothing outside the process. Create-only fields that
+   * the client sent back are not compared.
    *
    * @throws {Refusal}
    */
@@ -210,7 +211,11 @@ export class StateChanges {
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
   }
 
-  /** Returns the account of the path; undefined without one. @throws {Refusal} if the user has no access, or may only read, or the account is deleted */
+  /**
+   * Returns the account of the path; undefined without one.
+   *
+   * @throws {Refusal} if the user has no access, may only read and this is a write, or the account is deleted
+   */
   #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
     const id = input.path['account_id']
     if (id === undefined) return undefined
@@ -327,7 +332,7 @@ function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
-/** Returns `Call.applies` for a part of a request. */
+/** Returns `Call.applies` for the part of the request that is applied. The caller has resolved `none`, `half`, `twice` and `later`. */
 function appliesOf(apply: Apply): (index: number, key: string) => boolean {
   if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
   if (apply.startsWith('first:')) {

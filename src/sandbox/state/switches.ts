@@ -1,4 +1,7 @@
-/** Switches: choices where the specification is silent or disputed (`PUT /_sandbox/switches`, docs/sandbox.md#switches). */
+/**
+ * Switches (`PUT /_sandbox/switches`, docs/sandbox.md#switches): choices where the specification is silent or disputed, and settings of the
+ * sandbox itself.
+ */
 import { ControlError } from '../controlError.ts'
 
 interface SwitchDefinition {
@@ -86,7 +89,7 @@ export const SWITCHES = [
 
 type Switch = (typeof SWITCHES)[number]
 export type SwitchName = Switch['name']
-/** Values of a switch; any text where numbers are allowed. */
+/** Type of the values of a switch; `string` where numbers are allowed. */
 export type SwitchValue<N extends SwitchName> =
   Extract<Switch, { readonly name: N }> extends { readonly acceptsNumbers: true }
     ? string
@@ -122,7 +125,7 @@ export class Switches {
     return Object.fromEntries(this.#values)
   }
 
-  /** Returns true for the name of a switch, false for its number. */
+  /** Returns true for the name of a switch; false for anything else, also for its number. */
   has(name: string): boolean {
     return DEFAULTS.has(name)
   }

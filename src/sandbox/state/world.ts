@@ -13,7 +13,7 @@ export interface CoreState {
   nextShortId: number
   random: number
   clockOffsetMs: number
-  /** Random id of this state. Changes with a reset, and with a restart without a state file. */
+  /** Random id of this state. Changes with a reset, and with a restart without a state file. A restore sets the id of the snapshot. */
   instance: string
   users: Map<string, SandboxUser>
   accounts: Map<string, SandboxAccount>
@@ -31,7 +31,7 @@ export interface WorldOptions {
   readonly onEvent: (area: string, event: unknown) => void
 }
 
-/** Copy of everything that a request can change. */
+/** Copy of everything that a request or the control API can change, except the seed. */
 export interface Snapshot {
   readonly core: CoreState
   readonly areas: ReadonlyMap<string, unknown>
@@ -150,7 +150,10 @@ export class WorldState implements World {
     }
   }
 
-  /** Runs `change` on a copy of the state, which is then dropped. Events are not written to the journal. */
+  /**
+   * Runs `change` on a copy of the state, which is then dropped. Events are not written to the journal. Code that an async `change` runs after
+   * its first `await` gets the real state from the world again.
+   */
   onCopy<T>(change: () => T): T {
     const [core, states] = [this.#core, this.#states]
     const copied = this.snapshot()
@@ -180,7 +183,7 @@ export class WorldState implements World {
     return this.#seed
   }
 
-  /** Restores the first state of every area, and the defaults of the switches. */
+  /** Restores the first state, with the given seed, and the defaults of the switches. Ends running work first. */
   reset(seed: number = this.#seed): void {
     this.stop()
     this.#seed = seed
@@ -203,7 +206,7 @@ export class WorldState implements World {
     }
   }
 
-  /** Returns everything that a request can change, as bytes for the journal. */
+  /** Returns the whole state as bytes for the journal, with the seed and the switches. */
   *save(): Iterable<StatePart> {
     yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
     for (const area of this.areas) {

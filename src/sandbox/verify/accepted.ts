@@ -1,6 +1,6 @@
 /**
  * Determines the parameters that an endpoint accepts: those of the contract, and those that official SDKs send too. SDKs load a record, change
- * a property and send all of them back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
+ * one property and send all properties back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
  */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
 import {
@@ -20,7 +20,7 @@ export interface Accepted {
   readonly byName: ReadonlyMap<string, Parameter>
   /** Fields that clients may send back although the endpoint does not write them. Their values are ignored. */
   readonly ignored: ReadonlySet<string>
-  /** Fields that clients may send back only unchanged, with the parameter that creates each. */
+  /** Fields that clients may send back only unchanged, each with its parameter of the endpoint that creates records. */
   readonly createOnly: ReadonlyMap<string, Parameter>
 }
 
@@ -30,7 +30,7 @@ const NO_PARAMETERS: ReadonlyMap<string, Parameter> = new Map()
 const tolerant = new WeakMap<Endpoint, Accepted>()
 const strict = new WeakMap<Endpoint, Accepted>()
 
-/** Returns the accepted parameters. `isStrict`: only those that the specification documents (the switch `unknown_parameters`). */
+/** Returns the accepted parameters. `isStrict`: only documented ones (the switch `unknown_parameters`). */
 export function acceptedBy(endpoint: Endpoint, isStrict: boolean): Accepted {
   const known = isStrict ? strict : tolerant
   let found = known.get(endpoint)
@@ -68,7 +68,10 @@ function withReturnedFields(endpoint: Endpoint): Accepted {
   }
 }
 
-/** Returns true for a read of a record or list. One official SDK sends `with_deleted=true` with every such read. */
+/**
+ * Returns true for a read of the advertising host whose contract lacks `with_deleted`: of a list, of a record, or below an account. One
+ * official SDK sends `with_deleted=true` with every read of a record or list.
+ */
 function takesWithDeleted(endpoint: Endpoint): boolean {
   return (
     endpoint.method === 'GET' &&

@@ -1,5 +1,5 @@
 /**
- * Authenticates the caller of a request: OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing,
+ * Authenticates the caller of a request by OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing,
  * docs/spec-notes.md#tokens).
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
@@ -27,14 +27,14 @@ export interface Caller {
   readonly user: SandboxUser | undefined
   readonly oauth: ReadonlyMap<string, string>
   readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
-  /** User id, `app` or `browser`. Rate limits per user are counted by this id. */
+  /** User id, or else `app` or `browser`. Always `app` with a bearer token. Rate limits per user are counted by this id. */
   readonly id: string
 }
 
 const NONE: ReadonlyMap<string, string> = new Map()
 
 /**
- * Stores the nonces of the last minutes. Snapshots do not contain them, so a replayed request is refused even after a snapshot was
+ * Stores the nonces of the timestamp window. Snapshots do not contain them, so a repeated request is refused even after a snapshot was
  * restored.
  */
 export class Nonces {
@@ -82,7 +82,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
   }
 }
 
-/** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and its token is known */
+/** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and its token and its app may make the call */
 function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
   // A function, because creating an Error costs time: it captures the stack.
@@ -147,7 +147,7 @@ function tokenOf(
   return { user, secrets: [found.secret] }
 }
 
-/** Refuses a reused nonce and a timestamp outside the window, by the machine's clock (docs/spec-notes.md#signing). */
+/** Refuses a reused nonce, and a timestamp outside the window by the machine's clock plus `skewMs` (docs/spec-notes.md#signing). */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
   const timestamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
@@ -156,7 +156,7 @@ function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap
   if (!nonces.add(Number(timestamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()
 }
 
-/** Verifies an app-only token. `asUser`: id of the user that the token acts for. @throws {Refusal} */
+/** Verifies an app-only token. `asUser`: id of the user that the token acts for; by default none. @throws {Refusal} */
 function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
   const auth = authState(world)
   const token = /^\s*bearer\s+(\S+)\s*$/i.exec(header ?? '')?.[1]
@@ -191,15 +191,12 @@ export function authState(world: SandboxWorld): AuthState {
   return world.stateOf(areaRefs.auth)
 }
 
-/**
- * Returns the 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token
- * (docs/spec-notes.md#tokens).
- */
+/** Returns the 403 code 99 of `oauth2`: wrong credentials (docs/spec-notes.md#tokens), wrong parameters, or too many requests. */
 export function bearerRefusal(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** Returns the 401 code 89. The message ends with a full stop for user tokens, and without one for bearer tokens. */
+/** Returns the 401 code 89. `end`: the message ends with a full stop for user tokens only. */
 export function invalidTokenRefusal(end: '.' | ''): Refusal {
   return coreRefusal(401, 89, `Invalid or expired token${end}`)
 }
@@ -217,8 +214,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incomin
 }
 
 /**
- * Returns the 403 for a valid token of the wrong type: the code of the core host and the fields of a v2 problem in one body
- * (docs/spec-notes.md#tokens).
+ * Returns the 403 for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in one
+ * body (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {
@@ -230,7 +227,7 @@ function wrongTokenTypeRefusal(): Refusal {
   })
 }
 
-/** Returns the user id of the token in the header, without verification, or `app`. For requests that are not authenticated yet. */
+/** Returns the user id of the OAuth token in the header, without verification; `app` for an unknown token or another header. */
 export function claimedCaller(world: SandboxWorld, authorization: string | undefined): string {
   const token = parseAuthorization(authorization ?? '')?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
   return authState(world).accessTokens.get(token)?.userId ?? 'app'

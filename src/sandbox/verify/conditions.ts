@@ -3,7 +3,10 @@ import type { Endpoint, Rule } from '../../service/contract/endpoint.ts'
 import { exclusiveParameters, missingParameter, type AdsError } from '../refusal.ts'
 import { textOf } from '../text.ts'
 
-/** Adds an error to `errors` for each rule that the parameters break. */
+/**
+ * Adds errors for the rules that the parameters break. `required-if` adds one for each missing parameter; `exclusive` adds none after another
+ * `EXCLUSIVE_PARAMETERS`. Handlers check the rules of kind `other`.
+ */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
   const present = (name: string) => given.has(name) && params[name] !== null

@@ -6,7 +6,7 @@ import { isoSeconds, parseTimestamp } from '../timestamps.ts'
 
 type Decoded = { readonly value: unknown } | { readonly error: AdsError }
 
-/** Decodes one value. `strict`: accepts booleans only as documented, otherwise also `True` and `False`, as Python writes them. */
+/** Decodes one value. Accepts booleans in any case, such as `True` of Python; with `strict` only in lower case, as documented. */
 export function decode(parameter: Parameter, text: string, strict = false): Decoded {
   const { name } = parameter
   const wrong = (expected: string, details?: string): Decoded => ({ error: invalidParameter(name, expected, text, details) })

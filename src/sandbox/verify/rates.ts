@@ -27,7 +27,7 @@ export interface RateInput {
   readonly namedOnly: boolean
   /** Limit of `global_reads` (the switch of this name). */
   readonly globalReads: number
-  /** Scope in which uploads of users are counted together (the switch `upload_limit_per`). */
+  /** Scope of the limit `user_lists`, for uploads of users (the switch `upload_limit_per`). */
   readonly uploadsPer: 'user' | 'account'
 }
 
@@ -43,20 +43,20 @@ export class Rates {
     this.#now = now
   }
 
-  /** Returns the state of the scarcest limit of the request, and counts nothing. */
+  /** Returns the state of the request's limit with the fewest remaining requests. Counts nothing. */
   peek(input: RateInput): RateState {
     return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, false)))
   }
 
   /**
-   * Counts the request against each of its limits. Returns the state of the limit that refuses it, or else of the scarcest. If one limit
-   * refuses the request, it still counts against the others.
+   * Counts the request against each of its limits, except a limit that refuses it. Returns the state of the first limit that refuses it, or
+   * else of the limit with the fewest remaining requests.
    */
   count(input: RateInput): RateState {
     return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, true)))
   }
 
-  /** Returns the state for a request without a route. Such a request counts against no limit, but its answer has the headers too. */
+  /** Returns the state for a request without a route, for the headers of its answer. Such a request counts against no limit. */
   unrouted(): RateState {
     return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
@@ -99,7 +99,7 @@ function scarcest(states: readonly RateState[]): RateState {
 
 /** Returns the names of all limits that the request counts against. */
 function limitNames(input: RateInput): LimitClass[] {
-  // For lookups of posts, the limit of a user is larger than that of the app.
+  // For lookups of posts and users, the limit of a user is larger than that of the app.
   const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')

@@ -18,12 +18,12 @@ function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<
   )
 }
 
-/** Compares values as clients send them: an unset field may be empty or null, a list may have another order, a number may be text. */
+/** Compares values as clients send them: an unset field may be empty or null, a list of texts may have another order, a number may be text. */
 export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }
 
-/** Returns null for any unset value, a sorted copy of a list of texts, and the text of a number. */
+/** Returns null for an unset value or empty list, a sorted copy of a list of texts, the text of a number, and any other value unchanged. */
 function comparable(value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null
   if (Array.isArray(value)) {

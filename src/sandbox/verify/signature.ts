@@ -63,7 +63,7 @@ export function percentEncode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(/[!*'()]/g, (char) => '%' + char.charCodeAt(0).toString(16).toUpperCase())
 }
 
-/** Decodes the pairs of a query or form. `+` and `%20` both mean a space. An invalid escape stays as it is. */
+/** Decodes the pairs of a query or form. `+` and `%20` both mean a space. A name or value with an invalid escape keeps all its escapes. */
 export function parseForm(text: string): Pair[] {
   if (text === '') return []
   const pairs: Pair[] = []
@@ -75,7 +75,7 @@ export function parseForm(text: string): Pair[] {
   return pairs
 }
 
-/** Decodes the pairs of `OAuth k="v", k="v"`, with or without spaces after commas. Undefined for another header. */
+/** Decodes the pairs of `OAuth k="v", k="v"`, with or without spaces after commas. Undefined for another scheme. */
 export function parseAuthorization(header: string): Pair[] | undefined {
   if (!/^oauth\s/i.test(header)) return undefined
   const pairs: Pair[] = []
@@ -89,7 +89,7 @@ function sign(request: SignedRequest, pairs: readonly Pair[], secrets: Secrets):
   return createHmac('sha1', key).update(signatureBase(request, pairs)).digest('base64')
 }
 
-/** Removes repeated `oauth_*` pairs. */
+/** Returns the pairs without repetitions of equal `oauth_*` pairs. */
 function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {
@@ -126,7 +126,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Compares texts in constant time, after their length. */
+/** Compares texts of equal length in constant time. */
 function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)

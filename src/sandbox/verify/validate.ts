@@ -84,7 +84,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
   for (const [sent, value] of pairs) {
     const name = endpoint.alsoNamed?.[sent] ?? sent
     const parameter = accepted.byName.get(name)
-    // Clients may send OAuth parameters in the form, and some sign the address of the authorization page.
+    // Clients may send OAuth parameters in the query or form, and some sign the address of the authorization page.
     if (parameter === undefined && acceptsProtocolParameter(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
       if (acceptReturned(validation, name, value)) continue
@@ -144,16 +144,16 @@ function echoName({ alsoNamed }: Endpoint, path: Readonly<Record<string, string>
   return Object.keys(path).find((own) => alsoNamed[own] === name) ?? name
 }
 
-/** OAuth parameters of a signature, without callback and verifier. */
+/** OAuth parameters that only a signature needs: not token, callback and verifier. */
 const SIGNATURE = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
-/** Returns true if the parameter is one of OAuth that may be outside the Authorization header of this endpoint. */
+/** Returns true for an OAuth parameter that this endpoint accepts in the query or form. */
 function acceptsProtocolParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
   return auth === 'browser' ? !strict && SIGNATURE.test(name) : name.startsWith('oauth_')
 }
 
-/** Reads the fields of a JSON body. */
+/** Reads the fields of a JSON body. Does not read the entries of a bare array: handlers do. */
 function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
@@ -187,7 +187,10 @@ function readBody(validation: Validation, sent: unknown): void {
   }
 }
 
-/** Returns the content of `params` if it is the only field of the body, as one official SDK sends it; any other body unchanged. */
+/**
+ * Returns the content of `params` if it is the only field of a body that may be an object or array: one official SDK sends it so. Returns any
+ * other body unchanged.
+ */
 function unwrapped(endpoint: Endpoint, body: unknown): unknown {
   if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const [only, ...others] = Object.entries(body)
@@ -216,7 +219,7 @@ function readJson(validation: Validation, parameter: Parameter, value: unknown):
   else decodeInto(validation, parameter, text)
 }
 
-/** Decodes one value into `params`. If it is wrong, adds an error instead. */
+/** Decodes one value into `params`; an empty value of an unsettable parameter becomes null. If the value is wrong, adds an error instead. */
 function decodeInto({ params, errors, strict }: Validation, parameter: Parameter, text: string): void {
   const { name } = parameter
   if (text === '' && parameter.unsettable === true) {
@@ -229,7 +232,7 @@ function decodeInto({ params, errors, strict }: Validation, parameter: Parameter
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {
-  // Ids are strings in the echo, except for these two (docs/spec-notes.md#echoes-and-cursors).
+  // Ids are strings in the echo (docs/spec-notes.md#echoes-and-cursors), except for these two.
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }
