@@ -27,7 +27,7 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
 }
 
 /**
- * Records the outcome of a check. Success validates the webhook. A transient failure keeps it until {@link GRACE_MS} after the last
+ * Records the outcome of a check. Success makes the webhook valid. A transient failure leaves it valid until {@link GRACE_MS} after the last
  * success. Any other failure invalidates it (spec 3.1).
  */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
@@ -40,12 +40,12 @@ export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number
   else expire(webhook, now)
 }
 
-/** Invalidates a webhook whose checks have failed for longer than {@link GRACE_MS}. */
+/** Invalidates a webhook whose last check failed transiently, if its last success is more than {@link GRACE_MS} ago. */
 export function expire(webhook: Webhook, now: number): void {
   if (isExpired(webhook, now)) webhook.valid = false
 }
 
-/** Runs every check that is due. Resolves when all outcomes are recorded. */
+/** Runs every check that is due, and expires webhooks between checks. Resolves when all outcomes are recorded or cancelled. */
 export async function runChecks(world: World, state: WebhooksState): Promise<void> {
   const period = world.switch('crc_period')
   const checks: Promise<void>[] = []

@@ -1,4 +1,4 @@
-/** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#the-control-api). */
+/** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#events). */
 import type { ControlHandler } from '../area.ts'
 import { ControlError } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
@@ -28,8 +28,8 @@ interface EventInput {
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
   /**
-   * Id of a webhook: sends a challenge to it instead of an event, and does not change it. Read only in the first element; the others are
-   * then ignored. `token`: token of the challenge.
+   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Only the first element of an array may
+   * have it; the others are then ignored. `token`: token of the challenge, by default random.
    */
   readonly challenge?: string
   readonly token?: string
@@ -37,8 +37,9 @@ interface EventInput {
 
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
- * `{ events: [uuid…], deliveries: { delivered, failed } }` when the first attempts have ended. `failed`: deliveries whose first attempt
- * failed; they are retried. Streams are not counted. A challenge resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
+ * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt failed;
+ * they are retried. Both counts include events that other calls emit meanwhile, and exclude streams. A challenge resolves to `{ outcome }`,
+ * which is `unknown` for an unknown webhook.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]
@@ -67,7 +68,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   return { events, deliveries: { delivered: queued - failed, failed } }
 }
 
-/** Checks what the sandbox itself reads. A test wrote the other fields, so they are delivered as they are. */
+/** Checks `event_type`, `times`, `signature` and `bytes_per_s` only, so that a test can emit malformed events. */
 function isEventInput(value: unknown): value is EventInput {
   if (!isPlainRecord(value)) return false
   const { event_type: type } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value

@@ -10,7 +10,7 @@ import { sendEvent } from './outbound.ts'
 import { unlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
-/** Attempts of one delivery, and the time between them by the sandbox's clock. */
+/** Maximum number of attempts of one delivery, and the time between them by the sandbox's clock. */
 const ATTEMPTS = 3
 const PAUSE_MS = 60_000
 const REPLAY_MS = 5 * 86_400_000
@@ -30,15 +30,15 @@ export interface EmitOptions {
   readonly bytesPerS?: number
   /** Delivers only to this webhook, and to no stream. */
   readonly webhookId?: string
-  /** Delivers only to subscriptions. By default, a webhook without subscriptions gets every event, and so do the streams without any. */
+  /** Delivers only to matching subscriptions. By default, a receiver (a webhook, or the streams) without subscriptions gets every event. */
   readonly subscribedOnly?: boolean
 }
 
 const sending = pLimit(32)
 
 /**
- * Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. Returns null, because the journal stores the
- * result.
+ * Emits `post.create` to the matching subscriptions. Does not wait for the deliveries. Returns null, because the journal stores the result of
+ * this effect.
  */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
@@ -48,8 +48,8 @@ export function emitPost(world: World, post: Post): null {
 }
 
 /**
- * Stores an event for replays, writes it to the open streams, and queues a delivery for each matching subscription of a valid webhook, or one
- * for a webhook without subscriptions. `deliverDue` sends the deliveries. Returns the id of the event.
+ * Adds the copies of an event (`tagsFor`) to the log for replays, and queues those for valid webhooks; `deliverDue` sends them. Writes the
+ * event to the open streams. Returns its id.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = world.stateOf(areaRefs.webhooks)
@@ -83,8 +83,8 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 }
 
 /**
- * Returns the tag of each copy of the event that a webhook, or the streams (null), get: one for each matching subscription, or one without
- * subscriptions.
+ * Returns one tag for each copy of the event that the receiver gets: a webhook, or null for the streams. A receiver with subscriptions gets a
+ * copy for each that matches. A receiver without any gets one copy, unless the options exclude it.
  */
 function tagsFor(
   receiver: string | null,
@@ -111,7 +111,7 @@ export async function deliverDue(world: World, state: WebhooksState): Promise<vo
 async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal): Promise<void> {
   if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
-  // An event for a webhook that is removed or invalid stays in the log, for a replay.
+  // The log still has an event for an invalid webhook, for a replay when the webhook is valid again.
   const isValid = webhook?.valid === true
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
@@ -123,7 +123,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery, c
   })
 }
 
-/** Posts a signed event to a receiver. Resolves to the status of its answer; 0 without one, or if it was cancelled. */
+/** Posts an event, signed as `delivery.signature` requests. Resolves to the status of the answer; 0 without one, or if it was cancelled. */
 export function postEvent(
   world: World,
   url: string,
@@ -147,7 +147,7 @@ export function isSuccess(status: number): boolean {
   return status === 200
 }
 
-/** Adds an event to the log and queues its deliveries to valid webhooks. Drops events that are too old for a replay from the log. */
+/** Adds the copies of an event to the log, and queues those for valid webhooks. Drops events from the log that are too old for a replay. */
 export function applyEntries(
   world: World,
   state: WebhooksState,
@@ -200,7 +200,7 @@ function directionOf(event: ActivityEvent): string | undefined {
   return given === 'sent' || given === 'received' ? given : /\.(sent|received)$/.exec(event.event_type)?.[1]
 }
 
-/** Returns the filter as the event shows it, with the direction of direct messages and chats. */
+/** Returns the filter as the event shows it: for direct messages and chats with the direction, as the switch `direction_values` names it. */
 function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   const direction = directionOf(event)
   if (direction === undefined || !/^(dm|chat)\./.test(event.event_type)) return event.filter

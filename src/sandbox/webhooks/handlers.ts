@@ -104,7 +104,7 @@ function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | '
   return { id, url, valid, created_at }
 }
 
-/** Reads a parameter in milliseconds since 1970. @throws {Refusal} */
+/** Returns a `yyyymmddhhmm` parameter in milliseconds since 1970. @throws {Refusal} for any other text */
 function minuteOf(call: Call<WebhooksState>, name: string): number {
   const text = String(call.params[name])
   const at = parseMinute(text)

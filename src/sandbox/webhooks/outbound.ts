@@ -1,4 +1,4 @@
-/** Sends requests to a developer's receiver: challenges and signed events (spec 6.1, docs/spec-notes.md#webhooks). */
+/** Sends requests to a developer's receiver: challenges and events (spec 6.1, docs/spec-notes.md#webhooks). */
 import { createHmac, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
@@ -29,7 +29,7 @@ export interface ChallengeRequest {
   readonly cancelled?: AbortSignal
 }
 
-/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. */
+/** Sends a challenge and classifies the answer (spec 3.1). A failed request is an outcome, not a rejection. */
 export async function checkWebhook({ url, secret, form, token, limitMs, cancelled }: ChallengeRequest): Promise<CheckOutcome> {
   const expected = token ?? randomBytes(32).toString('base64url')
   const target = new URL(url)
@@ -55,7 +55,7 @@ export interface EventRequest {
   readonly cancelled?: AbortSignal
 }
 
-/** Posts an event. Resolves to the status of the answer; 0 without one. Never rejects, follows no redirect. */
+/** Posts an event. Resolves to the status of the answer; 0 if the request failed. Follows no redirect. */
 export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
@@ -78,7 +78,7 @@ interface Sending {
   readonly cancelled: AbortSignal | undefined
 }
 
-/** Sends a request within `limitMs`, by default 10 s. Never rejects. */
+/** Sends a request to an http or https URL. Resolves to an error if the complete answer has not arrived within `limitMs`, by default 10 s. */
 function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: Sending): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
@@ -111,7 +111,7 @@ function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_M
   })
 }
 
-/** Sends the body at `bytesPerS`, in ten pieces per second. Stops if the receiver ends the request. */
+/** Sends the body at `bytesPerS`, in pieces of a tenth of a second or, if that is more, of one byte. Stops when the request has ended. */
 async function sendSlowly(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   for (let at = 0; at < body.length && !request.destroyed; at += step) {

@@ -1,11 +1,14 @@
-/** Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#webhooks). */
+/**
+ * Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#replays). An
+ * invalid webhook gets nothing, and its job is `Incomplete`.
+ */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isSuccess, postEvent } from './events.ts'
 import { unlessRunning } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
-/** Runs the pending jobs. Resolves when they have ended. */
+/** Runs the pending jobs. Resolves when they have ended or were cancelled. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
   const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
   await Promise.all(waiting.map((job) => unlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))))

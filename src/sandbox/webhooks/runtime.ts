@@ -7,7 +7,7 @@ interface Runtime {
   work: Work
 }
 
-/** Work for one state. A reset or restore cancels it, because its keys may mean other records in the next state. */
+/** Work for one state. A reset or restore cancels it, because its keys may name other records in the next state. */
 interface Work {
   /** Running deliveries, checks and jobs by key, so that none runs twice. */
   readonly running: Map<string, Promise<void>>
@@ -31,7 +31,7 @@ export function streamsOf(world: World): Set<ServerResponse> {
   return runtimeOf(world).streams
 }
 
-/** Returns the signal that aborts when the current state is replaced. Work must then send nothing more and record nothing. */
+/** Returns the signal that aborts when the state is replaced or the sandbox closes. Work must then send nothing more and record nothing. */
 export function cancelSignal(world: World): AbortSignal {
   return runtimeOf(world).work.cancelled.signal
 }

@@ -34,7 +34,7 @@ export interface Subscription {
   readonly updated_at: string
 }
 
-/** Event for one webhook, delivered or not. */
+/** Event for one webhook, delivered or not. `at`: milliseconds since 1970, by the sandbox's clock. */
 export interface LoggedEvent {
   readonly at: number
   readonly webhookId: string
@@ -43,7 +43,7 @@ export interface LoggedEvent {
   readonly body: string
 }
 
-/** Event that waits for its next attempt. Times are milliseconds since 1970, by the sandbox's clock. */
+/** Event whose next attempt is outstanding or running. Times are milliseconds since 1970, by the sandbox's clock. */
 export interface Delivery {
   readonly key: string
   readonly webhookId: string
@@ -68,7 +68,7 @@ export interface ReplayJob {
 export interface WebhooksState {
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>
-  /** Events of the last five days in order of time, for replays. */
+  /** Events for replays, in the order in which they were emitted. A new event drops those older than five days. */
   readonly log: LoggedEvent[]
   readonly pending: Map<string, Delivery>
   readonly jobs: Map<string, ReplayJob>

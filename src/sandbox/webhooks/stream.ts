@@ -9,7 +9,7 @@ const MAX_STREAMS = 2
 /** Time between empty lines, which keep proxies from closing the connection. */
 const KEEP_ALIVE_MS = 20_000
 
-/** Refuses another stream above the limit. @throws {Refusal} `TooManyConnections` (spec 7) */
+/** Checks that another stream may open. @throws {Refusal} `TooManyConnections` (spec 7) if {@link MAX_STREAMS} are open */
 export function checkStreamLimit(world: World): void {
   if (streamsOf(world).size < MAX_STREAMS) return
   throw jsonRefusal(429, {

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net'
 import { isLoopback } from '../../loopback.ts'
 
-// IPv4 rules hold for IPv4-mapped addresses too (node:net BlockList.check).
+// IPv4 rules match IPv4-mapped IPv6 addresses too (node:net, `BlockList.check`).
 const notPublic = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -23,7 +23,7 @@ for (const [network, prefix] of [
 ] as const)
   notPublic.addSubnet(network, prefix, 'ipv6')
 
-/** Returns why the URL is refused; undefined if it is accepted. `devUrls`: also allows http and ports, on loopback only. */
+/** Returns why the URL is refused; undefined if it is accepted. `devUrls`: also accepts loopback hosts, with http or https and any port. */
 export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
   if (!URL.canParse(text)) return 'the url is not a URL'
   const url = new URL(text)
