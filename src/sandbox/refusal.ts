@@ -127,7 +127,7 @@ export function v2ParameterRefusal(name: string, value: string, message: string)
   return v2ParameterRefusals([{ name, value, message }])
 }
 
-/** Returns the 429 in the form of the host; undefined means the core host. Codes and texts are assumed (docs/spec-notes.md#unknown). */
+/** Returns the 429 in the form of the host; undefined means the core host. The texts are assumed (docs/spec-notes.md#unknown). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)

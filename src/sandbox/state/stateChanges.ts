@@ -1,6 +1,6 @@
 /**
- * Makes the changes of the state, and writes each to the journal: calls of the service, events, and changes by the control API. The cursors
- * of product listings change without it. No other module can write the journal, or replace the state, the clock and the switches.
+ * Makes the changes of the state, and writes each to the journal: calls of the service, events, and changes by the control API. Only
+ * the cursors of product listings are not in the journal. No other module writes the journal, or sets the clock and the switches.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
