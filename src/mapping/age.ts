@@ -6,7 +6,7 @@ import { allTexts, normalizeHeader } from './fields.ts'
 import type { Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
-/** Column that shows the age of a person. */
+/** Column of ages or dates of birth. */
 export interface BoundAge {
   readonly index: number
   readonly kind: 'age' | 'birth'
@@ -39,9 +39,9 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 }
 
 /**
- * Returns true if the cell says that the person is under 13. Reads an age of one or two digits, also with decimals, or a date of birth:
- * a year, a month (`2013-06`), an ISO date, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`), also at the
- * start or end of six or eight digits (`16062013`). Returns false for any other text. Of several texts, one is enough.
+ * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, or a
+ * date of birth: a year, a month (`2013-06`), an ISO date, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`,
+ * `2013.0`). The year may also be the start or end of six or eight digits (`16062013`). Returns false for any other text.
  */
 export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((text) => (kind === 'age' ? isChildsAge(trimText(text)) : isChildsBirth(trimText(text), latest)))
@@ -56,7 +56,8 @@ function isChildsBirth(text: string, latest: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latest
-  // Day and month may be in any order, or missing, so only the year is read, and its last day is taken. In `20102013` it may be at both ends.
+  // Day and month may be in any order, or missing, so only the year is read, and its last day is taken. In `20102013` both ends may be
+  // the year.
   return (text.match(/\d+/g) ?? [])
     .filter(({ length }) => length === 4 || length === 6 || length === 8)
     .flatMap((digits) => [digits.slice(0, 4), digits.slice(-4)])

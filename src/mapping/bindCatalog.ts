@@ -35,7 +35,10 @@ interface BoundFields {
   readonly warnings: Warning[]
 }
 
-/** Returns a function that binds one header to the fields of a product, by the pipeline's `map:`, else by the preset of the header. */
+/**
+ * Returns a function that binds one header to the fields of a product: each field by the pipeline's `map:`, else by the preset, else by a
+ * column of the field's name.
+ */
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
   const rules = productRules(pipeline)
   return (columns) => {
@@ -66,7 +69,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Binds every field of a product to the columns of one header, and collects the missing required fields in the order of their list. */
+/** Binds every field of a product to the columns of one header. Collects the missing required fields in the order of `missingOrder`. */
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
@@ -87,8 +90,8 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
 }
 
 /**
- * Returns the preset's mapping of a field for this header. A preset lists every known column name of a field; each row uses the first
- * filled cell among those that the header has.
+ * Returns the mapping of a field that no setting maps: the preset's columns that the header has, or the preset's constant. Without
+ * these, the column of the field's name.
  */
 function presetMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
@@ -96,7 +99,7 @@ function presetMapping(preset: Preset | undefined, field: string, columns: reado
   return given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given)
 }
 
-/** Returns the warnings for a field that no setting maps: its column has another spelling, or two columns match it. */
+/** Returns the warnings for a field that no setting maps: its column has another spelling, or a column with and one without prefix match. */
 function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const name = columns[indexes[0] ?? -1]
   const isSpelled = name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field
@@ -125,16 +128,16 @@ function shownFields(
 }
 
 /**
- * Returns the mapping of a field to the column of the same name, with the preset's default. Used if the header has none of the preset's
- * columns.
+ * Returns the mapping of a field to the column of the same name, with the preset's default. Used if the preset has no constant for the
+ * field, and the header has none of the preset's columns.
  */
 function byName(field: string, preset: FieldMapping): FieldMapping {
   return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }
 
 /**
- * Describes a required field that exports of this preset never contain, such as the link. The hint derives the field from another
- * column with a prefix. Undefined if the preset defines no such column, or the header does not have it.
+ * Describes a required field that exports of this preset never contain, such as the link. The hint maps another column and puts a prefix
+ * before its values. Undefined if the preset defines no such column, or the header does not have it.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const ask = preset?.ask?.[field]
@@ -150,7 +153,7 @@ function missingWithPrefix(preset: Preset | undefined, field: string, columns: r
   }
 }
 
-/** Returns the header's currency column, if no field reads that column yet. Undefined without one, and without a price column. */
+/** Returns the header's currency column that no field reads. Undefined if there is none, or no price column. */
 function currencyColumn(
   binding: Readonly<Record<string, BoundField>>,
   columns: readonly string[],

@@ -22,7 +22,7 @@ const foreverMs = Date.UTC(2100, 0)
 export interface MemberPolicy {
   /** Types of identifiers that the destination takes. */
   readonly identifiers: readonly IdentifierType[]
-  /** True if every row needs a key column. */
+  /** True if the header must have a key column. */
   readonly isKeyed: boolean
   /** True if columns of consent and age decide who is sent. */
   readonly asksConsent: boolean
@@ -30,15 +30,15 @@ export interface MemberPolicy {
   readonly hasRemovals: boolean
   /** True if `effective_at` is read from the rows. */
   readonly takesEffectiveAt: boolean
-  /** Longest membership that the service takes. A row with a later `expires_at` gets the default end, and is renewed. */
+  /** Longest membership that the service takes. A row whose `expires_at` is not before its end gets the default end, and is renewed. */
   readonly longest?: Duration
   /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
 
 /**
- * Returns a function that binds one header to the parts of a member. `today` decides ages and the default end of a membership. All
- * headers share the report on unmapped columns.
+ * Returns a function that binds one header to the parts of a member. `today` decides ages, and the default and latest end of a
+ * membership. All headers share the report on unmapped columns.
  */
 export function memberBinder(
   pipeline: Pipeline,
@@ -84,7 +84,7 @@ export function memberBinder(
   }
 }
 
-/** Returns the settings of `options.allow` about members. */
+/** Returns the settings of `options.allow` about members. The policy of the destination may also request both forms of emails. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
@@ -140,7 +140,7 @@ function bindHeader(
   }
 }
 
-/** Returns the identifier that is mapped to the column of the key; undefined if there is none, or if the key is transformed. */
+/** Returns the identifier that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
 function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
   if (mapping.transforms.length > 0) return undefined
   return identifiers.find(({ indexes }) => indexes.some((index) => index === column))

@@ -1,4 +1,4 @@
-/** Shared parts of binding a header: names of presets, missing and unknown columns, repeated headers. */
+/** Shared parts of binding a header: columns of presets, missing and unknown columns, repeated headers. */
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
@@ -18,7 +18,7 @@ export interface Bound {
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
-  /** Returns the identifiers of the row that lack consent, also for a row that is left out. Members only. */
+  /** Returns the identifiers of the row that opt out, or are a child's, also for a row that is left out. Members only. */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
@@ -27,9 +27,9 @@ export interface Bound {
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly unread?: () => UnreadReport
-  /** Required fields without a column. They fail the run for a table; records of JSON and XML are rejected one by one. */
+  /** Required fields and columns of tests that the header lacks. A table then fails the run. Records of JSON and XML are mapped without. */
   readonly missing: readonly MissingColumn[]
-  /** Settings for optional fields without a column of their name. */
+  /** Settings for unmapped optional fields that an unused column may contain. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
   /** Columns to compare with their names, to detect a row that repeats the header (docs/inputs.md, case 24). */
@@ -40,7 +40,7 @@ export interface Bound {
 export interface MappingShown {
   /** Name of the preset, recognized or configured. */
   readonly preset: string | undefined
-  /** Confidence of the recognition: of the header's `of` columns, exports of the preset are known to have `columns`. */
+  /** Confidence in the preset: it knows `columns` of the header's `of` columns. Members only. */
   readonly known?: { readonly columns: number; readonly of: number }
   readonly fields: readonly { readonly field: string; readonly from: string }[]
 }
@@ -98,7 +98,7 @@ export function fromPreset(given: PresetField, columns: readonly string[]): Fiel
   }
 }
 
-/** Keeps the preset's names that the source has, the prefixed one before its plain twin (docs/inputs.md, case 142). */
+/** Replaces the preset's names by the source's columns that match them, a prefixed one before its plain twin (docs/inputs.md, case 142). */
 function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
   const { defaultCountry, ...entry } = given
   const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
@@ -139,8 +139,8 @@ export function missingColumn(field: string, names: readonly string[], columns: 
 const constantCondition = 'condition: { const: new }'
 
 /**
- * Returns settings for optional fields that a column of another name may contain. They are shown with the hint for required
- * fields.
+ * Returns settings for optional fields that one of the columns may contain. The hint shows them if several required fields are
+ * missing.
  */
 export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
@@ -168,7 +168,10 @@ function listed(columns: readonly string[]): string {
   return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
 }
 
-/** Merges all missing fields into one message and one hint to paste. Both are empty if no field is missing. */
+/**
+ * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If a source with a single column lacks
+ * several fields, the hint is about the delimiter.
+ */
 export function missingColumns(
   { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
   columns: readonly string[],

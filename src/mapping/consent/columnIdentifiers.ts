@@ -19,7 +19,7 @@ const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7
 /** Returns true if the whole trimmed cell is a phone number. `named`: true for a column of `isPhoneName`, where plain digits count too. */
 export function holdsPhone(cell: string, named: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
-  // Most cells start with a letter, which no phone number does, except after `p:` and `tel:`, in any case.
+  // Most cells start with a letter. Phone numbers do not, except those with `p:` or `tel:`, in upper or lower case.
   if (/^[a-oq-su-z]/i.test(cell)) return false
   if (international.test(cell) || grouped.test(cell)) return true
   if (!named || !loose.test(cell)) return false
@@ -34,7 +34,7 @@ export function isPhoneName(column: string): boolean {
   )
 }
 
-/** Returns true for a column name that says that the address is not the customer's: staff, a referrer, a company or store, a fax. */
+/** Returns true for the name of a column of emails or numbers that are not the customer's: of staff, a referrer, a company, a store, a fax. */
 export function belongsToSomeoneElse(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
     nameWords(column),

@@ -10,7 +10,7 @@ const mostValues = 40
 /** Number of rows whose values are counted, to save time. A column of states shows all its states in the first rows. */
 const rowsCounted = 20_000
 
-/** Counts the distinct values of one column up to a limit, and the values that look like dates. */
+/** Counts the distinct values in the first rows of one column, up to a limit, and the cells that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
@@ -19,7 +19,7 @@ export class ColumnValues {
   /** Counted cells that are not empty. */
   filled = 0
 
-  /** Counts a cell. A missing cell counts as empty. */
+  /** Counts a cell of the first `rowsCounted` rows. A missing cell counts as empty. */
   add(cell: string | undefined): void {
     if (this.#rows++ >= rowsCounted) return
     const value = cell === undefined ? '' : trimText(cell)
@@ -46,7 +46,7 @@ export class ColumnValues {
   }
 }
 
-/** Recognizes `2024-01-31`, `31.01.2024 10:00`, `1/31/24`, `Jan 31, 2024`, `20240131` and Unix times, to distinguish dates from states. */
+/** Returns true for text that starts like `2024-01-31`, `1/31/24`, `Jan 31, 2024` or `20240131`, and for Unix times. */
 export function looksLikeDate(value: string): boolean {
   return (
     value.length >= 6 &&
@@ -58,8 +58,8 @@ export function looksLikeDate(value: string): boolean {
 }
 
 /**
- * Returns true for a text of at most 40 characters that cannot be an email, a phone number or a date: no `@`, no four digits in a
- * row. Does not recognize names of people.
+ * Returns true for a text of at most 40 characters without `@` and without four digits in a row, which emails and most phone numbers and
+ * dates have. Does not recognize names of people.
  */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}/.test(value)

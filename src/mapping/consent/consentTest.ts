@@ -1,6 +1,6 @@
 /**
- * Binds a consent test to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows,
- * `members/rowIdentifiers.ts` to single identifiers, and `sync/read/optedOut.ts` withholds the identifiers of such rows from other rows
+ * Binds a consent test to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows, and
+ * `members/rowIdentifiers.ts` to identifiers of one type. No other row may send an identifier that fails: `sync/read/optedOut.ts`
  * (docs/guarantees.md#a-no-is-never-sent).
  */
 import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
@@ -23,8 +23,8 @@ export function boundConsent(test: ConsentTest, columns: readonly string[]): Bou
 }
 
 /**
- * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Dates are read in UTC;
- * the bounds themselves, and text that is not a date, do not pass.
+ * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Dates without an offset
+ * are read in UTC. The bounds themselves, and text that is not a date, do not pass.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {

@@ -19,7 +19,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Values and their opposites. If every value of the file means no, the proposed test needs a value that the file does not contain. */
+/** Values and their opposites. If every value forbids to reach the person, the test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -60,7 +60,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 
-/** Returns true for a number other than 0 and 1, which is no date: then the numbers of the column are codes, and 1 may mean anything. */
+/** Returns true for a number that is not 0, 1 or a date. Then the numbers of the column are codes, and 1 may mean anything. */
 function isNumberCode(value: string): boolean {
   return isNumber(value) && !/^[01]$/.test(comparableText(value)) && !looksLikeDate(value)
 }
@@ -77,7 +77,7 @@ function mayReach(
   if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
-  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It counts as no, because a wrong guess would send the person.
+  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still forbids, because a wrong guess would send the person.
   if (meaning === 'out') return false
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return true
@@ -93,8 +93,8 @@ function mayReach(
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all cells but these pass. Of other texts, and of dates among texts that are not known, only the user knows which
- * mean yes.
+ * column of dates, all cells pass but empty ones and words that mean no or `out`. For other texts, and for dates among unknown texts,
+ * the value is `unknownYes`: only the user knows which texts mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
@@ -110,7 +110,7 @@ function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: C
 
 const saysNo: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 
-/** Returns the opposites of values that mean no; usual values of the polarity if none has an opposite. */
+/** Returns the opposites of values that forbid to reach the person; usual values of the polarity if none has an opposite. */
 function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
   const found = no.flatMap((value) => {
     const lower = value.toLowerCase()

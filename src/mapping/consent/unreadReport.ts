@@ -11,12 +11,12 @@ export interface UnreadReport {
   readonly identifiers: readonly {
     readonly column: string
     readonly message: string
-    /** Number of rows with an identifier in this column. */
+    /** Number of rows with an identifier in this column that no mapped column of the row has. */
     readonly count: number
     /** First lines of such rows, at most five. */
     readonly lines: readonly number[]
   }[]
-  /** `map:` that uses the columns of `identifiers` too; undefined if there are none. */
+  /** `map:` that uses the columns of `identifiers` too, and the `ignore:` instead of it; undefined if there are no such columns. */
   readonly identifierHint: string | undefined
   /** `consent:` for this file; undefined if no unmapped column is about consent. */
   readonly consentHint: string | undefined

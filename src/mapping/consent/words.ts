@@ -2,8 +2,8 @@
 import { trimText } from '../text.ts'
 
 /**
- * Meaning of a cell. `in` (may be reached) and `out` (may not) hold in any column; what `yes` and `no` mean depends on its name. Undefined:
- * unknown.
+ * Meaning of a cell. `in`: the person may be reached. `out`: the person may not. `yes`, `no`: the name of the column decides, because a yes
+ * in an opt-out column forbids it. Undefined: unknown.
  */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
@@ -29,11 +29,11 @@ const unsubscribed = wordsOf(
   'unsubscribed,unsubscribe,unsub,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
-/** Words that mean no in a consent column, and nothing in other columns. */
+/** Words that mean `out` in a consent column, and nothing in other columns. */
 const weakNo = wordsOf(
   'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,inaktiv,nægtet,reddedildi,pasif,отказ',
 )
-/** Words that mean yes in a consent column, and nothing in other columns. */
+/** Words that mean `in` in a consent column, and nothing in other columns. */
 const weakYes = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e-mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,active,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
@@ -43,7 +43,7 @@ function plain(cell: string): string {
   return trimText(cell).toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/** Returns the meaning of a whole cell in any column; undefined for cells over 40 characters. */
+/** Returns the meaning of a whole cell in any column; undefined for other texts, and for cells over 40 characters. */
 export function meaningOf(cell: string): Meaning {
   if (cell.length > 40) return undefined
   // Programs write flags with one decimal as soon as one cell of the column is empty. `0.00` is an amount.
@@ -72,7 +72,8 @@ export function consentMeaning(cell: string): Meaning {
   return weakYes.has(word) ? 'in' : undefined
 }
 
-// 1 at `length * 256 + first character` of each such word. It excludes most cells of other columns without a lower-case copy of the cell.
+// 1 at `length * 256 + first character` of each word of `subscribed` and `unsubscribed`. Most other cells are excluded by it, so that no
+// lower-case copy of them is made.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
