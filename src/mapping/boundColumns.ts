@@ -18,7 +18,7 @@ export interface Bound {
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
-  /** Returns the identifiers of the row that opt out, or are a child's, also for a row that is left out. Members only. */
+  /** Returns the identifiers that the row opts out (all, if it is a child's), also for a row that is left out. Members only. */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]

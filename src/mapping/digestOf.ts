@@ -5,7 +5,7 @@ import { trimText } from './text.ts'
 
 /**
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
- * default form first (docs/decisions/both-forms.md). Empty if the value is not usable.
+ * default form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`.
  */
 export function packedForms(kind: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -27,8 +27,8 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
 }
 
 /**
- * Returns every member key that a row with this text may have: the plain key, and the keys of rows that are identified by an email
- * or phone. The caller looks up all of them.
+ * Returns the member keys that a text may stand for: the plain key and, if the text is an email or phone number, the keys of rows whose
+ * key or only identifier it is. The caller looks up all of them.
  */
 export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
   const keys = [hashKey(keyText(text, undefined))]

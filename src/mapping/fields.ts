@@ -1,6 +1,6 @@
 /**
- * Binds columns of a source to a target field. The columns come from the pipeline's `map:` or from a preset, and are found by
- * `findColumn`.
+ * Binds columns of a source to a target field. `findColumn` finds the columns, whose names come from the pipeline's `map:`, from a preset
+ * or from the field.
  */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
@@ -8,7 +8,8 @@ import { trimText } from './text.ts'
 import { applyTransforms, TransformFault } from './transforms.ts'
 
 /**
- * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns undefined or empty texts.
+ * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns the default of the field, else
+ * undefined or empty texts.
  * Throws TransformFault if a transform or the user's function fails.
  */
 export type Reader = (row: Row) => Cell | undefined
@@ -64,7 +65,10 @@ export function findColumn(columns: readonly string[], name: string): number {
   return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
 }
 
-/** Binds one field. With `many` the field takes every text of every column, else the first text that is not empty. */
+/**
+ * Binds one field. With `many` the field takes every text of every column, else the first text that is not empty. A single column without
+ * transforms and default is read as its whole cell in either case.
+ */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
   const indexes: number[] = []
   const missing: string[] = []
@@ -115,8 +119,8 @@ function gather(row: Row, indexes: readonly number[]): string[] {
 }
 
 /**
- * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text; undefined and null become
- * none.
+ * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text; undefined and null are left
+ * out.
  *
  * @throws {TransformFault} if the function throws or returns another type
  */

@@ -12,7 +12,7 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** So many characters of `isUpperHalf` in a row, at least `fewestDistinct` of them different, are no word of any language; `££££` is a price. */
+/** A run of so many characters of `isUpperHalf`, at least `fewestDistinct` of them different, is not a word of any language. `££££` has one. */
 const shortestGarbledRun = 4
 const fewestDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
@@ -21,7 +21,7 @@ const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒ
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A single name may look so too: only many such rows prove a wrong encoding. Pure.
+ * Returns true for text that looks wrongly decoded. A correct name may look so too: only many such rows prove a wrong encoding. Pure.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false

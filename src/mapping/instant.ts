@@ -1,6 +1,6 @@
 /**
- * Parses strict ISO 8601. `Date` is not used, because it turns 30 February into March and accepts many other notations
- * (docs/inputs.md, cases 79 and 128).
+ * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date` is not used, because it turns 30
+ * February into March and accepts many other notations (docs/inputs.md, cases 79 and 128).
  */
 
 export interface Instant {
@@ -13,8 +13,8 @@ export interface Instant {
 const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a time. Reads a time without an offset in `zone` (IANA name), and a date without a time as midnight UTC if `dateOnly` is
- * given. Returns undefined for any other text, and for years before 1900.
+ * Parses a time. Reads a time without an offset in `zone` (IANA name), if given, and a date without a time as midnight UTC, if `dateOnly`
+ * is given. Returns undefined for any other text, and for years before 1900.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = form.exec(text)
@@ -55,7 +55,7 @@ function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
         .find(({ type }) => type === 'timeZoneName')
         ?.value.replace('GMT', '') || '+00:00',
     )
-  // No zone changes its offset twice within two days, so at most the last of these two changes lies between them.
+  // No zone changes its offset twice within two days, so the offsets a day before and a day after are the only candidates.
   const later = at(local + dayMs)
   if (later === undefined || at(local - later.minutes * 60_000)?.minutes === later.minutes) return later
   return at(local - dayMs)
@@ -63,7 +63,7 @@ function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
 
 const dayMs = 86_400_000
 
-/** Parses `+01:00`, `+0100` or `+01`; undefined beyond 14 hours. */
+/** Parses `+01:00`, `+0100` or `+01`; undefined from 15 hours on. */
 function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {
   const hours = text.slice(1, 3)
   const minutes = text.slice(3).replace(':', '') || '00'

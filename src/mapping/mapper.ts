@@ -19,16 +19,16 @@ import { TransformFault } from './transforms.ts'
 export const normalizerVersion = 10
 
 /**
- * Maps rows to records for one pipeline and one source file. No clock, no I/O. The same row has the same record or reject; its warnings and
+ * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The same row has the same record or reject; its warnings and
  * `unread` may depend on the rows before it.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   map: (row: Row) => Mapped
   /**
-   * Binds the columns of a file. Called before its first row, and again if later rows have more columns. Returns warnings about the header.
-   * `uri`: the source of the columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records of XML
-   * and JSON have their own columns, so a missing column rejects only the record.
+   * Binds the columns of a source. Called before its first row, and again if later rows have more columns. Returns warnings about the
+   * header. `uri`: the source of the columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records
+   * of XML and JSON have their own columns, so a missing column does not fail the run.
    *
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN as `rejectRepeats`
    */
@@ -43,7 +43,7 @@ export interface RecordMapper {
 const maxBound = 512
 
 export interface DescribingMapper extends RecordMapper {
-  /** Describes which columns fill the fields, with the hint for required fields without a column. */
+  /** Describes which columns fill the fields, with the hint for required fields without a column; undefined if each has one. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
@@ -139,7 +139,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 
 /**
  * Returns a hash of the pipeline definition and the version of the mapping rules. If it is unchanged, the same bytes map to the same records
- * on the same day: ages and default ends depend on the day.
+ * on the same day: ages, and default and latest ends, depend on the day.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
@@ -169,8 +169,8 @@ function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
 }
 
 /**
- * Adapts a bound header to a corrected file of `sluice rejects --csv`: ignores the reason columns, and restores cells that were changed
- * for spreadsheets. Returns other headers unchanged.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`: removes the warnings about the reason columns, and restores cells
+ * that were changed for spreadsheets. Returns other headers unchanged.
  */
 function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))

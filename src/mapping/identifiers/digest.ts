@@ -1,6 +1,6 @@
 /**
- * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes record keys, with as few
- * allocations as possible (docs/benchmarks.md).
+ * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes record keys, with few
+ * allocations.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes, identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
@@ -42,7 +42,7 @@ export function hashKey(text: string): Buffer {
 
 declare global {
   interface Buffer {
-    /** Undocumented methods of Node, and the fastest way to write; missing in `@types/node`. */
+    /** Undocumented like `hexWrite`, and missing in `@types/node`. Both are the fastest way to write. */
     latin1Write: (text: string, offset: number, length: number) => number
     hexWrite: (text: string, offset: number, length: number) => number
   }

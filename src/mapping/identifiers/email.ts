@@ -25,7 +25,8 @@ const role =
 
 /**
  * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. An address
- * of a role gets the note EMAIL_ROLE. Source: docs/spec-notes.md#normalization and docs/inputs.md, cases 103 to 110.
+ * of a role gets the note EMAIL_ROLE, one of mixed scripts EMAIL_MIXED_SCRIPT. Source: docs/spec-notes.md#normalization and
+ * docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
@@ -43,8 +44,8 @@ function checkPlaceholder(address: string): Normalized {
 }
 
 /**
- * Returns true for a valid address in ASCII: dots only between characters, one @, labels of letters, digits and inner hyphens, a
- * top-level domain that starts with a letter. One pass, because most addresses end here.
+ * Returns true for a valid address in lower-case ASCII: dots only between characters, one @, labels of letters, digits and inner hyphens,
+ * a top-level domain that starts with a letter. One pass, because most addresses are checked only here.
  */
 function isPlainAddress(text: string): boolean {
   const length = text.length
@@ -118,7 +119,7 @@ function withOther(result: Normalized): Normalized {
   return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
 }
 
-/** Returns true for Latin letters beside letters of a script that look alike. */
+/** Returns true for text with Latin letters and letters of a script that has lookalikes of them. */
 function isMixedScript(text: string): boolean {
   return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
 }

@@ -7,8 +7,8 @@ const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', messa
 /**
  * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take a fast path that
  * is compiled from libphonenumber's metadata; the library parses the others. `country`: two-letter code for numbers without +; an
- * unknown code counts as none. Source:
- * docs/spec-notes.md#normalization and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
+ * unknown code counts as none. A number whose extension was removed gets the note PHONE_EXTENSION.
+ * Source: docs/spec-notes.md#normalization and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
   const quick = fastPhone(text, country)
