@@ -26,7 +26,7 @@ export function maskText(text: string): string {
   return text === '' ? '' : `${first(text)}***`
 }
 
-/** Masks a value of unknown kind if it looks like an email or has many digits, otherwise by `maskText`. */
+/** Masks a value of unknown type: with an @ as an email, with six or more digits as a phone number, otherwise by `maskText`. */
 export function maskUnknown(text: string): string {
   if (text.includes('@')) return maskEmail(text)
   return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
@@ -48,14 +48,14 @@ export function maskedIdentifier(packed: Buffer): string {
   return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
-// Matches emails, also percent-encoded, and international phone numbers.
+// Emails, also with `%40` for the @; phone numbers with `+`; user and password of an address.
 const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 
 /**
- * Cuts a product value to `length` characters for a message. Product values are not personal, but credentials, emails and phone numbers
- * in them are masked.
+ * Cuts a product value to `length` characters for a message. Product values are not personal, but may contain credentials, emails and phone
+ * numbers. So `redactPersonalData` masks the cut text.
  */
 export function showValue(text: string, length = 60): string {
   const cut = text.length > length ? `${text.slice(0, length)}…` : text

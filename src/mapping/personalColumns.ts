@@ -7,7 +7,7 @@ const rowsChecked = 500
 export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 export interface PersonalColumns {
-  /** Returns the columns of a row, mapped or not, that contain such a number. Returns none after the first 500 rows. */
+  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first 500 rows. */
   readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 
@@ -29,7 +29,10 @@ export function createPersonalColumns(): PersonalColumns {
 
 const nothing: readonly (readonly [string, PersonalNumbers])[] = []
 
-/** Returns true for a number of a card network with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. */
+/**
+ * Returns true for a card number with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. Knows Visa with 16 digits,
+ * Mastercard, American Express and Discover.
+ */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')
   if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false

@@ -40,7 +40,7 @@ export function normalizeIdentifier(
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
 
-/** Rules that produce every form under which an email or phone number may have been sent, under any settings. They read no `mailto:`. */
+/** Rules that produce every form under which a value may have been sent, under any settings. They reject an email with name or `mailto:`. */
 export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */

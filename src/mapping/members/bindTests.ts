@@ -11,7 +11,10 @@ import type { IdentifierType, Warning } from '../../model/record.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
-/** Binds the tests of the pipeline, or else those of the preset. Marks their columns as used, and reports the missing ones. */
+/**
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks the columns of all of them as used, and
+ * reports the missing columns of the pipeline's tests.
+ */
 export function bindTests(
   header: MemberHeader,
   kinds: readonly IdentifierType[],
@@ -30,7 +33,8 @@ export function bindTests(
         ? known.map(({ test }) => boundConsent(test, columns))
         : consent.map((test) => bindConsent(header, test))
   const others = kinds.some((kind) => kind !== 'phone_number')
-  // A test about phones applies to the phone numbers of a row. If only phone numbers are sent, it applies to the whole row.
+  // A test for one type applies to the identifiers of that type, if it is mapped. If only phone numbers are mapped, a test for them
+  // applies to the whole row.
   const ofKind = all.flatMap((one) =>
     one.test.appliesTo === undefined || !(others && kinds.includes(one.test.appliesTo)) ? [] : [{ ...one, kind: one.test.appliesTo }],
   )
@@ -39,7 +43,7 @@ export function bindTests(
     consentByType: ofKind,
     ages,
     // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
-    // Without one of these columns, the other tests would remove people who opted out.
+    // If an expected column is missing, no test applies, because the other tests would remove people who opted out.
     remove: !hasRemovals
       ? []
       : remove !== undefined
@@ -50,7 +54,7 @@ export function bindTests(
   }
 }
 
-/** Returns the consent tests of the pipeline, or else those of the preset as a pipeline file would define them. */
+/** Returns the consent tests of the pipeline, or else those of the preset, in the form of the pipeline; none for `consent: none`. */
 export function writtenTests({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
   if (pipeline.consent === 'none') return []
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
@@ -95,8 +99,8 @@ export function presetTests(preset: Preset | undefined, columns: readonly string
 }
 
 /**
- * Warns about each consent column that exports of the preset have and this header lacks: the user must then declare consent. `field`: the
- * setting that decides who is sent, or who is removed from a do-not-reach list.
+ * Warns about each consent column that exports of the preset have and this header lacks: the user must then set `field`. That is
+ * `consent` for an audience, and `remove` for a do-not-reach list.
  */
 export function consentUnknown(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
   return missingConsent(preset, columns).map((name) => ({

@@ -4,7 +4,10 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn } from './unreadColumns.ts'
 
-/** Returns the `map:` that reads the unmapped identifier columns too, and the `ignore:` that declares them irrelevant. */
+/**
+ * Returns the `map:` that reads the unmapped identifier columns too, and the `ignore:` that declares them irrelevant. Adds `preset:` for a
+ * recognized preset, because a `map:` without it disables presets.
+ */
 export function identifierHint(
   { pipeline, preset, columns }: MemberHeader,
   binding: MemberBinding,

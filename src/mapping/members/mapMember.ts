@@ -13,7 +13,7 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
 
 /**
  * Maps a row. Pure. Rejects a row without a usable identifier, without the required key, with too many identifiers or with wrong
- * times. Drops single unusable identifiers with a warning. A row without consent needs only a key.
+ * times. Drops single unusable identifiers with a warning. A row that must not be sent needs only a key or an identifier.
  *
  * @throws {TransformFault} if a transform of the key or of `expires_at` fails
  */
@@ -21,9 +21,9 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
   const key = work.key()
   const desired = mayBeSent(row, binding) && (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
-  // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
-  // because some exports leave the identifiers of such rows empty. So are its identifiers, which then no other row may send. A removal
-  // from a do-not-reach list needs the key, if one is mapped.
+  // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
+  // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
+  // But a removal from a do-not-reach list needs the key, if a key column is mapped.
   if (!desired || (work.packed.length === 0 && work.withoutConsent.length > 0)) {
     const named = key ?? (binding.remove.length > 0 ? undefined : work.keyOfIdentifiers())
     if (named !== undefined)
@@ -56,7 +56,7 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
   return consent.every((test) => passesConsent(row, test)) && !ages.some((age) => isChild(row, age))
 }
 
-/** Returns the identifiers of the row that lack consent, without mapping the row. */
+/** Returns the identifiers that the row opts out (all, if it is a child's), without mapping the row. */
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
@@ -101,7 +101,7 @@ function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly Identi
   return faults
 }
 
-/** Row as far as it was read. */
+/** Parts of a row that decide its faults. */
 interface RowParts {
   binding: MemberBinding
   key: Uint8Array | undefined
@@ -110,7 +110,7 @@ interface RowParts {
   expiresAtMs: number | undefined | null
 }
 
-/** Returns the faults of the row's times. `expiresAtMs` is null if the cell cannot be read. */
+/** Returns the faults of the row's times. */
 function timeFaults(
   binding: MemberBinding,
   effectiveAtMs: number | undefined,
@@ -126,7 +126,7 @@ function timeFaults(
 }
 
 /**
- * Returns only the key, for a row that is rejected before it is mapped; undefined if the row has none.
+ * Returns only the key, for a row that is rejected without its mapping, or whose mapping threw; undefined if the row has none.
  *
  * @throws {TransformFault} if a transform of the key fails
  */
@@ -152,8 +152,10 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
 }
 
 /**
- * Returns undefined for an empty cell and for an end that is too late to be sent, and null for one that cannot be read. A null rejects the row, because the default end could be
- * later than the real one.
+ * Returns undefined for an empty cell and for an end that is too late to be sent, and null for a cell that cannot be read. A null rejects
+ * the row, because the default end could be later than the real one.
+ *
+ * @throws {TransformFault} if a transform of `expires_at` fails
  */
 function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined
@@ -164,7 +166,7 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
   return at >= latestEndMs ? undefined : at
 }
 
-/** Returns true if all texts of the cell are among the values, so that no doubt removes a person from a list. */
+/** Returns true if all texts of the cell are among the values. A cell that is in doubt keeps the person on the list. */
 function isOneOf(row: Row, test: BoundTest): boolean {
   return allTexts(row.cells[test.index]).every((text) => test.values.has(comparableText(text)))
 }

@@ -5,7 +5,8 @@ import type { MemberBinding } from './memberBinding.ts'
 
 /**
  * Returns a function that masks the cells of a row: identifiers by their type, all other cells because they may be names or
- * addresses. Cells of consent, removal, times and countries are shown, unless they are long or look like an email or a number.
+ * addresses. Cells of times, countries, removal tests and consent tests for the whole row are shown. They are masked too if they have an
+ * `@`, more than 40 characters, or at least nine digits and no date in front.
  */
 export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([

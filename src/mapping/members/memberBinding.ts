@@ -6,16 +6,16 @@ import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
 export interface MemberBinding {
-  /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
+  /** Undefined without a key column, as on most do-not-reach lists: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
-  /** Identifier type that is mapped to the same column as the key; undefined for a column of its own. */
+  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
   /** End of a membership that starts today, for rows without `expires_at`; milliseconds since 1970. */
   readonly defaultEndMs: number
-  /** A later `expires_at` of a row counts as empty; milliseconds since 1970. */
+  /** An `expires_at` of this time or later counts as empty; milliseconds since 1970. */
   readonly latestEndMs: number
   /** Tests that must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundConsent[]
@@ -31,7 +31,7 @@ export interface MemberBinding {
 export interface BoundTest {
   /** Index of the column; -1 if it is missing. */
   readonly index: number
-  /** Trimmed and in lower case. */
+  /** In the form of `comparableText`. */
   readonly values: ReadonlySet<string>
 }
 

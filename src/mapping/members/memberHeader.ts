@@ -10,7 +10,7 @@ export class MemberHeader {
   readonly columns: readonly string[]
   /** The configured preset. Without one, the recognized preset if `map:` is empty, else undefined. */
   readonly preset: Preset | undefined
-  /** Columns in use. */
+  /** Indexes of the columns in use. */
   readonly used = new Set<number>()
   readonly missing: MissingColumn[] = []
   readonly warnings: Warning[] = []
@@ -26,7 +26,10 @@ export class MemberHeader {
           : presetByName(pipeline.preset)
   }
 
-  /** Binds a field by the pipeline's `map:`, or else by the preset. Undefined if neither has a column, constant or function for it. */
+  /**
+   * Binds a field by the pipeline's `map:`, or else by the preset. Undefined if the mapping has no column of this header, no constant and
+   * no function.
+   */
   field(field: string, many: boolean): BoundField | undefined {
     const { columns } = this
     const own = this.pipeline.map[field]

@@ -42,9 +42,9 @@ export class RowIdentifiers {
   #otherKeyText: string | undefined
   /** Cell of the key column, if that column is an identifier too. */
   readonly #keyCell: string | undefined
-  /** True while the cell of the key column is read as an identifier. */
+  /** True while a cell with the text of the key column is read as an identifier. */
   #isKeyCell = false
-  /** Usable identifiers that may be sent, sorted bytewise, without duplicates. */
+  /** Usable identifiers of types that the row has consent for, sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
@@ -65,7 +65,7 @@ export class RowIdentifiers {
     return this.#warnings ?? noWarnings
   }
 
-  /** Reasons why identifiers are not usable, in the order of the row. */
+  /** Reasons why identifiers are not usable, in the order in which they were read: by type, then by column. */
   get faults(): readonly IdentifierFault[] {
     return this.#faults ?? noFaults
   }
@@ -95,7 +95,7 @@ export class RowIdentifiers {
     }
   }
 
-  /** Returns the cell. If its transform fails, collects a fault and returns undefined: the identifier is dropped, not the row. */
+  /** Returns the cell. If its transform fails, collects a fault and returns undefined: other identifiers of the row may still be usable. */
   #cell(bound: BoundIdentifier): Cell | undefined {
     try {
       return bound.read(this.#row)
@@ -205,7 +205,7 @@ export class RowIdentifiers {
     this.#faults.push(fault)
   }
 
-  /** Adds one warning for all unusable identifiers. Called for rows that are not rejected. */
+  /** Adds one warning for all unusable identifiers. Called for rows that become desired records. */
   warnDropped(): void {
     if (this.#faults === undefined) return
     const [first] = this.#faults
@@ -226,15 +226,15 @@ export class RowIdentifiers {
     })
   }
 
-  /** Returns a key made of all identifiers of the row; undefined if there are none. */
+  /** Returns a key made of all usable identifiers of the row, also those without consent; undefined if there are none. */
   keyOfIdentifiers(): Buffer | undefined {
     return keyOf([...this.packed, ...this.withoutConsent])
   }
 
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
-   * variants of an email are one key. If that column is empty, the first value of the identifier's other columns is the key. Undefined if
-   * the key is empty or, without a key column, if the row has no identifier.
+   * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, else
+   * the text of the key column. Undefined if the key is empty or, without a key column, if `packed` is empty.
    *
    * @throws {TransformFault} if a transform of the key column fails
    */

@@ -31,7 +31,7 @@ export interface UnreadOptions {
   readonly consent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
   readonly kinds: readonly IdentifierType[]
-  /** Returns true for names that the preset or the user declares irrelevant. */
+  /** Returns true for names that the preset or the user declares irrelevant, and for columns of row filters. */
   readonly ignored: (column: string) => boolean
 }
 
@@ -64,7 +64,7 @@ interface Watched {
   readonly lines: number[]
 }
 
-/** Minimum share of rows with an identifier in an identifier column. */
+/** A column is an identifier column from this share of rows with an identifier on. */
 const identifierShare = 0.05
 
 /** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
@@ -104,8 +104,9 @@ export class UnreadColumns {
   }
 
   /**
-   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in half of the filled cells. Leaves out consent
-   * columns, columns of other people, and columns whose filled cells all have the same value (from 3 rows on).
+   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in at least half of the filled cells, not counting
+   * those that a mapped column of the row has too. Leaves out consent columns, columns of other people, and columns whose filled cells all
+   * have the same value (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
@@ -168,7 +169,7 @@ export class UnreadColumns {
     return state
   }
 
-  /** Returns true for columns about a channel that is not used: letters or push, or calls if no phone number is sent. */
+  /** Returns true for columns about a channel that is not used: letters, push or fax, or calls and texts if no phone number is mapped. */
   #isOtherChannel(name: ConsentName | undefined): boolean {
     return name?.channel === 'other' || (name?.channel === 'phone' && !this.#phoneMapped)
   }
@@ -202,7 +203,7 @@ export class UnreadColumns {
       state.values.add(first)
       if (first === undefined || first === '') continue
       countFilled(state, trimText(first))
-      // Each text of a cell counts, because one of them may mean no.
+      // Any text of a cell may show that the column is about consent.
       const cell = typeof texts === 'string' ? first : (texts?.find((text) => this.#consentCode(state, text) !== undefined) ?? first)
       const code = this.#consentCode(state, cell)
       if (code !== undefined) {
@@ -256,7 +257,7 @@ function countFilled(state: Watched, value: string): void {
   else if (state.isConstant && value !== state.value) state.isConstant = false
 }
 
-/** Returns the first text of a cell that is not empty; `''` for an empty text. */
+/** Returns the text of a cell, or the first one of several that is not empty; undefined if there is none. */
 function textOf(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Contacts of HubSpot. The contact owner is a colleague, so this preset does not map the column. A run that maps it is withheld
- * with OWNER_COLUMN, until `guards.accept` names the code (docs/inputs.md, case 190).
+ * Contacts of HubSpot. The contact owner is a colleague, so this preset does not map that column. If a `map:` does, a guard withholds the
+ * run with OWNER_COLUMN, until `guards.accept` names the code (docs/inputs.md, case 190).
  */
 export const hubspot: Preset = {
   name: 'hubspot',

@@ -36,10 +36,9 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset for these records whose `recognize` or a set of `recognizeAlso` is completely in the header. A header with a column of
- * `otherExports` does not match. Among several presets, the set with most columns wins. An upload template must also know at least half of
- * the columns, because its names are common words.
- * Undefined if no preset fits.
+ * Returns the preset for these records whose `recognize` or a set of `recognizeAlso` is completely in the header. Among several presets,
+ * the one with the largest such set wins. A preset does not fit if the header has a column of its `otherExports`. An upload template must
+ * also know at least half of the columns, because its names are common words. Undefined if no preset fits.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))

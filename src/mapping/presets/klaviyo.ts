@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts'
 
-/** Profiles of Klaviyo. Consent: subscribed to email, and not suppressed later (bounced, complained, unsubscribed). */
+/**
+ * Profiles of Klaviyo. Consent: subscribed to email, and not suppressed later (bounced, complained, unsubscribed). Phone numbers also need
+ * consent to SMS, if the export has that column.
+ */
 export const klaviyo: Preset = {
   name: 'klaviyo',
   title: 'Klaviyo profile export',
