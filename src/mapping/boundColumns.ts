@@ -27,7 +27,7 @@ export interface Bound {
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly unread?: () => UnreadReport
-  /** Required fields and columns of tests that the header lacks. A table then fails the run. Records of JSON and XML are mapped without. */
+  /** Required fields and columns of tests that the header lacks. They fail the run for a table, not for JSON and XML. */
   readonly missing: readonly MissingColumn[]
   /** Settings for unmapped optional fields that an unused column may contain. */
   readonly hints: readonly string[]

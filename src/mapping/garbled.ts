@@ -12,7 +12,7 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** A run of so many characters of `isUpperHalf`, at least `fewestDistinct` of them different, is not a word of any language. `££££` has one. */
+/** A run of so many `isUpperHalf` characters, of which at least `fewestDistinct` differ, is not a word of any language. `££££` has one. */
 const shortestGarbledRun = 4
 const fewestDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */

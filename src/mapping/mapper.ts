@@ -43,7 +43,7 @@ export interface RecordMapper {
 const maxBound = 512
 
 export interface DescribingMapper extends RecordMapper {
-  /** Describes which columns fill the fields, with the hint for required fields without a column; undefined if each has one. */
+  /** Describes which columns fill the fields, with the hint for required fields without a column; none if each has one. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>

@@ -34,7 +34,7 @@ export function isPhoneName(column: string): boolean {
   )
 }
 
-/** Returns true for the name of a column of emails or numbers that are not the customer's: of staff, a referrer, a company, a store, a fax. */
+/** Returns true for a column name that says that the email or number is not the customer's: staff, a referrer, a company or store, a fax. */
 export function belongsToSomeoneElse(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
     nameWords(column),

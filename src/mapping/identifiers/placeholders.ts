@@ -47,8 +47,8 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
 ])
 
 /**
- * SHA-256 in hex of placeholders in usual spellings, and of phone numbers, ids and a space that tests and empty fields leave. They are
- * rejected wherever a digest is read (docs/inputs.md, cases 102 and 118).
+ * SHA-256 in hex of placeholders in usual spellings, and of phone numbers, ids and a space that tests and empty fields leave. As an
+ * identifier of a row, such a digest is not usable (docs/inputs.md, cases 102 and 118).
  */
 export const junkDigests: ReadonlySet<string> = new Set(
   [

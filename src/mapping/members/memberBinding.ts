@@ -6,7 +6,7 @@ import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
 export interface MemberBinding {
-  /** Undefined without a key column, as on most do-not-reach lists: the row's identifiers together are its key. */
+  /** Undefined without a key column, as on a do-not-reach list without one: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
   /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
   readonly keyKind: IdentifierType | undefined

@@ -64,7 +64,7 @@ interface Watched {
   readonly lines: number[]
 }
 
-/** A column is an identifier column from this share of rows with an identifier on. */
+/** Smallest share of rows with an identifier that makes a column an identifier column. */
 const identifierShare = 0.05
 
 /** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
