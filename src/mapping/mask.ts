@@ -53,13 +53,16 @@ const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 
+/** Number of characters in which `showValue` searches for personal data: longer than any email, or user and password of an address. */
+const mostMasked = 2_000
+
 /**
  * Cuts a product value to `length` characters for a message. Product values are not personal, but may contain credentials, emails and phone
- * numbers. So `redactPersonalData` masks the cut text.
+ * numbers. These are masked before the cut, which could otherwise remove the `@` by which they are found.
  */
 export function showValue(text: string, length = 60): string {
-  const cut = text.length > length ? `${text.slice(0, length)}…` : text
-  return redactPersonalData(cut)
+  const masked = redactPersonalData(text.slice(0, mostMasked))
+  return masked.length > length ? `${masked.slice(0, length)}…` : masked
 }
 
 /** Masks credentials, emails and international phone numbers in a text of a source. Texts of the service: `redactServiceText.ts`. */

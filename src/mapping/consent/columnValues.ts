@@ -58,9 +58,9 @@ export function looksLikeDate(value: string): boolean {
 }
 
 /**
- * Returns true for a text of at most 40 characters without `@` and without four digits in a row, which emails and most phone numbers and
- * dates have. Does not recognize names of people.
+ * Returns true for a text of at most 40 characters without `@`, without four digits in a row and with fewer than six digits: emails, phone
+ * numbers and dates are not shown. Does not recognize names of people.
  */
 export function isShowable(value: string): boolean {
-  return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}/.test(value)
+  return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}|(?:\d\D*){6}/.test(value)
 }

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { isShowable } from '../../../src/mapping/consent/columnValues.ts'
+import { showValue } from '../../../src/mapping/mask.ts'
+
+test('a long password or email is masked, also if its @ is after the cut', () => {
+  const password = 'p'.repeat(80)
+  expect(showValue(`https://user:${password}@shop.example.com/x`)).toBe('https://***@shop.example.com/x')
+  expect(showValue(`${'j'.repeat(70)}@example.com`)).toBe('j***@e***.com')
+  expect(showValue('x'.repeat(100))).toBe(`${'x'.repeat(60)}…`)
+})
+
+test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345'])('"%s" is not shown', (value) => {
+  expect(isShowable(value)).toBe(false)
+})
+
+test.for(['yes', 'Opt-in (web)', '1', 'tier 2, v1.2', ''])('"%s" is shown', (value) => {
+  expect(isShowable(value)).toBe(true)
+})
