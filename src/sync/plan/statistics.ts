@@ -16,10 +16,11 @@ const tolerated = 4
 const searched = 'destination_id, key, ref_count, group_key'
 
 /**
- * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too few,
- * because its sample of 30,000 rows has none of a small destination, turns nested loops off for the rest of the transaction. Also
- * analyzes `remote` if Postgres expects few confirmed keys although there are answers: without that, after a first load, a run with 3 %
- * changes compared each key with each change (100,000 people: 418 s instead of 2).
+ * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too
+ * few, because its sample of 30,000 rows has none of a small destination, turns nested loops and JIT off for the rest of the transaction.
+ *
+ * Also analyzes `remote` if Postgres expects few confirmed keys although there are answers. Without this, a run with 3 % changes after a
+ * first load compared each key with each change (100,000 people: 418 s instead of 2).
  *
  * `records`: number of records that the destination has or gets in this transaction.
  */
@@ -46,7 +47,7 @@ export async function refreshStatistics(
   await tx.query('set local jit = off')
 }
 
-/** Returns the tables for which Postgres expects far fewer rows of the destination than there are. */
+/** Returns the tables for which Postgres expects far fewer rows of the destination than there are. Empty for at most `fewRows` records. */
 async function findUnexpected<Table extends string>(
   tx: Transaction,
   destinationId: number,
@@ -70,7 +71,7 @@ async function hasMore(tx: Transaction, table: string, destinationId: number, ro
   return more.length === 1
 }
 
-/** Returns true if an answer was recorded, so that keys may be confirmed. */
+/** Returns true if a batch of the destination is settled, so that keys may be confirmed. */
 async function isConfirmedInPart(tx: Transaction, destinationId: number): Promise<boolean> {
   return (await tx.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).length === 1
 }

@@ -1,4 +1,4 @@
-/** Stops a run whose read has doubtful changes of products: of their ids, prices, links or stock. */
+/** Stops a run whose read has doubtful changes of products, for example of their ids, prices or links. */
 import type { Database } from '../../db/database.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -12,7 +12,7 @@ export interface CheckedRun {
   readonly db: Database
   readonly pipeline: Pipeline
   readonly run: RunRow
-  /** True if the end of the source is not proven. Then nothing is deleted. */
+  /** True if the end of the source is not proven. Then no missing product is deleted. */
   readonly isIncomplete: boolean
 }
 
@@ -31,8 +31,8 @@ export async function stopIfDoubtful(
 ): Promise<void> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
-  // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so
-  // the catalog would have every product twice.
+  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read no missing product is deleted, even
+  // with an approval, so the catalog would have every product twice.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return

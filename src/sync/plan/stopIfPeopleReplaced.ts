@@ -5,16 +5,19 @@ import type { GuardFacts } from './guard.ts'
 import type { PlanWork } from './planWork.ts'
 import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
 
-/** Minimum number of new people; fewer are sent. */
+/** Minimum number of new people for the check. */
 const newFrom = 20
 
 /**
- * Checks the pending changes. The delete guards would withhold the deletes and send the new people, who may be those who opted out.
+ * Checks the pending changes. The delete guards would only withhold the deletes. The run would still send the new people, who may be
+ * those who opted out.
+ *
  * `deletes`: deletes of people that no earlier plan cleared. `isWithheld`: true if a guard withholds deletes. An approval covers
  * the deletes and the new people.
  *
  * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either the rows of more than half of
- * the synced people opt out, or a guard withholds the deletes and more than half as many people are new. Needs 100 synced and 20 new people.
+ * the synced people opt out, or a guard withholds the deletes and more than half as many people are new. Needs 100 synced and 20 new
+ * people. Not if `guards.accept` has the code.
  */
 export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,
@@ -24,7 +27,7 @@ export async function stopIfPeopleReplaced(
 ): Promise<void> {
   const approved = facts.approveDeletes !== undefined && deletes <= facts.approveDeletes
   if (!type.reachesPeople || facts.ignoresMissing || approved) return
-  // An incomplete read deletes no missing people, so the diff has their number.
+  // After an incomplete read the plan has no deletes of missing people, so their number comes from the diff.
   const removed = Math.max(deletes, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
   if (removed * 2 <= percentagesFrom) return
   const created = await pending.countCreates()

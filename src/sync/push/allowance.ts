@@ -1,4 +1,7 @@
-/** Takes grants from the rate limit that all processes share (`db/budget.ts`) for one process, and updates its limit and waits from the service's answers. */
+/**
+ * Takes grants of one process from the rate budget that all processes share (`db/budget.ts`). Updates the limit and the waits of the budget
+ * from the service's answers.
+ */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
@@ -14,7 +17,7 @@ const slackMs = 1_000
 const grantValidMs = 500
 /** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
 const longestPollMs = 5_000
-/** Minimum polling interval. An exhausted budget frees single grants; after the pause one statement takes several of them. */
+/** Minimum polling interval. An exhausted budget frees single grants, so after this time one statement takes several of them. */
 const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const grantsAtOnce = 16
@@ -35,19 +38,19 @@ interface Waiter extends TakeOptions {
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
-  /** Maximum number of requests per window by the specification. */
+  /** Maximum number of requests per window before any answer: by the specification, or else as published or assumed. */
   readonly limit: number
   readonly windowMs: number
   readonly #db: Database
   readonly #clock: Clock
   readonly #settings: EngineSettings
-  /** True if the specification has a limit for this class. Otherwise the service's answers decide. */
+  /** True if the specification names the limit. Otherwise an answer may also raise it. */
   readonly #isSpecified: boolean
   #waiting: Waiter[] = []
   #isServing = false
   /** Stored limit, as this process read or wrote it last. */
   #knownLimit: number
-  /** End of the requested wait for this process, by the monotonic clock. Other processes read it from the database. */
+  /** End of the wait after an answer to this process, by the monotonic clock. Other processes find the wait in the database. */
   #blockedUntil = 0
 
   private constructor(
@@ -114,7 +117,8 @@ export class Allowance {
 
   /**
    * Updates the budget from an answer. A limit in its headers applies, but not above a limit of the specification. A requested wait delays
-   * the requests of every process. After a 429 all processes wait at least for the backoff of `attempt`, from 1.
+   * the requests of every process. After a 429 all processes wait at least for the longest backoff of `attempt`, which counts from 1. No
+   * wait is longer than `retryAfterCapMs`.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0

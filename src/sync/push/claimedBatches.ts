@@ -1,17 +1,17 @@
-/** Counts the claimed batches of this process, and limits how many it may claim. */
+/** Counts the batches that a push of this process has claimed, and limits how many it may claim. */
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
 /** Maximum number of batches claimed by one statement. */
 const claimAtOnce = 4
 /**
- * Maximum number of answers that wait to be recorded. With more, the database is the bottleneck, and further claims would only hold
- * leases.
+ * Number of unrecorded answers from which on no batch is claimed. Then the database is the bottleneck, and further claims would only
+ * hold leases.
  */
 const mostAnswered = 24
 
 /**
- * Claimed batches by stage. A batch uses a slot until it is answered. It uses memory until its answer is recorded, because its bytes
- * may be needed for a split. Claims are limited by slots, by bytes and by answers that wait.
+ * Claimed batches: those under way, and those that are answered. A batch uses a slot until it is answered. It uses memory until its
+ * answer is recorded, because its bytes may be needed for a split. Slots, bytes and unrecorded answers limit the claims.
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
@@ -35,8 +35,9 @@ export class ClaimedBatches {
   }
 
   /**
-   * Returns the number of batches that may be claimed now, at most four. `slots`: number of requests that may be in flight. If no batch
-   * is claimed and a slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
+   * Returns the number of batches that may be claimed now, at most four; assumes that each is as large as the largest one so far.
+   * `slots`: number of requests that may be in flight. If no batch is claimed and a slot is free, returns at least one, even if the largest
+   * batch exceeds the limit of bytes.
    */
   room(slots: number): number {
     if (this.#answered.size >= mostAnswered) return 0
@@ -57,7 +58,7 @@ export class ClaimedBatches {
     this.#answered.add(batch)
   }
 
-  /** Registers the end of a batch: its answer is recorded, or its attempt failed. */
+  /** Registers that this push has finished a batch: its answer is recorded, nothing was to send, or an error was thrown. */
   released(batch: ClaimedBatch): void {
     this.#underWay.delete(batch)
     this.#answered.delete(batch)

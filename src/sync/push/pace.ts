@@ -1,4 +1,4 @@
-/** Controls the number of requests in flight, and pauses while the service does not answer. */
+/** Controls the number of requests in flight, and the waits while requests fail. */
 import type { Clock } from '../../clock.ts'
 import { backoffMs, type Backoff } from '../../http/retryAfter.ts'
 
@@ -33,11 +33,15 @@ interface Level {
 }
 
 /**
- * Raises the number of requests in flight as long as more requests bring more answers. Its maximum is twice what the allowance needs at
- * the present latency. With more requests an overloaded service answers later. Raised by latency alone, the number would grow further
- * (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten missed its deadline). If answers take
- * longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no answer, 5xx), one request at a
- * time is sent after growing pauses (docs/guarantees.md#bounded-retry).
+ * Raises the number of requests in flight as long as more requests bring more answers. The maximum is twice what the allowance needs at
+ * the present latency, within `concurrency`.
+ *
+ * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers:
+ * with 1,000,000 users to a service on the same two cores, answers took 5 s instead of 0.3 s without this rule, and one request in ten
+ * missed its deadline.
+ *
+ * If answers take longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no answer, 5xx,
+ * 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
@@ -78,7 +82,7 @@ export class Pace {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
 
-  /** Registers an answer other than 5xx and 408, `latencyMs` after its attempt started. */
+  /** Registers an answer other than 5xx and 408. `latencyMs`: time of its attempt, without waits for a grant. */
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
@@ -87,8 +91,8 @@ export class Pace {
   }
 
   /**
-   * Starts a new measurement, because slots are free and there is no batch to send. The rate would measure the missing batches and not
-   * the service.
+   * Starts a new measurement, because slots are free and there is no batch to send. The old measurement would show the lack of batches and
+   * not the speed of the service.
    */
   starved(): void {
     this.#meter.restart(0)
@@ -117,8 +121,8 @@ export class Pace {
   }
 
   /**
-   * Factor of the next raise. An overloaded service answers that many times later, so the factor is smaller if the answers would then
-   * take half of the HTTP timeout or more.
+   * Factor of the next raise. An overloaded service answers that many times later. So the factor is `laterGrowth` if the answers would
+   * then take more than half of the HTTP timeout.
    */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth

@@ -8,7 +8,7 @@ import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
 /**
- * Sends the batches of the plan. Returns when nothing more can be sent now: each batch is settled or parked, the destination is
+ * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones, the destination is
  * paused, updates wait for a parked delete, or the signal aborted. `planCounts` then returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
@@ -21,8 +21,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Returns when all are settled, or
- * nothing more can be sent now; the next run of the audience sends the open deletes. Ends an automatic pause of the audience.
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Ends a pause of the
+ * audience first. Returns when all are settled, or nothing more can be sent now. The next run of the audience sends the open deletes.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
   const [first] = await deps.db.query<Row<'plan', 'run_id'>>(

@@ -18,8 +18,8 @@ export interface PushProgress {
 const recountEveryMs = 1_000
 
 /**
- * Starts the progress of a push: counts its operations and reports the settled ones. `operations`: their number, if not all are stored
- * yet. `onProgress`: undefined if no caller shows it.
+ * Starts the progress of a push: counts its operations and reports the finished ones. `operations`: their estimated number, if not all
+ * are stored yet. `onProgress`: undefined if no caller shows the progress.
  */
 export async function openProgress(
   db: Queryable,
@@ -31,7 +31,7 @@ export async function openProgress(
   const stage = 'resendOf' in scope ? 'settle' : 'push'
   const first = await countOperations(db, scope)
   const total = operations ?? first.total
-  // Batches that are sent again are counted only while they are open.
+  // With `resendOf`, `counted` has only the open operations, so the finished ones are missing in its total.
   const finished = (counted: typeof first) => ('resendOf' in scope ? first.total : counted.total) - counted.open
   let done = finished(first)
   let countedAt = performance.now()
@@ -55,7 +55,7 @@ export async function openProgress(
   }
 }
 
-/** Counts the operations of a scope, and the open ones of them. Operations that were sent before count only while they are open. */
+/** Counts the operations of a scope, and the open ones of them. With `resendOf`, both numbers have only the open ones. */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`
   const [row] = await db.query<{ total: number; open: number }>(

@@ -29,7 +29,7 @@ import type { BatchHandler } from './removeEntries.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
-  /** Number of entries that this run sends no more: confirmed, refused, or parked with their whole batch. */
+  /** Number of entries that this run does not send any more: confirmed, refused, or parked with their whole batch. */
   readonly done: number
   readonly confirmed: number
   readonly refused: number
@@ -120,7 +120,7 @@ function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
 async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, by } = work
   const outcomes = answer.entries
-  // If all users are confirmed, no outcome per entry is written.
+  // If all users are confirmed, pending entries get no outcome of their own, because they count as confirmed once the batch is settled.
   const allConfirmed = confirmsAll(work.destination, answer)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
@@ -144,7 +144,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
     return { done, confirmed, refused, state: 'settled' }
   }
   if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
-  // Only the entries that are not settled are sent again.
+  // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
   const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: reasons, waitMs: parked ? 0 : work.waitMs }
@@ -222,7 +222,10 @@ async function isolate(
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
 }
 
-/** Returns the outcome of an attempt as it is stored: of its entries, `partial` if they differ. */
+/**
+ * Returns the outcome of an attempt as it is stored. `partial`: its entries have different outcomes. A pause after which the batch may
+ * have been applied is `ambiguous`.
+ */
 export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'] {
   if (outcome.kind === 'pause') return outcome.maybeApplied ? 'ambiguous' : 'pause'
   if (outcome.kind !== 'entries') return outcome.kind
