@@ -15,7 +15,10 @@ import { notInTime, type Answered, type PushState, type Sending } from './send.t
 
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
-/** Minimum wait in milliseconds, because the random wait may be 0. The service may take equal bytes within 5 ms for a client error. Does not apply to a 401. */
+/**
+ * Minimum wait in milliseconds, because the random wait may be 0. The service may take equal bytes within 5 ms for a client error. Does not
+ * apply to a 401.
+ */
 const leastWaitMs = 10
 /** Time after a listing of the catalog in which a 404 to a delete is about the key. */
 const catalogSeenForMs = 60_000
@@ -85,7 +88,8 @@ async function correctDelete(sending: Sending, batch: ClaimedBatch, exchange: Ex
   const catalog = await checkCatalog(sending)
   if (catalog === 'missing') return outcome
   if (catalog === 'unknown') return { kind: 'retry', reason: 'catalog-unchecked' }
-  // The catalog exists, so the 404 is about the key. It confirms the delete only if an earlier attempt may have been applied.
+  // The catalog exists, so the 404 is about a key. It confirms a delete of one key if an earlier attempt may have been applied. A larger
+  // batch is split until the key is alone.
   if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
   return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
 }
@@ -119,8 +123,8 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
 }
 
 /**
- * Requests one product of the catalog, at most once a minute while it exists. Returns `unknown` without an answer and for a status other
- * than 200 and 404. A destination without a listing counts as missing.
+ * Requests one product of the catalog, at most once a minute while the catalog exists. Returns `unknown` without an answer, for a status
+ * other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
  */
 async function checkCatalog({
   deps,
@@ -166,7 +170,7 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 
 const oneUser: SentEntry = { id: null, users: 1 }
 
-/** Returns the milliseconds until the same bytes may be sent again: the backoff, or a longer wait that the service requested. */
+/** Returns the milliseconds until the same bytes may be sent again: 0 after a 401, else the backoff, or a longer wait that the service requested. */
 function retryWaitMs(sending: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): number {
   const { settings, clock } = sending.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0

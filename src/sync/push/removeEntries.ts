@@ -1,4 +1,7 @@
-/** Supersedes claimed batches whose people expired, opted out or are suppressed, and inserts deletes of people whom a batch may have added. */
+/**
+ * Supersedes claimed batches with memberships that ended, or with people who opted out or are suppressed. Inserts deletes of people whom a
+ * batch may have added.
+ */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { noteBatch } from '../../db/audit.ts'
@@ -11,14 +14,14 @@ import { expandEntries } from '../../db/entries/expand.ts'
 import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 
-/** Worker and run of a batch, and the time in which its late request may still arrive. */
+/** Worker and run of a batch, and the time in which a late request of it may still arrive. */
 export interface BatchHandler {
   readonly workerId: string
   readonly runId: number
   readonly horizonMs: number
 }
 
-/** Supersedes a claimed batch and moves its entries, except `removed`, to a new batch. Without other entries there is none. */
+/** Supersedes a claimed batch, and moves its entries except `removed` to a new batch, if there are any. */
 export async function removeEntries(
   tx: Queryable,
   destination: Destination,
@@ -34,9 +37,9 @@ export async function removeEntries(
 }
 
 /**
- * Supersedes a batch with memberships whose frozen end has passed: its entries are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
- * move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
+ * Supersedes a batch in which the frozen end of a membership has passed. Its entries are not sent, and the next plan has new times
+ * (docs/guarantees.md#freshness). But if the batch may have been applied, the entries that have not expired must still be resolved, so
+ * they move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
  * account's audiences read their sources again.
  */
 export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<void> {
@@ -46,7 +49,7 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
   if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
 }
 
-/** Supersedes a claimed batch, and moves its entries `kept` to a new batch with the same bytes. `why`: detail of the audit log. */
+/** Supersedes a claimed batch, and moves its entries `kept`, if any, to a new batch with the same bytes. `why`: detail of the audit log. */
 async function supersedeBatch(
   tx: Queryable,
   destination: Destination,
@@ -64,8 +67,9 @@ async function supersedeBatch(
 }
 
 /**
- * Inserts a batch that deletes users whom the service may have, after `how.waitMs`. Returns its id. `beside`: the batch that contained the
- * users; the delete belongs to its plan, but the counts of the plan exclude it. The batch has one entry, so it is never split.
+ * Inserts a batch that deletes users whom the service may have, and that waits for `how.waitMs` first. Returns its id. `beside`: an update
+ * of the audience, normally the one with the users. The delete belongs to its plan, but the counts of the plan exclude the delete. The new
+ * batch has one entry, so it is never split.
  */
 export async function insertDeleteBatch(
   tx: Queryable,

@@ -1,4 +1,4 @@
-/** Sends requests of earlier runs again whose outcome is unknown, or that the service did not accept in time (docs/guarantees.md#key-order). */
+/** Sends the requests of earlier runs again that have no final answer (docs/guarantees.md#key-order). */
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import { deadWorkers } from '../../db/workers.ts'
@@ -8,8 +8,8 @@ import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
 /**
  * Resolves open batches of earlier runs before a newer plan is made. Recovers the batches of expired workers, in all destinations of this
- * environment. Then resends the open batches of the destination that were sent before, byte for byte, except people whom
- * `options.findOptedOut` finds. Ends any pause of the destination, because this is the next attempt.
+ * environment. Then resends the open batches of the destination that were sent before, byte for byte, without people who opted out
+ * (`options.findOptedOut`) or are suppressed. Ends any pause of the destination, because this is the next attempt.
  */
 export async function resendUnresolved(
   deps: EngineDeps,

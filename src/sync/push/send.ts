@@ -176,13 +176,13 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true for no answer, 5xx and 408. Then the pace permits only one request at a time. */
+/** Returns true for a sent request without an answer, for 5xx and 408. Then the pace permits only one request at a time. */
 function isTransportFailure(exchange: Exchange): boolean {
   if (exchange === notInTime) return false
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }
 
-/** Returns true after so many successive failures that this run should end. */
+/** Returns true after `unreachableAfter` successive failures. Then the push ends. */
 export function isUnreachable(pace: Pace): boolean {
   return pace.failuresInRow >= unreachableAfter
 }

@@ -56,7 +56,7 @@ interface OpenBatches {
 /**
  * Sends the open batches until nothing more can be sent now.
  *
- * @throws the first error of any batch, once all have ended
+ * @throws the first error of any batch except `LeaseLost`, once all attempts have ended
  */
 export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, batches.scope))) return
@@ -209,7 +209,7 @@ class PushLoop {
     await recoverBatches(db, await deadWorkers(db), settings.horizonMs, service)
   }
 
-  /** Waits until a batch may be sent again, or another process may have ended one. */
+  /** Waits until a batch may be sent again, or another process may have ended one; at most `pollMs`. */
   async #sleepUntilDue(open: OpenWork): Promise<void> {
     const { deps, pace, signal } = this.#sending
     if (pace.failuresInRow > 1)

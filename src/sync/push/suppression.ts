@@ -1,5 +1,5 @@
 /**
- * Takes people who are suppressed or opted out since the plan out of an update, before it is sent
+ * Removes people from an update before it is sent, if they were suppressed or opted out after the plan was made
  * (docs/guarantees.md#suppression-wins, docs/guarantees.md#a-no-is-never-sent).
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -17,11 +17,12 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEntries.ts'
 
 /**
- * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch
- * may have been applied, deletes of the suppressed entries' users are inserted. Must run in the transaction that commits the attempt:
- * it locks the lists and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
+ * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch.
+ * If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
  *
- * Runs only three short statements if the lists are unchanged and no person was erased after the plan was made.
+ * Must run in the transaction that commits the attempt. This locks the lists and the erasures until the commit, so an erasure is either
+ * found here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased
+ * after the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
@@ -39,14 +40,15 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
   )
-  // The snapshot has the sum of the versions of all lists.
+  // The snapshot stores the sum of the versions of all lists at its read.
   const version = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const changed = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== version)
   if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
-  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record of the
-  // entry does not have a key, all records of the audience are searched for that key. Few entries have such keys, except operations of
-  // several users, which have only the first user's record. Therefore the search uses joins and not arrays.
+  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
+  // If the record of the entry no longer has a key of the entry, all records of the audience are searched for that key. Few entries have
+  // such keys. But an operation of several users names only the first user's record, so many of its keys are searched. Therefore the
+  // search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with carried as materialized (
        select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('o')}, '{}') as identifiers
