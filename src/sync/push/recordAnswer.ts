@@ -170,7 +170,7 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 
 const oneUser: SentEntry = { id: null, users: 1 }
 
-/** Returns the milliseconds until the same bytes may be sent again: 0 after a 401, else the backoff, or a longer wait that the service requested. */
+/** Returns the milliseconds until the same bytes may be sent again: 0 after a 401, else the backoff, or a longer requested wait. */
 function retryWaitMs(sending: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): number {
   const { settings, clock } = sending.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0

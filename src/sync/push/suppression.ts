@@ -46,7 +46,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
   // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
-  // If the record of the entry no longer has a key of the entry, all records of the audience are searched for that key. Few entries have
+  // If the record of the entry does not have a key of the entry, all records of the audience are searched for that key. Few entries have
   // such keys. But an operation of several users names only the first user's record, so many of its keys are searched. Therefore the
   // search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(

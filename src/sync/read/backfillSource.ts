@@ -12,7 +12,8 @@ const headBytes = 1_048_576
 /**
  * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read as CSV in UTF-8 or
  * UTF-16; if a spreadsheet saved the file in another encoding, in the encoding of the first source. Every other source is read with the
- * settings of the first source, and with its credentials if `mayShare` permits.
+ * settings of the first source, except its format, compression and proof of completeness, which are detected. It gets the credentials of
+ * the first source if `mayShare` permits.
  *
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */
@@ -85,7 +86,10 @@ function firstLine(head: Buffer): string {
   return (/^\ufeff?([^\r\n]*)/.exec(text)?.[1] ?? '').trimEnd()
 }
 
-/** Returns true for UTF-8 and UTF-16. The head may end within a character, so it is decoded as a part of a stream. */
+/**
+ * Returns true for UTF-8, and for UTF-16 with a byte-order mark. The head may end within a character, so it is decoded as a part of a
+ * stream.
+ */
 function isUtf(head: Buffer): boolean {
   if (isUtf16(head)) return true
   try {

@@ -1,7 +1,7 @@
 /**
  * Fills the cells of contradicting rows, so that `rejects --csv` can show the columns of the source. SQL finds these rows after
- * their text was dropped, so their lines are read again. The cells stay empty if the source is standard input, cannot be read
- * again, or changed meanwhile.
+ * their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be read again, or
+ * changed meanwhile, and after the first `rowsFilled` rows of the run.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -59,7 +59,7 @@ interface Search {
   readonly found: FoundCells[]
 }
 
-/** Reads a source until the cells of all its contradicting rows are found. */
+/** Reads a source until the cells of all its contradicting rows are found, or to its end. */
 async function findCells(deps: EngineDeps, definition: SourceDefinition, { mapper, lines, left, found }: Search): Promise<void> {
   const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {

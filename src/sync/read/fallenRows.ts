@@ -19,9 +19,9 @@ export interface FallenSource {
 const comparedFrom = 20
 
 /**
- * Returns the note on rows that fell by more than half within a day. The guards compare a read only with the one before, so several small
- * falls pass them. Rows that were suppressed since, or opted out, did not fall. An approval of deletes starts the comparison again.
- * `goodValid`: reference of `GUARD_ROWS_FELL`, which reports a fall in one step.
+ * Returns the note on valid rows that fell by more than half within a day. `GUARD_ROWS_FELL` compares a read only with the last read in
+ * whose plan no guard fired (`goodValid`), so several small falls pass it. A fall in one step gets no note here, because the guard reports
+ * it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  */
 export async function erodedNotes(
   db: Database,
@@ -55,7 +55,8 @@ export async function erodedNotes(
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
   if (now.length < 2) return []
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    // A pattern may select a file of another name in each read, so a source without an equal name is compared by its place.
+    // A pattern may select a file of another name in each read. So a source without an equal name is compared by its place, if the number
+    // of sources is the same.
     const last = before.find((source) => source.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
     const former = last?.rows ?? 0
     return former > 0 && (rows === 0 || (former >= comparedFrom && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
@@ -63,8 +64,8 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
 }
 
 /**
- * Returns the number of valid rows of the last interrupted first load, because that leaves no complete snapshot. Undefined if there is no
- * such load.
+ * Returns the number of valid rows of the last interrupted first load, which has no complete snapshot. Undefined if there is no such load,
+ * and for a backfill.
  */
 export async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined

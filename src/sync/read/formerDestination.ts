@@ -1,6 +1,6 @@
 /**
- * Finds the destination that a pipeline wrote to before its file named another one. Nothing updates or removes the content of that
- * destination any more, also not people who opt out, and its pause does not stop the pipeline.
+ * Finds the destination that a pipeline wrote to before its file named another one. Unless another pipeline writes to that destination, no
+ * run updates or removes its content, not even people who opt out. A pause of the pipeline there does not stop the pipeline here.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -13,7 +13,7 @@ import type { EngineDeps } from '../engine.ts'
 /** SQL condition: run `r` may have sent something. A run that a guard stopped has no plan. */
 const sent = `r.trigger <> 'plan' and r.plan_id is not null`
 
-/** Returns the notes on an earlier destination of the pipeline; none once a run has sent to the present one. */
+/** Returns the notes on an earlier destination of the pipeline; none once an earlier run may have sent to the present one. */
 export async function formerDestination({ db, service }: EngineDeps, { name }: Pipeline, run: RunRow): Promise<readonly WarningSummary[]> {
   const [known] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${sent} limit 1`, [
     name,

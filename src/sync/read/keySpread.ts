@@ -16,8 +16,8 @@ export class KeySpread {
 
   /**
    * Splits the keys into parts, in their order. `sizes`: maximum number of keys of each part except the last. Returns for each part
-   * except the last a key that is not below any key of the part, and below every later key. All keys with one prefix are in one part: a
-   * size that is smaller than their number is left out, so no part is empty.
+   * except the last a key that is not below any key of the part, and below every later key. All keys with one prefix are in one part. If a
+   * part would have to end within the keys of its first prefix, its size is left out, so no part is empty.
    */
   cut(sizes: readonly number[]): Buffer[] {
     const ends: Buffer[] = []

@@ -1,9 +1,9 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of digests after the last match that are compared before the hash table is used. */
+/** Number of digests after the last match of each sequence that are compared. */
 const ahead = 8
-/** Number of digests at the start of a sequence that are compared. */
+/** Number of digests at the start of each chunk that are compared, because a sequence may start there. */
 const aheadAtStart = 4
 /** Largest number of sequences whose place is remembered: up to 16 of a first load, and one of each of the last reads. */
 const mostSequences = 32
@@ -15,10 +15,13 @@ const newOfAll = 32
 /**
  * Digests of a snapshot, which a read finds and marks as seen.
  *
- * The digests consist of sequences, each in the order of the file: one of a full read, or one for each partition of the stage of a first
- * load if it left out a staged row, and one for the changed records of each later read. A sequence starts at the start of a chunk. A file usually keeps its order, so a record is compared
- * with the digests after the previous match in each sequence, and with the starts of sequences. A record without a match there is nearly
- * always new. A moved record may count as new: the record is read again, and the diff finds its content unchanged.
+ * The digests consist of sequences, each in the order of the file. A full read stores one sequence. Instead, a first load with a
+ * partitioned stage stores one for each partition if a staged row stopped being valid. Each later gated read adds one for its new and
+ * changed records. A sequence starts at the start of a chunk.
+ *
+ * A file usually keeps its order, so a record is compared with the digests after the previous match in each sequence, and with the starts
+ * of the chunks. A record without a match there is nearly always new. A moved record may count as new: the record is read again, and the
+ * diff finds its content unchanged.
  *
  * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). For a million records
  * in 16 sequences, the table took 210 ms of processor, and the sequences take 80; one sequence takes 50. Memory: 18 bytes per known

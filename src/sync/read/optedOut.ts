@@ -36,7 +36,7 @@ export async function collectOptedOut(tx: Connection, { optedOut, withholding, f
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then a full read is needed. */
 export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
-  // A transaction for the cursor of the search, with one snapshot: retention and erasures change the search meanwhile.
+  // The cursor of the search needs a transaction, which must see one state of the tables: retention and erasures may change them meanwhile.
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
@@ -58,9 +58,9 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
 }
 
 /**
- * Returns the places in an update of an earlier plan whose people opted out in this read, or have been undesired since an earlier read,
- * such as that of `sluice plan`: it may have found an opt-out that this gated read does not stage again. A person that this read wants
- * again is not undesired.
+ * Returns the places in an update of an earlier plan whose people opted out in this read, or are undesired since an earlier read. For
+ * example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its source is unchanged. A person who has a
+ * valid staged row in this read is not undesired.
  */
 export async function findOptedOutEntries(
   tx: Connection,
@@ -96,8 +96,8 @@ export interface SharedRows {
 }
 
 /**
- * Removes the identifiers of `opted_out` from the valid rows of the stage. The changed rows get no digest, so that the next read maps
- * them again, because their outcome depends on other rows.
+ * Removes the identifiers of `opted_out` from the valid rows of the stage. A row without another identifier keeps its identifiers, and
+ * becomes opted out. All these rows lose their digest, so that the next read maps them again, because their outcome depends on other rows.
  */
 export async function omitOptedOut(tx: Connection): Promise<SharedRows> {
   await tx.query(

@@ -1,6 +1,6 @@
 /**
  * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have (a gated read;
- * docs/benchmarks.md).
+ * docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Connection } from '../../db/database.ts'
 import { z } from 'zod'
@@ -87,15 +87,15 @@ export interface KnownRecords {
 
 /**
  * Returns the digests of the last complete snapshot. Returns undefined if a full read is needed: if not every valid record has a digest,
- * there are too many records, or the statistics require it. `last`: row counts of that snapshot.
+ * there are too many records or outdated digests, or the statistics require it. `last`: row counts of that snapshot.
  */
 export async function knownRecords(tx: Connection, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(tx, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
-  // If the last read had repeated rows, digests are searched everywhere. Otherwise a repeat that is not found would
-  // count as new: the result would be the same, but every run would read the whole file.
+  // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not found
+  // would count as new. The result would be the same, but every gated read would end as a full read.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
@@ -160,7 +160,7 @@ export async function readRecords(
       return undefined
     }
   }
-  // Rejects of conflicting rows are written outside of the run's transaction, like all rejects, so that a failed run keeps them.
+  // No transaction is open yet, so the rejects of conflicting rows are committed immediately. A failed run keeps them, like all rejects.
   const resolved = await resolveStage(tx, staged, {
     runId: run.id,
     keyField: type.keyField,

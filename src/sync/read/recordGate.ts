@@ -1,7 +1,7 @@
 /**
- * The record gate (docs/benchmarks.md): a raw record whose digest is in the last complete snapshot is unchanged, so the record is not
- * parsed, mapped or staged. A digest includes the shape of the file (header, delimiter, prefixes): equal bytes under another header are
- * another record.
+ * The record gate (docs/architecture.md#three-gates-work-that-is-skipped-safely): a raw record whose digest is in the last complete
+ * snapshot is unchanged, so the record is not parsed, mapped or staged. A digest includes the shape of the file (header, delimiter,
+ * prefixes): equal bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
 import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'

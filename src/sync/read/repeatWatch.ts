@@ -42,7 +42,7 @@ export class RepeatWatch {
     this.#keys.add(low, high)
   }
 
-  /** Frees the keys. */
+  /** Frees the keys. `possible` is not valid afterwards. */
   free(): void {
     this.#keys.free()
   }

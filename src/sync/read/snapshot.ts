@@ -1,6 +1,6 @@
 /**
  * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
- * and do-not-reach lists), reads no rows and uses the last snapshot (docs/benchmarks.md).
+ * and do-not-reach lists), reads no rows and uses the last snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -54,7 +54,7 @@ export interface SnapshotResult {
   readonly quality?: StoredQuality
   /** Facts about the staged identifiers; undefined if an earlier read was complete. A backfill always has them. */
   readonly identifiers?: IdentifierFacts
-  /** Keys of the staged people; absent for products, and if nothing was read. */
+  /** Keys of the valid staged people; absent for products, and if nothing was read. */
   readonly spread?: KeySpread
 }
 
@@ -84,7 +84,7 @@ interface LastSnapshot {
    * bytes must be read again.
    */
   readonly mustReread: boolean
-  /** True if the bytes were read within the last day. Only then a server is believed that nothing changed. */
+  /** True if the snapshot was read within the last day. Only then a server's answer 304 counts as unchanged. */
   readonly isRecent: boolean
 }
 
@@ -97,7 +97,7 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   const suppression = await suppressionOf(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]
   const last = readsBackfillSource(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  // True if definition and suppression are unchanged, so that equal bytes have the same outcome.
+  // True if equal bytes have the same outcome: definition and suppression are unchanged, and no full read is requested or required.
   const comparable =
     last !== undefined &&
     !run.options.full &&
@@ -195,7 +195,7 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Returns the note on a destination that two pipelines of different folders have, because only those of one folder are compared. */
+/** Returns the note that another pipeline had this destination before. Other checks compare only the pipelines of one folder. */
 function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
@@ -272,8 +272,10 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
 
 /**
  * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Stops at the first
- * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice. Once a day a server is
- * not asked whether anything changed: a cache or an ETag that is wrong would hide every later change, opt-outs too, for good.
+ * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
+ *
+ * If the snapshot is older than a day, a source on a server counts as changed: a wrong cache or ETag would otherwise hide every later
+ * change forever, opt-outs too.
  */
 async function sameBytes(
   deps: EngineDeps,
@@ -311,9 +313,9 @@ async function sameBytes(
 }
 
 /**
- * Returns the do-not-reach lists of the account that the pipeline respects, and the sum of the versions of their desired content. The
- * service has one list per account (docs/spec-notes.md#audience-uploads). If another list replaced a list at the service, the replaced
- * list still suppresses its former members (docs/guarantees.md#suppression-wins).
+ * Returns the do-not-reach lists of the account that the pipeline respects, the sum of the versions of their desired content, and notes on
+ * lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another list replaced a list
+ * at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,

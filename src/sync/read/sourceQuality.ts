@@ -32,7 +32,7 @@ export interface SourceQuality {
   readonly add: (row: Row, mapped: Mapped) => number
   /**
    * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set. `lastGood`: facts of the last read in
-   * whose plan no guard fired, which has no opt-outs that a guard doubted.
+   * whose plan no guard fired, with which the opt-outs are compared.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
@@ -93,8 +93,8 @@ export function identifierNotes(unread: UnreadReport | undefined): readonly Warn
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
 /**
- * Completes a note about consent: adds the values of its column to the message, and the `consent:` setting for this file as the hint.
- * Returns other notes unchanged.
+ * Completes a note about consent: adds a hint, in most cases the `consent:` setting for this file. For an unmapped column, also adds its
+ * values to the message. Returns other notes unchanged.
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
@@ -127,7 +127,7 @@ const checkedFrom = 100
 const damagedShare = 0.005
 /** Maximum share of rows with an email in a phone column, or the reverse. */
 const misplacedShare = 0.05
-/** Maximum share of rows with a role or example address without a warning. */
+/** Share of rows with a role or example address above which a warning is reported. */
 const roleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
 const fillFall = 20
@@ -225,12 +225,13 @@ function createSourceQuality(
   }
 }
 
-/** Minimum number of rows that opted out in the last read, to compare their number. */
+/** Minimum number of rows that opted out in the earlier read, to compare their number. */
 const optOutsFrom = 20
 
 /**
- * Returns the number of people who would be sent in addition, if fewer than half as many rows opt out as in the last read, and at least half
- * of the others did not just leave the source; otherwise 0. Rows that opt out are mapped in every read, because they have no stored digest.
+ * Returns by how much the number of members who do not opt out rose, if opt-outs fell by more than half and this rise is at least half of
+ * their fall; otherwise 0. A smaller rise means that most of the rows that opted out are missing now. `before`: figures of the last read in
+ * whose plan no guard fired. Rows that opt out are mapped in every read, because they have no stored digest.
  */
 function fallenOptOuts(before: QualityFigures | undefined, now: QualityFigures): number {
   const [was, is] = [before?.optedOut ?? 0, now.optedOut ?? 0]

@@ -27,7 +27,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /** Number of rows after which a full read limits V8's space for new objects again. */
 const rowsUntilFlat = 30_000
-/** Number of first parts whose rows a first load stages before its stage is partitioned, because that takes 0.1 s. */
+/** Size of a first load from which on its stage is partitioned, as a multiple of `usersInFirstPart`. Partitioning takes 0.1 s. */
 const firstPartsUntilPartitioned = 8
 
 /** Result of staging all sources. */

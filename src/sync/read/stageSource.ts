@@ -34,14 +34,14 @@ export interface Staging {
    * that source.
    */
   readonly unmapped: Map<string, WarningSummary>
-  /** Codes of rejects and notes that only a full read can decide; empty for a full read. */
+  /** Codes of notes that only a full read can decide. If there are any, a gated read is repeated as a full read. */
   readonly doubts: string[]
   readonly facts: SourceFacts[]
   /** Columns of the first row of all sources. */
   columns: readonly string[]
   /** Parsed rows, without rows that the gate skipped. */
   read: number
-  /** Rows rejected by the mapper; SQL finds conflicts between rows later. */
+  /** Rows rejected on their own, before they are staged; SQL finds conflicts between rows later. */
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
@@ -49,7 +49,7 @@ export interface Staging {
   partitionFrom: number | undefined
 }
 
-/** Number of bytes of rows that wait while Postgres stores the digests of the rows before: those of some 15,000 members. */
+/** Number of bytes of rows that wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
 const waitingBytes = 2_000_000
 
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
@@ -237,8 +237,8 @@ function skippedBy(gate: DigestGate | undefined): number {
 }
 
 /**
- * Returns the warnings on the final columns, and the warnings on the first columns that stop the run. Rows read before a later column
- * appeared were mapped without it.
+ * Returns the warnings on the final columns. Keeps a warning on the first columns if its code stops the run, because rows before a later
+ * column appeared were mapped without that column.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
