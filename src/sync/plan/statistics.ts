@@ -10,8 +10,8 @@ const fewRows = 1_000
 /** Factor up to which a wrong estimate does not change the query plans of Postgres. */
 const tolerated = 4
 /**
- * Columns of `remote` by which plans search and join. Statistics of all columns take one and a half times as long, 40 instead of 30 ms for
- * 30,000 keys.
+ * Columns of `remote` by which query plans search and join. Statistics of all columns take one and a half times as long, 40 instead of
+ * 30 ms for 30,000 keys.
  */
 const searched = 'destination_id, key, ref_count, group_key'
 

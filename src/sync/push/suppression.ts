@@ -91,8 +91,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
 
 /**
  * Removes the entries at `ords` from the batch, because their people opted out after the plan was made; the other entries move to a new
- * batch. If the batch may have been applied, the identifiers count as synced with unknown content, so that a plan deletes them, within the
- * limits of the guards.
+ * batch. If the batch may have been applied, identifiers without confirmed content count as synced with unknown content. So a plan deletes
+ * those that no row has, within the limits of the guards.
  */
 export async function splitOffOptedOut(
   tx: Queryable,
