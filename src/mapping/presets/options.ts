@@ -1,4 +1,4 @@
-/** Reads options of a variant from columns in the order name, value, name, value … */
+/** Reads the options of a variant from the texts of its columns, in the order name, value, name, value … */
 
 /** Returns a function that reads the value of the option with one of these lower-case names; `''` if there is none. */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {

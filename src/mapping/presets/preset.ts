@@ -17,8 +17,8 @@ export interface Preset {
   /** Columns that only exports of other systems have. A header with one of them is not this export. */
   readonly otherExports?: readonly string[]
   /**
-   * Target field → its columns. A row uses the first filled one of those in the header. Identifiers, `additional_image_link` and fields with
-   * `compute` use all of them.
+   * Target field → the possible names of its columns. A row uses the first filled column. Identifiers, `additional_image_link` and fields
+   * with `compute` use all columns.
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**
@@ -26,9 +26,12 @@ export interface Preset {
    * for their values.
    */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
-  /** Consent tests. A row must pass every test whose column is in the header. */
+  /**
+   * Consent tests, used if the pipeline has no `consent:`. A row must pass every test whose column is in the header. A failed test with
+   * `appliesTo` leaves out only the identifiers of that type.
+   */
   readonly consent?: readonly PresetTest[]
-  /** Columns that look like consent by their names, but add nothing to the tests of `consent`. */
+  /** Columns that look like consent by their names, but add nothing to the tests of `consent`. No warning asks for a setting for them. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
@@ -67,10 +70,10 @@ export interface ParentRowGroups {
 export interface PresetTest {
   /** Names of the column. The first one in the header is used. */
   readonly columns: readonly string[]
-  /** Compared trimmed and ignoring case; `''` is an empty cell. */
+  /** Values that pass, compared by `comparableText`; `''` is an empty cell. */
   readonly values: readonly string[]
   /** True if the user must be warned about an export without the column, because it cannot prove consent. */
   readonly expected?: boolean
-  /** Identifier type that the test applies to. If undefined, the test applies to the whole row. */
+  /** Identifier type that the test applies to. If undefined, or if no other type is sent, the test applies to the whole row. */
   readonly appliesTo?: 'phone_number'
 }

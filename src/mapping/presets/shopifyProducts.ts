@@ -7,7 +7,7 @@ const prices = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-a
 
 /**
  * Returns the regular price and the sale price. If the compare-at price is higher, it is the regular one and the price is the sale
- * price.
+ * price. Otherwise, or if one of them is not a plain decimal number, there is no sale price (`''`).
  */
 function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly string[]): {
   readonly regular: string
@@ -105,7 +105,7 @@ export const shopifyProducts: Preset = {
         qty = '',
       ]) => {
         if (['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(published || online)) return 'discontinued'
-        // A product without stock tracking is always available. With "continue", the shop sells more than it has.
+        // A published product without stock tracking is always available. With "continue", the shop sells more than it has.
         if ((oldTracker || tracker) === '' || Number(oldQty || qty) > 0) return 'in stock'
         return /^(?:continue|true)$/i.test(policy || continueSelling) ? 'available for order' : 'out of stock'
       },

@@ -4,8 +4,8 @@ import type { Preset } from './preset.ts'
 const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /**
- * Returns a function that reads an option of a variation; `''` for a list of values, which describes a product with variations. The
- * export writes a comma inside a value as `\,`.
+ * Returns a function that reads an option of a variation. It returns `''` for a list of values: a product with variations lists those of
+ * all its variations. The export writes a comma inside a value as `\,`.
  */
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)

@@ -9,7 +9,8 @@ const maxImages = 10
 /**
  * Returns the link as it is sent. `options.allow: [upgrade_http]` changes http to https.
  *
- * @throws {RowRejected} if the link is missing, invalid or http
+ * @throws {RowRejected} if the link is missing or invalid, or is http without that option
+ * @throws {TransformFault} if a transform fails
  */
 export function linkOf(row: ProductRow): string {
   const text = row.required('link')
@@ -25,7 +26,11 @@ export function linkOf(row: ProductRow): string {
   return `https${parsed.link.slice(4)}`
 }
 
-/** Returns the mobile link; undefined if it is empty, or dropped because it is invalid or http. */
+/**
+ * Returns the mobile link; undefined if it is empty, or dropped because it is invalid or http.
+ *
+ * @throws {RowRejected} as `optional`
+ */
 export function mobileLinkOf(row: ProductRow): string | undefined {
   const text = row.optional('mobile_link')
   if (text === undefined) return undefined
@@ -41,6 +46,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
  * Returns the address of the main image as it is sent.
  *
  * @throws {RowRejected} if the address is missing or invalid, or is http and `options.refuse` names http_image
+ * @throws {TransformFault} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
   const parsed = parseImage(row.required('image_link'))
@@ -53,7 +59,7 @@ export function imageOf(row: ProductRow): string {
   return parsed.link
 }
 
-/** Returns up to ten further images, joined by commas; undefined if there are none. `main`: the main image, which is left out. */
+/** Returns up to `maxImages` further images, joined by commas; undefined if there are none. `main`: the main image, which is left out. */
 export function moreImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
@@ -66,7 +72,7 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
     if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
-    // If both fields read one column, the main image is in the list by design: it is left out without a warning.
+    // If both fields share a column, the main image is in the list by design: it is left out without a warning.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {
@@ -80,7 +86,7 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
   return images.length === 0 ? undefined : images.join(',')
 }
 
-/** Returns true if `image_link` and `additional_image_link` read the same column. */
+/** Returns true if `image_link` and `additional_image_link` share a column. */
 function sharesImageColumn(row: ProductRow): boolean {
   const main = row.binding.image_link?.indexes ?? []
   return row.binding.additional_image_link?.indexes.some((index) => main.includes(index)) === true

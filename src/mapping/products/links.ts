@@ -3,7 +3,7 @@
  * click on a wrong address (docs/inputs.md, cases 81 to 86).
  */
 
-/** Link as it is sent, or the reason why it is not valid. `toAscii`: its international host was written as an A-label (`xn--…`). */
+/** Parsed link, or the reason why it is not valid. `toAscii`: its international host was written as an A-label (`xn--…`). */
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
 
 export const maxLinkLength = 2048
@@ -12,8 +12,8 @@ const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?$/
 const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,5})?$/
 
 /**
- * Parses a trimmed absolute http(s) address into the form that is sent: scheme in lower case, an international host as A-label, the
- * other parts unchanged. `invalid` contains no part of the address.
+ * Parses a trimmed absolute http(s) address: scheme in lower case, an international host as A-label and without a default port, the other
+ * parts unchanged. `invalid` contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -22,7 +22,7 @@ export function parseLink(text: string): LinkResult {
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
 const plainLink = /^https:\/\/(?:[a-zA-Z0-9][a-zA-Z0-9-]*\.)+[a-zA-Z](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:[/?#][^\s\u0000-\u001f\u007f\\<>"]*)?$/
 
-/** Does the same as `parseLink`, without the pattern for most links. */
+/** Does the same as `parseLink`, without the shortcut `plainLink`. Exported so that a test can compare both. */
 export function parseAnyLink(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
@@ -56,8 +56,8 @@ export type ImageResult =
   | { readonly invalid: string }
 
 /**
- * Parses a trimmed image address. Percent-encodes spaces, and commas, because commas separate the addresses of a list. `typeKnown`: the
- * path ends with an accepted image type.
+ * Parses a trimmed image address. Percent-encodes spaces and commas: a comma separates the addresses of a list. `typeKnown`: the path ends
+ * with an accepted image type.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text

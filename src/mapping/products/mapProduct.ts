@@ -12,8 +12,9 @@ import type { ProductRules } from './rules.ts'
 import { absentLabel } from './vocabulary.ts'
 
 /**
- * Maps a row. Pure. A wrong required field rejects the row. A wrong optional field is dropped with a warning, unless its text is broken
- * (`isBroken`), its currency or stock contradicts another field, or no valid brand, gtin or mpn is left: these reject the row.
+ * Maps a row. Pure. A wrong required field rejects the row. A wrong optional field is dropped with a warning, with four exceptions, which
+ * reject the row: its text is broken (`isBroken`; not for additional images), the currency column contradicts the currency that the
+ * pipeline sets for `sale_price`, the stock contradicts the availability, or no valid brand, gtin or mpn is left.
  */
 export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
   const work = new ProductRow(row, binding, rules)
@@ -33,7 +34,10 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
   }
 }
 
-/** Readers of the fields that may reject a row for their value. Used only for a rejected row, to report more than its first fault. */
+/**
+ * Readers of the fields that most often reject a row, used only for a rejected row, to report more than its first fault. Not in the
+ * list: `sale_price`, whose currency may conflict, and other optional fields, whose text may be broken.
+ */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
   titleOf,
@@ -62,7 +66,7 @@ function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): reado
   return [...faults.values()]
 }
 
-/** Returns the fault that was thrown. Rethrows any other error. */
+/** Returns the fault of a `RowRejected` or `TransformFault`. Rethrows any other error. */
 function faultOf(error: unknown): Fault {
   if (error instanceof TransformFault) return transformFault(error)
   if (!(error instanceof RowRejected)) throw error
@@ -101,7 +105,7 @@ function jsonOf(row: ProductRow, id: string): string {
   const salePrice = salePriceOf(row, price)
   const images = moreImagesOf(row, imageLink)
   const ageGroup = optionalWordOf(row, 'age_group')
-  // Prices, numbers and addresses have no character that JSON escapes. Words may have: `options.values` may name any.
+  // Prices, numbers and addresses have no character that JSON escapes. Words may have one, because `options.values` may name any text.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":${JSON.stringify(ageGroup)},`
   json += `"availability":${JSON.stringify(availability)}`

@@ -6,7 +6,12 @@ import { trimText } from '../text.ts'
 import { parsePrice, type Price, type PriceResult } from './price.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 
-/** @throws {RowRejected} if the price is missing or invalid, or is zero and `options.refuse` names zero_price */
+/**
+ * Returns the price.
+ *
+ * @throws {RowRejected} if the price is missing or invalid, is zero and `options.refuse` names zero_price, or as `withCurrency`
+ * @throws {TransformFault} if a transform fails
+ */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.required('price'))
   const result = parsed(row, text)
@@ -19,7 +24,7 @@ export function priceOf(row: ProductRow): Price {
   return result.price
 }
 
-/** Parses a price, or returns the result for the same text in an earlier row. */
+/** Parses a price, or returns the stored result for an earlier price with the same text. */
 function parsed({ rules }: ProductRow, text: string): PriceResult {
   const known = rules.prices.get(text)
   if (known !== undefined) return known
@@ -61,10 +66,10 @@ const currencySigns: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the sale price as it is sent. Undefined if it is empty, or dropped because it is invalid, zero, not below the price or in
- * another currency.
+ * Returns the sale price as it is sent. Undefined if it is empty, or dropped because it is invalid, not below the price, in another
+ * currency, or zero without `options.allow: [zero_price]`.
  *
- * @throws {RowRejected} as `withCurrency`
+ * @throws {RowRejected} as `withCurrency` and `optional`
  */
 export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
@@ -89,7 +94,12 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   return result.price.text
 }
 
-/** Returns the sale period as `start/end`; undefined if it is empty or dropped. Times without offset are in `options.timezone`. */
+/**
+ * Returns the sale period as `start/end`; undefined if it is empty or dropped. Times without offset are in `options.timezone`; without that
+ * option, the period is dropped.
+ *
+ * @throws {RowRejected} as `optional`
+ */
 export function salePeriodOf(row: ProductRow): string | undefined {
   const text = row.optional('sale_price_effective_date')
   if (text === undefined) return undefined
@@ -109,7 +119,7 @@ export function salePeriodOf(row: ProductRow): string | undefined {
 /**
  * Returns the stock; undefined if it is empty or dropped.
  *
- * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`
+ * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or as `optional`
  */
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
   const text = row.optional('inventory')

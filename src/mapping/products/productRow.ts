@@ -20,7 +20,7 @@ export interface CurrencyColumn {
 const maxText = 1000
 const noWarnings: readonly Warning[] = []
 
-/** Rejection of one row. Thrown by the readers of its fields, caught by `mapProduct`. */
+/** Rejection of one row. Thrown by the readers of its fields, caught in `mapProduct.ts`. */
 export class RowRejected {
   readonly code: RecordCode
   readonly field: string
@@ -68,8 +68,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the trimmed text of an optional field. Undefined if it is empty, a placeholder, or its transform fails; the last two are
-   * warnings. `placeholders`: in lower case.
+   * Returns the trimmed text of an optional field. Undefined if it is empty, or, with a warning, if it is a placeholder or its transform
+   * fails. `placeholders`: in lower case, in addition to `xx`, `xxx` …
    *
    * @throws {RowRejected} if the text is broken
    */
@@ -85,7 +85,12 @@ export class ProductRow {
     return text
   }
 
-  /** Returns an optional field as it is sent: cleaned. Undefined as for `optional`, and with a warning if it is too long. */
+  /**
+   * Returns the cleaned text of an optional field. Undefined as for `optional`, if nothing is left of the text, or, with a warning, if it
+   * is too long.
+   *
+   * @throws {RowRejected} as `optional`
+   */
   text(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
     const given = this.optional(field, placeholders)
     if (given === undefined) return undefined
@@ -96,14 +101,16 @@ export class ProductRow {
   }
 
   /**
-   * Returns the JSON of an optional field as `read` returns it. If an earlier row had the same cell, and no warning about it, the result
-   * is known. `read` must depend on the cell only.
+   * Returns the JSON of the text that `read` returns for an optional field. Reuses the result of an earlier row with the same cell, unless
+   * that cell caused a warning. `read` must depend on the cell only.
+   *
+   * @throws {RowRejected} as `read`
    */
   json(field: ProductField, read: (row: ProductRow) => string | undefined): string | undefined {
     const bound = this.binding[field]
     if (bound === undefined) return undefined
     const { compute, transforms } = bound.mapping
-    // Both may throw, and a function of the user may return another value for the same cell.
+    // Not with a function or transforms: they may throw, and a function may return another value for the same cell.
     const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
     const memo = this.rules.known[field]

@@ -10,7 +10,8 @@ const maxDescription = 5000
 /**
  * Returns the title as it is sent. `options.allow: [cut_title]` cuts a long one.
  *
- * @throws {RowRejected} if the title is empty, damaged or too long
+ * @throws {RowRejected} if the title is empty, broken or damaged by a spreadsheet, or is too long without that option
+ * @throws {TransformFault} if a transform fails
  */
 export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.required('title'))
@@ -26,7 +27,8 @@ export function titleOf(row: ProductRow): string {
 /**
  * Returns the description without HTML. `options.allow: [cut_description]` cuts a long one.
  *
- * @throws {RowRejected} if the description is empty, too long or contains other markup
+ * @throws {RowRejected} if the description is empty, broken or contains other markup, or is too long without that option
+ * @throws {TransformFault} if a transform fails
  */
 export function descriptionOf(row: ProductRow): string {
   const clean = row.clean('description', row.required('description'))
@@ -50,7 +52,8 @@ const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
 /**
  * Returns the service's word for a required field.
  *
- * @throws {RowRejected} if the field is missing or its word is not known
+ * @throws {RowRejected} if the field is missing or broken, or its word is not known
+ * @throws {TransformFault} if a transform fails
  */
 export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {
   const text = row.required(field)
@@ -64,7 +67,11 @@ export function wordOf(row: ProductRow, field: 'availability' | 'condition'): st
   return word
 }
 
-/** Returns the service's word for an optional field; undefined if the field is empty, or dropped because its word is not known. */
+/**
+ * Returns the service's word for an optional field; undefined if the field is empty, or dropped because its word is not known.
+ *
+ * @throws {RowRejected} as `optional`
+ */
 export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
   const text = row.optional(field)
   if (text === undefined) return undefined
@@ -81,7 +88,10 @@ export function colorOf(row: ProductRow): string | undefined {
   return undefined
 }
 
-/** Returns a category with ` > ` between its levels. Warns about an unknown category of the taxonomy, and keeps it. */
+/**
+ * Returns a category with ` > ` between its levels. Warns about a `google_product_category` that is not a number and has an unknown first
+ * level, and keeps it.
+ */
 export function levelsOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
   const text = row.text(field)
   if (text === undefined) return undefined
@@ -94,8 +104,8 @@ export function levelsOf(row: ProductRow, field: 'google_product_category' | 'pr
 }
 
 /**
- * Returns the service's word for a text: the text itself, another spelling, or by `options.values`. The last part of an address such as
- * `https://schema.org/InStock` counts too.
+ * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word of `options.values`. Of an
+ * address such as `https://schema.org/InStock`, only the last part needs to be in `options.values`. Undefined for an unknown word.
  */
 function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
   if (words[field].has(text)) return text

@@ -14,7 +14,7 @@ export interface ProductRules {
   readonly zeroRefused: boolean
   /** Words of the source (lower case) and the service's words for them, by field. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
-  /** JSON of the values that the cells of a field became without a warning. */
+  /** By field: cell → JSON of its value, for cells that caused no warning. */
   readonly known: Readonly<Record<ProductField, ValueMemo<string>>>
   readonly prices: ValueMemo<PriceResult>
 }
@@ -37,7 +37,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
         new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to])),
       ]),
     ),
-    // Every field has its entry.
+    // The cast is safe: every field has an entry.
     known: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
     prices: new ValueMemo(),
   }

@@ -3,8 +3,8 @@ const mostValues = 1_000
 const longestKey = 200
 
 /**
- * Results of a pure function for the texts of one column. Brands, categories and prices repeat over the rows of a feed. A column of
- * texts that hardly repeat is given up once the memo is full, because a search takes longer than most functions of one short text.
+ * Results of a pure function for short texts, which repeat over the rows of a feed: brands, categories, prices. A full memo with fewer hits
+ * than values turns itself off, because a search takes longer than most functions of one short text.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()
@@ -19,11 +19,11 @@ export class ValueMemo<Value> {
     return value
   }
 
-  /** Keeps the result for a well-formed text that `get` did not know. */
+  /** Keeps the result for a text that `get` did not know, unless the memo is full. The text must be well-formed: a copy is its key. */
   set(text: string, value: Value): void {
     if (this.#isOff || text.length > longestKey) return
     if (this.#values.size < mostValues) {
-      // Copied, because a part of a string keeps the whole record in memory.
+      // Copied, because a substring keeps the text of its whole record in memory.
       this.#values.set(Buffer.from(text).toString(), value)
       return
     }

@@ -1,6 +1,6 @@
 /** Names of the fields of a product, the words that the service accepts, and placeholders (spec 2.2; docs/inputs.md). */
 
-/** Fields that Sluice may send, in byte order: the order of the keys in a product's JSON. */
+/** Fields of a product that a source may fill, in byte order: the order of the keys in a product's JSON. */
 export const productFields = [
   'additional_image_link',
   'age_group',
@@ -56,7 +56,7 @@ export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'a
 export const absentLabel = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a', 'tbd', 'tba'])
 export const absent = new Set([...absentLabel, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
 export const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
-/** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a number (docs/inputs.md, case 30). */
+/** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a title (docs/inputs.md, case 30). */
 export const spreadsheet =
   /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
 /** First levels of the product taxonomy (English). */
