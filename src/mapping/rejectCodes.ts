@@ -1,10 +1,13 @@
 /**
- * Codes of rejects and warnings, each with its meaning and hint. scripts/rejectsDoc.ts generates `docs/rejects.md` from this
- * table; codes are stable, sentences are not.
+ * Codes of rejects and warnings, each with its meaning and hint. scripts/rejectsDoc.ts writes them to `docs/rejects.md`. Codes are stable,
+ * sentences are not.
  */
 
 export interface CodeEntry {
-  /** reject: the row is not used. warning: the row is used; one of its values was repaired or dropped, or looks wrong. */
+  /**
+   * reject: the row is not used. warning: the row is used, but one of its values was repaired or dropped, or looks wrong; or the warning is
+   * about a column or the whole source.
+   */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string
   readonly hint: string

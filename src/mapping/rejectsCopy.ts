@@ -22,7 +22,7 @@ export function isRejectsHeader(line: string): boolean {
   )
 }
 
-/** Returns a cell as one text of a table. Several addresses are joined by commas as in feeds, other texts as a JSON array. */
+/** Returns a cell as one text of a table. Joins several addresses by commas, as in feeds, and writes other texts as a JSON array. */
 export function cellText(cell: Cell | undefined): string {
   if (cell === undefined) return ''
   if (typeof cell === 'string') return cell

@@ -7,9 +7,9 @@ import type { Cell, Mapped, PackedIdentifier, Row } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, with the identifiers that it opts out
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, with its identifiers that lack consent
  * (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a missing required field. In JSON
- * and XML, a record without the column counts as an empty cell.
+ * and XML, a missing column counts as an empty cell.
  */
 export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
   if (pipeline.filters.length === 0) return bound

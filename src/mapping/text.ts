@@ -1,8 +1,9 @@
-/** Cleans text of any field: spaces and invisible characters at the ends, control characters, HTML and entities. */
+/** Cleans, checks, compares and cuts text of any field: spaces and invisible characters, control characters, HTML and entities. */
 
-// Unicode spaces, zero-width characters and the byte order mark: `trim()` leaves U+200B to U+200D and U+2060 (docs/inputs.md, case 103).
+// Unicode spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` leaves U+0085, U+180E, U+200B to U+200D
+// and U+2060.
 const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
-// C0 and C1 except tab and line ends; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case
+// C0 and C1 except tab, LF and CR; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case
 // 15).
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const controlsOrInvisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/
@@ -18,8 +19,8 @@ export function trimText(text: string): string {
 }
 
 /**
- * Returns a cell, or a value that the pipeline file compares with cells, in the form in which both are compared: trimmed, in lower case, and
- * `1.0` as `1`. Programs write a whole column of integers with decimals as soon as one of its cells is empty (pandas 2, R).
+ * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. pandas 2 writes
+ * a whole column of integers with decimals as soon as one of its cells is empty.
  */
 export function comparableText(text: string): string {
   const lower = trimText(text).toLowerCase()
@@ -31,14 +32,14 @@ export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
 
-/** Returns true for text with NUL or half of a surrogate pair. Such text is never stored or sent. */
+/** Returns true for text with NUL, which Postgres cannot store, or half of a surrogate pair, which UTF-8 cannot encode. */
 export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
 /**
- * Returns true for text of printable ASCII only, without `&`: nothing of it is broken, escaped, wrongly decoded or invisible. One pass
- * instead of four.
+ * Returns true for text of printable ASCII only, without `&`: nothing of it is broken, escaped, wrongly decoded or invisible. Saves the
+ * separate searches for each of these.
  */
 export function isPlainText(text: string): boolean {
   return !beyondPlain.test(text)
@@ -51,7 +52,7 @@ export function stripControls(text: string): string {
   return controls.test(text) ? text.replace(controls, '') : text
 }
 
-/** Returns true for control, direction or invisible characters anywhere, joiners included: they are not allowed in ids. */
+/** Returns true for text with control, direction or invisible characters anywhere, joiners included. Ids may not contain them. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }
@@ -196,7 +197,7 @@ const named: ReadonlyMap<string, string> = new Map(
 )
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Decodes HTML entities once. Entities with unknown names or impossible code points stay as they are. */
+/** Decodes HTML entities once. Entities whose name is not in `named`, or with impossible code points, stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
@@ -222,8 +223,8 @@ const inline =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns the plain text of HTML. Removes tags, comments, scripts and styles; text that only looks like a tag stays. If anything was
- * removed, white space is joined to single spaces, as in a browser. Text without tags is returned as it is.
+ * Returns HTML without its tags, comments, scripts, styles and other markup (`hidden`). Text that only looks like a tag stays, and so do
+ * entities. If anything was removed, white space is joined to single spaces, as in a browser; else the text is returned as it is.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -231,12 +232,12 @@ export function stripHtml(text: string): string {
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
-/** Returns true if `hidden` may match. Most descriptions have only tags, and this takes a tenth of its time. */
+/** Returns true if `hidden` may match. Most descriptions have only tags, and this search takes a tenth of the time of `hidden`. */
 function mayHide(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
     const code = text.charCodeAt(at + 1) | 0x20
-    // `!`, `?`, and `s` of script and style; `<s>` and `<span>` follow often enough to look at the next letter.
+    // `!`, `?`, and `s` of script and style. `<s>` and `<span>` are frequent, so the next letter is compared too.
     if (code === 0x21 || code === 0x3f) return true
     if (code === 0x73 && /[ct]/i.test(text.charAt(at + 2))) return true
   }
@@ -245,14 +246,14 @@ function mayHide(text: string): boolean {
 
 /** Replaces every run of white space, and every white space other than a space, by a space. */
 function withSingleSpaces(text: string): string {
-  // Three searches for what is rare take half the time of one replace.
+  // Two searches take half the time of one replace, and find nothing in most ASCII texts.
   return / {2}/.test(text) || otherSpaces.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
 const otherSpaces = /[\t-\r\u00a0-\uffff]/
 
 /**
- * Replaces every tag by `textOfTag`. A tag ends at the next `>` and contains no `<`. A loop, because a regular expression with a replace
- * function took twice as long.
+ * Replaces every tag by the result of `textOfTag`. A tag ends at the next `>` and contains no `<`. A regular expression with a replace
+ * function took twice as long as this loop.
  */
 function withoutTags(text: string): string {
   let plain = ''
@@ -278,7 +279,7 @@ function withoutTags(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Results of `textOfTag` for short tags, because a description repeats few of them. */
+/** Results of `textOfTag` for tags of at most `longestTag` characters: descriptions repeat few different ones. */
 const tagTexts = new Map<string, string>()
 /** Results for tags of at most three ASCII characters between `<` and `>`, by these characters. */
 const shortTagTexts = new Map<number, string>()
@@ -300,7 +301,7 @@ function textOfTag(text: string, start: number, end: number): string | undefined
   return replaced
 }
 
-/** Returns a number that stands for up to three ASCII characters; -1 for others. */
+/** Returns a number that identifies up to three ASCII characters; -1 if one of them is not ASCII. */
 function shortKey(text: string, start: number, end: number): number {
   let key = 1
   for (let i = start; i < end; i++) {

@@ -3,7 +3,10 @@ import type { Fault } from '../model/record.ts'
 import { hintOf } from './rejectCodes.ts'
 import type { TransformFault } from './transforms.ts'
 
-/** Returns the fault TRANSFORM_FAILED, with the field and its columns in the message. If the field is not known, `field` is the name of the transform. */
+/**
+ * Returns the fault TRANSFORM_FAILED, with the field and its columns in the message. If the field is not known, `field` is the name of the
+ * transform.
+ */
 export function transformFault({ transform, message, place }: TransformFault): Fault {
   const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)
   const field = place?.field ?? transform

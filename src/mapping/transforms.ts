@@ -15,8 +15,8 @@ export interface TransformEntry {
 }
 
 /**
- * Failure of a transform or of a user's function for one value, which is not in the message. For a required field the row is rejected,
- * an optional field is dropped.
+ * Failure of a transform, or of a function of the user or a preset, for one value. The message does not contain the value. For a required
+ * field the row is rejected; an optional field, or one identifier, is dropped.
  */
 export class TransformFault extends Error {
   readonly transform: string
@@ -200,7 +200,8 @@ function lookup(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns ISO 8601. Parts that `form` does not contain are zero. Does not check that the date exists.
+ * Returns ISO 8601. A part of the time that `form` does not contain is zero, a part of the date is left empty. Does not check that the date
+ * exists.
  *
  * @throws {TransformFault} if the text does not have the form
  */
@@ -222,7 +223,7 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-/** Sign → the one currency that it is always read as. */
+/** Sign in lower case → the one currency that it is always read as. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
@@ -240,7 +241,7 @@ const signs: Readonly<Record<string, string>> = {
   tl: 'TRY',
   r$: 'BRL',
 }
-/** Sign → the currencies that share it. It is read as the configured currency if that is among them, and never guessed. */
+/** Sign in lower case → the currencies that share it. It is read as the configured currency if that is among them, and never guessed. */
 const sharedSigns: Readonly<Record<string, string>> = {
   '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
@@ -252,8 +253,8 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form of the service, without a currency if none is given. Every group after the first must have three digits;
- * two are accepted before the last group, as in India.
+ * Returns an amount in the form of the service, without a currency if neither the text nor the settings have one. Every group after the
+ * first must have three digits; groups between the first and the last may have two, as in India.
  *
  * @throws {TransformFault} if the text is not an amount, or its currency is not clear
  */
@@ -281,7 +282,11 @@ function plainText(text: string): string {
     .replaceAll('\u2212', '-')
 }
 
-/** Returns the currency of a sign or code; `''` if there is neither a sign nor a configured currency. */
+/**
+ * Returns the currency of a sign or code; `''` if there is neither a sign nor a configured currency.
+ *
+ * @throws {TransformFault} if the sign is unknown, or shared and the configured currency does not have it
+ */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured
   if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()

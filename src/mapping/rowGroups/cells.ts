@@ -2,7 +2,7 @@ import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the trimmed text of a cell, the first of several; `''` for a missing column. */
+/** Returns the trimmed text of a cell, the first of several; `''` for a missing cell or column. */
 export function textAt(row: Row, index: number): string {
   return trimText(firstText(row.cells[index]) ?? '')
 }
@@ -31,7 +31,7 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Adds to a row one warning for each of `count` other rows that were joined into it. */
+/** Adds `count` warnings to a row, one for each joined row that is counted here. */
 export function joinedInto(row: Row, count: number): Row {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }

@@ -6,14 +6,14 @@ import type { RowJoiner } from './rowJoiner.ts'
 
 /** Maximum number of buffered rows. A product of a shop has at most 2,048 variants and 250 images. */
 const mostRows = 4_096
-/** Maximum number of buffered characters. */
+/** Maximum number of buffered characters, without those that were copied from the first row. The last buffered row may exceed it. */
 const mostText = 8_388_608
 const mostImages = 250
 
 /**
- * Joins rows of one product that follow each other under one handle. Only the first row describes the product. Each row has one
- * image; a product with more images than variants has extra rows. The rows of a product are buffered until its last image is known,
- * up to `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known by then.
+ * Joins rows of one product that follow each other under one handle. Only the first row describes the product. The export writes one
+ * image to a row; a product with more images than variants has extra rows. The rows of a product are buffered until its last image is
+ * known, up to `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known at that limit.
  */
 export class HandleRows implements RowJoiner {
   readonly #handle: number
@@ -27,16 +27,16 @@ export class HandleRows implements RowJoiner {
   #bufferedText = 0
   /** True once the buffer of the current product reached its limit. */
   #full = false
-  /** Images of the current product. */
+  /** Different images of the current product, at most `mostImages`. */
   #images: string[] = []
   /** Image-only rows of the current product. */
   #joinedHere = 0
   /** Image-only rows of all products. */
   #joined = 0
-  /** Image-only rows that came after their product's buffer was full, and were left out. */
+  /** Image-only rows that were left out: their product's buffer was full, or it had `mostRows` image-only rows. */
   #late = 0
 
-  /** Returns undefined if the table lacks the columns that identify the rows of a product. */
+  /** Returns undefined if the table lacks the column of the handle, the title or the image. */
   static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
     const [handle] = positions(columns, rowGroups.handle)
     const [title] = positions(columns, rowGroups.title)
@@ -67,7 +67,7 @@ export class HandleRows implements RowJoiner {
   }
 
   push(row: Row): readonly Row[] {
-    // The cells of a faulty row may be shifted, so the row belongs to no product.
+    // The cells of a faulty row may be shifted, so the row belongs to no product. It is buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#handle)
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
@@ -99,7 +99,7 @@ export class HandleRows implements RowJoiner {
     ]
   }
 
-  /** Starts a product with its first row; rejects a row that has no title. */
+  /** Starts a product with its first row, which is rejected if it has no title. Returns a row without a handle unchanged. */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#current = handle
     this.#first = undefined
@@ -123,8 +123,8 @@ export class HandleRows implements RowJoiner {
   }
 
   /**
-   * Buffers a row, and returns all buffered rows once they are too many. `own`: the row as it was read, because values from the first
-   * row take no further memory.
+   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `own`: the row as it was read; only its text counts, because
+   * values from the first row take no further memory.
    */
   #buffer(row: Row, own = row): readonly Row[] {
     this.#buffered.push(row)
@@ -134,7 +134,7 @@ export class HandleRows implements RowJoiner {
     return this.#release()
   }
 
-  /** Returns the buffered rows with all images of their product, and empties the buffer. */
+  /** Returns the buffered rows with the images known so far, and empties the buffer. */
   #release(): readonly Row[] {
     const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
     const joined = this.#joinedHere
@@ -153,7 +153,7 @@ export class HandleRows implements RowJoiner {
   }
 }
 
-/** Rejects a row that comes before the first row of its product. Values of another product must not fill it. */
+/** Rejects a row whose product has no first row with a title before it. Values of another product must not fill the row. */
 function withoutFirst(row: Row): Row {
   return {
     ...row,

@@ -1,6 +1,6 @@
 /**
- * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows, unless
- * its parent is not before it or too far above.
+ * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows.
+ * Exception: a variation whose parent is not above it, or so far above that it is no longer stored.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,8 +9,8 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns; undefined if each row is a product, or columns of the preset are missing. `preset`: name of the configured
- * preset; if undefined, the header decides.
+ * Returns the joiner for a table of products with these columns. Undefined if the preset has no row groups, or the table lacks columns
+ * that they need. `preset`: name of the configured preset; if undefined, the header decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

@@ -10,7 +10,7 @@ import type { RowJoiner } from './rowJoiner.ts'
  */
 const mostText = 16_777_216
 
-/** Positions of columns; -1 for a missing one. */
+/** Indexes of columns; -1 for a missing one, except `type` and `parent`, which are required. */
 interface Places {
   readonly type: number
   readonly id: number
@@ -21,9 +21,8 @@ interface Places {
 }
 
 /**
- * Joins variations with the row of their product. A product with variations has its own row. Its variations refer to it, omit
- * shared values, and may come anywhere after it. The row of the product is not a record: its values fill the rows of its
- * variations.
+ * Fills variations from the row of their product (their parent). A product with variations has its own row. Its variations refer to it,
+ * omit shared values, and may come anywhere after it. The row of the product is not a record and is not returned.
  */
 export class ParentRows implements RowJoiner {
   readonly #at: Places
@@ -33,14 +32,14 @@ export class ParentRows implements RowJoiner {
   readonly #names = new Map<Row, readonly string[]>()
   /** Characters of the stored parents. */
   #text = 0
-  /** Rows of parents since the last row that was passed on with a warning about them. */
+  /** Rows of parents that have no warning yet. The next variation with a stored parent gets one warning for each. */
   #joinedSince = 0
-  /** Rows of all parents. */
+  /** Number of rows of parents. */
   #joined = 0
-  /** Variations whose parent is not stored. */
+  /** Number of variations whose parent is not stored. */
   #alone = 0
 
-  /** Returns undefined if the table lacks the columns that identify parents and variations. */
+  /** Returns undefined if the table lacks the column of the type or the parent. */
   static of(rowGroups: ParentRowGroups, columns: readonly string[]): ParentRows | undefined {
     const [type, parent] = [findColumn(columns, rowGroups.type), findColumn(columns, rowGroups.parent)]
     if (type < 0 || parent < 0) return undefined
@@ -61,7 +60,7 @@ export class ParentRows implements RowJoiner {
   push(row: Row): readonly Row[] {
     if (row.fault !== undefined) return [row]
     const at = this.#at
-    // Types are `variable` for a parent and, for example, `variation, downloadable, virtual`.
+    // The type of a parent is `variable`, that of a variation for example `variation, downloadable, virtual`.
     const type = textAt(row, at.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#remember(row)

@@ -1,7 +1,7 @@
 /**
  * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
  * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
- * be too low. They are too high only if two identifiers share 64 bits.
+ * be too low. They are too high only if two identifiers have the same 64 bits in `add`.
  */
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
@@ -32,7 +32,8 @@ export class FrequentDigests {
   /** Counts one identifier; returns its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
-    // Eight bytes of a digest are enough. An identifier that is not a digest (`partner_user_id`) is hashed to 64 bits.
+    // Eight bytes of a digest are enough. An identifier of another length (`partner_user_id`) is hashed to 64 bits. A `partner_user_id` of
+    // 32 bytes has the length of a digest, so only its first eight bytes count.
     let high = identifier[0] ?? 0
     let low = 0
     if (length === identifierBytes) {

@@ -2,7 +2,8 @@
  * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. The
  * most frequent values are counted exactly, because the stored feature set of each row names those that the row has
  * (`rowStatistics.ts`). The other values have an upper bound: the count of the last full read, plus the new rows since. A full read counts
- * by sketches of 2,048 values, so with more than some 25,000 identifiers or 50,000 groups its counts may be too low by a 2,049th of the rows.
+ * by sketches of 2,048 values, so with more values its counts may be too low by a 2,049th of all that it counted: by 12 for some 25,000
+ * identifiers, by 25 for some 50,000 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
@@ -24,15 +25,18 @@ const mostStored = 1_000
 export interface FrequentRows {
   /** Values on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
-  /** Rows with the most frequent value, as far as they were counted: the exact count, or the stored bound above the limit. */
+  /**
+   * Rows with the most frequent value, as far as they were counted: exactly, in a full read also by the sketch, in a gated read also by a
+   * stored bound above the limit.
+   */
   readonly first: number
   /** Upper bound of the rows of any value. */
   readonly most: number
-  /** True if a value without an exact count may be over the limit. Then only a full read can decide. */
+  /** True if a value without an exact count, whose stored bound was within the limit, may be over it now. Only a full read can decide. */
   readonly doubtful: boolean
 }
 
-/** Counts the values of one kind over the sources of a read. */
+/** Counts the values of one `code` (item groups or identifiers) over the sources of a read. */
 export class FrequentValues {
   readonly #limit: number
   /** Stored counts that the new rows add to. Empty in a full read. */
@@ -44,7 +48,7 @@ export class FrequentValues {
   readonly #now = new Map<string, number>()
   #slack: number
 
-  /** If `gated`, `before` counts the rows of the last reads. Otherwise only its most frequent values are used: they are counted exactly. */
+  /** If `gated`, `before` has the counts to start from. Otherwise only its most frequent values are used: they are counted exactly. */
   constructor(
     sets: FeatureSets,
     options: {
@@ -70,8 +74,8 @@ export class FrequentValues {
   }
 
   /**
-   * Classifies the values of one source and adds their counts to those to store. `exact`: rows of each exactly counted value. `own`:
-   * rows of the other values among the rows that were mapped.
+   * Classifies the values of one source and adds their counts to those to store. `exact`: rows of each exactly counted value, unchanged
+   * rows included. `own`: rows of each value among the mapped rows; exactly counted values are ignored there.
    */
   classify(exact: ReadonlyMap<string, number>, own: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
@@ -100,7 +104,7 @@ export class FrequentValues {
     return { above: sorted(above), first, most, doubtful }
   }
 
-  /** True if the next read must be a full one, so that one more frequent value is counted exactly. */
+  /** True if the next read must be a full one, so that further frequent values are counted exactly. */
   get due(): boolean {
     return this.#exact.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
@@ -111,7 +115,7 @@ export class FrequentValues {
     return { counts: Object.fromEntries(kept.slice(0, mostStored)), slack: Math.max(this.#slack, kept[mostStored]?.[1] ?? 0) }
   }
 
-  /** Adds counts of mapped rows to those to store. */
+  /** Adds the counts of mapped rows to the counts to store. */
   #keep(counted: ReadonlyMap<string, number>): void {
     let single = false
     for (const [value, count] of counted) {

@@ -22,11 +22,14 @@ export interface QualityFacts {
   readonly notes: readonly QualityNote[]
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
-  /** Codes of notes and warnings that cannot be decided without reading the unchanged rows too. Empty after a full read. */
+  /**
+   * Codes of notes that cannot be decided without mapping the unchanged rows too; `TRAITS_UNKNOWN` if an unchanged row has `unknownSet`.
+   * Empty after a full read.
+   */
   readonly doubts: readonly string[]
-  /** Brand that `feature.otherBrand` refers to, as it stands in a body: `"brand":"Acme"`. */
+  /** Brand that `feature.otherBrand` compares with, as a member of JSON: `"brand":"Acme"`; empty before the first one. */
   readonly brand: string
-  /** Item group that `feature.otherGroup` refers to, in the same form. */
+  /** Item group that `feature.otherGroup` compares with: its JSON text without quotes; empty before the first one. */
   readonly group: string
 }
 

@@ -1,4 +1,4 @@
-/** Codes of the notes on a source with their meaning; docs/rejects.md lists them. */
+/** Codes of the notes on a source, a run or its changes, with their meaning; docs/rejects.md lists them. */
 export const qualityCodes = {
   GROUP_LARGE: 'More than 100 products share one item_group_id: often a placeholder.',
   GROUP_SAME: 'All products, 20 or more, have one and the same item_group_id: the service would show them as variants of one.',
@@ -44,13 +44,16 @@ export const qualityCodes = {
 } as const
 export type QualityCode = keyof typeof qualityCodes
 
-/** Notes that are made after everything was sent, so no guard can withhold the run for them. */
+/** Notes that are made when it is too late for a guard to withhold the run. */
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
 
-/** Figures that only `sluice check` reports. A run compares them with the last read, and notes a fall (`FILL_RATE_FELL`, `OUT_OF_STOCK_ROSE`). */
+/** Notes that are only figures. No command reports them. Runs report large changes as `FILL_RATE_FELL` and `OUT_OF_STOCK_ROSE`. */
 export const figureCodes: readonly string[] = ['FILL_RATE', 'OUT_OF_STOCK_SHARE'] satisfies readonly QualityCode[]
 
-/** Notes that always withhold the run, until guards.accept names them (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). */
+/**
+ * Codes of notes and warnings that withhold the run by default (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). `guards.accept` overrides
+ * this.
+ */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
   'PAUSE_ELSEWHERE',

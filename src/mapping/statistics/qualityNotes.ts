@@ -10,12 +10,12 @@ export interface QualityNote {
   readonly code: QualityCode
   readonly message: string
   readonly count: number
-  /** Lines, product ids, group ids or currencies; never personal data. */
+  /** Lines, group ids or currencies with their counts, or the brand; never personal data. */
   readonly examples: readonly string[]
 }
 
 const maxExamples = 5
-// Shares are checked in files of 100 rows or more (docs/inputs.md).
+/** Minimum number of products or members of a source for notes on shares, or on all products. */
 const minRowsForShare = 100
 /** Minimum number of rows to report that all have one item group. In a smaller file, all rows may be variants of one product. */
 const minRowsForGroup = 20
@@ -67,7 +67,7 @@ export function qualityNotes(
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // A known row is only stored as "another brand than the first", so all known rows may have one brand.
+  // The feature set of an unchanged row says only that its brand differs from the first one. If all rows differ, they may share one brand.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])

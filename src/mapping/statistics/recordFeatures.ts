@@ -17,7 +17,7 @@ export class RecordFeatures {
   readonly identifiers = new FrequentDigests(sketched)
   /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
   brand: string
-  /** First item group, which `feature.otherGroup` compares with; empty before the first one. */
+  /** JSON text of the first item group, without quotes, which `feature.otherGroup` compares with; empty before the first one. */
   group: string
   #lastCurrency = ''
   #currencyBits = 0
@@ -36,7 +36,7 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search begins where the last one ended.
+  // The fields of the JSON are in byte order, so each search begins at a field that was found before.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const stock = json.indexOf('"availability":"')
@@ -89,7 +89,7 @@ export class RecordFeatures {
   }
 }
 
-/** Returns the position of the quote that ends the JSON text which begins at `from`. A quote after an odd number of backslashes is part of the text. */
+/** Returns the position of the quote that ends the JSON text at `from`. A quote after an odd number of backslashes is inside the text. */
 function endOfText(json: string, from: number): number {
   for (let end = json.indexOf('"', from); ; end = json.indexOf('"', end + 1)) {
     let slashes = 0

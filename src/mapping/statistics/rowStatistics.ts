@@ -1,6 +1,6 @@
 /**
- * Row statistics: the warnings, filled fields, currency and item group of each row. The notes on a source are derived from them. The
- * rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored with the digest
+ * Row statistics: the warnings, identifier types, currency and other features of each row. The notes on a source are derived from them.
+ * The rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored with the digest
  * of the raw record, so that an unchanged row need not be mapped again.
  */
 import type { Warning } from '../../model/record.ts'
@@ -50,16 +50,16 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Further warnings are not counted. */
+/** Maximum number of items. Warnings with a further code and field are not counted, nor are further values counted exactly. */
 const mostItems = 700
 /**
- * Maximum number of sets with items: their numbers are stored in two signed bytes. A row that needs a further set is counted by its
- * parts, and has `unknownSet`.
+ * Number of sets from which a row that needs a new set with items is counted by its parts, and has `unknownSet`. Set numbers are stored in
+ * two bytes.
  */
 const mostSets = 30_000
 const mostCurrencies = 200
 
-/** Number of the set of a row whose own set exceeds `mostSets`. */
+/** Number that is stored for a row whose set has no number, because there are too many sets. */
 export const unknownSet = 32_767
 
 /** Numbers feature sets in the order of their first row; stored sets keep their numbers. */
@@ -86,7 +86,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of an item, which is created if it is new; -1 if there are `mostItems` already. */
+  /** Returns the number of an item, which is created if it is new; -1 for a new one above `mostItems`. */
   item(code: string, field: string, message: string): number {
     let fields = this.#itemAt.get(code)
     if (fields === undefined) this.#itemAt.set(code, (fields = new Map()))
@@ -191,13 +191,13 @@ export class FeatureSetCounts {
 
   add(set: number, line: number): void {
     const before = this.#counts[set]
-    // The first case is nearly always true in a large source.
+    // Nearly every row of a large source is in the first case.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknown++
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows, those with `unknownSet` included. */
+  /** Number of all rows, those with `unknownSet` included. Too high if rows were counted by their parts (`setOf`). */
   get rows(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
   }
