@@ -1,7 +1,7 @@
 /** Cleans, checks, compares and cuts text of any field: spaces and invisible characters, control characters, HTML and entities. */
 
-// Unicode spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` leaves U+0085, U+180E, U+200B to U+200D
-// and U+2060.
+// Unicode spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` leaves U+0085, U+180E, U+200B to
+// U+200D and U+2060.
 const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
 // C0 and C1 except tab, LF and CR; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case
 // 15).

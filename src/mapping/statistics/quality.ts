@@ -27,7 +27,7 @@ export interface QualityFacts {
    * Empty after a full read.
    */
   readonly doubts: readonly string[]
-  /** Brand that `feature.otherBrand` compares with, as a member of JSON: `"brand":"Acme"`; empty before the first one. */
+  /** Brand that `feature.otherBrand` compares with, as key and value of JSON: `"brand":"Acme"`; empty before the first one. */
   readonly brand: string
   /** Item group that `feature.otherGroup` compares with: its JSON text without quotes; empty before the first one. */
   readonly group: string

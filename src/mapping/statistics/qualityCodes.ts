@@ -51,8 +51,8 @@ export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] sat
 export const figureCodes: readonly string[] = ['FILL_RATE', 'OUT_OF_STOCK_SHARE'] satisfies readonly QualityCode[]
 
 /**
- * Codes of notes and warnings that withhold the run by default (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). `guards.accept` overrides
- * this.
+ * Codes of notes and warnings that withhold the run by default (docs/inputs.md, cases 91, 110, 119, 131, 190, 201).
+ * `guards.accept` overrides this.
  */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',

@@ -67,7 +67,7 @@ export function qualityNotes(
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row says only that its brand differs from the first one. If all rows differ, they may share one brand.
+  // The feature set of an unchanged row shows only that its brand differs from the first one. If all rows differ, they may share one brand.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])
