@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Checks that the destination was synced from this database last.
+ * Checks that the destination was synced from this database last, or never.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -14,8 +14,8 @@ export async function assertOwnDatabase(deps: Pick<EngineDeps, 'db'>, run: { rea
 }
 
 /**
- * Checks that no destination of this environment was synced from another database last. That database would not know an erasure made here:
- * it would send the person again with the next renewal.
+ * Checks that no destination of this environment was synced from another database last. That database would not have an erasure made here,
+ * and would send the person again with the next renewal.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

@@ -18,15 +18,15 @@ import type { ShownDifference } from './report.ts'
  * - `notListed`: confirmed but not listed.
  * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
- * - `unresolved`: not compared, because a request for the product was unresolved or confirmed during the audit, or because its
- *   confirmed content is no longer stored and its hash differs.
+ * - `unresolved`: in doubt. A request for the product was unresolved, or was confirmed, during the audit. Or the confirmed content is no
+ *   longer stored, and the hash of the listed content differs from the confirmed hash.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
-/** Number of changed products whose differences are stored in full. For the others only the names of the fields are stored. */
+/** Maximum number of changed products whose differing values are stored. For the others only the names of the fields are stored. */
 const keptInFull = 1_000
-/** Maximum length of a value in a report. */
+/** Number of characters to which a longer value is shortened. */
 const shownLength = 200
 
 /** Stored state of a listed product; the columns are null for a product that Sluice does not know. */
@@ -34,23 +34,23 @@ type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_has
   /** Place of the product in the page, from 1. */
   readonly ord: string
   readonly unresolved: boolean
-  /** Confirmed content as JSON; null if none is confirmed or it is no longer stored. */
+  /** Confirmed content as JSON; null if the product is not desired, nothing is confirmed, or the content is no longer stored. */
   readonly ours: string | null
-  /** Desired content as JSON; null unless it differs from the confirmed content. */
+  /** Desired content as JSON; null unless the product is desired, was confirmed, and is out of sync. */
   readonly desired: string | null
 }
 
 /**
- * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. It is the content of the
- * record if the key is in sync, or if an earlier audit found it to differ (`db/invalidated.ts`). Otherwise it is the bytes of the request
- * that confirmed the key, or null if these bytes are no longer stored.
+ * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. If the key is in sync or
+ * invalidated (`db/invalidated.ts`), this is the content of the record. Otherwise it is the bytes of the request that confirmed the key,
+ * or null if these bytes are no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
     from entry e join batch b on b.id = e.batch_id
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
-/** Classifies a listing page by page. Its temporary tables belong to the connection, so `tx` must not be shared. */
+/** Classifies a listing page by page. Its temporary tables belong to the connection, so a connection has only one classifier. */
 export class ListingClassifier {
   readonly #tx: Transaction
   readonly #destinationId: number
@@ -72,7 +72,7 @@ export class ListingClassifier {
     return new ListingClassifier(tx, destinationId)
   }
 
-  /** Compared fields that no product of the listing had. This service does not return them. Empty if no product was listed. */
+  /** Compared fields that no listed product had, because the service does not return them. Empty if no product was listed. */
   get notReturned(): readonly string[] {
     return this.#returned.size === 0 ? [] : comparedFields.filter((field) => !this.#returned.has(field))
   }
@@ -121,8 +121,9 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds the confirmed products that were not listed. Products with a request since the audit began become `unresolved`. A group lists
-   * only its first variant (spec 2.2), so the other variants of a listed group may exist: they become `hidden` (docs/faults.md, C1).
+   * Adds the confirmed products that were not listed. A group lists only its first variant (spec 2.2), so the other variants of a listed
+   * group may exist: they become `hidden` (docs/faults.md, C1). Then products become `unresolved` if a request for them is unresolved now,
+   * or was confirmed since the audit began.
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
@@ -185,7 +186,7 @@ function contentOf(json: string): ProductContent {
   return recordOf(JSON.parse(json))
 }
 
-/** Adds the desired value to each difference whose desired value is not the confirmed one. */
+/** Adds the desired value to each difference of a field whose desired value is not the confirmed one. */
 function withDesired(differences: readonly ShownDifference[], desired: ProductContent): ShownDifference[] {
   return differences.map((difference) => {
     const value = desired[difference.field]

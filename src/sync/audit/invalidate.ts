@@ -7,11 +7,12 @@ import { invalidateKeys } from '../../db/remote/syncedState.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
- * Invalidates drifted products inside the plan's transaction, so that the plan and the invalidation are committed together. Covers only
- * desired products whose confirmed content did not change since the audit compared it, and that have no unresolved operation and no
- * request that may still arrive. Unmanaged products are not desired, so they are left alone. Also invalidates products that no
- * listing can show, because a put is the only way to check them (docs/decisions/invalidated.md). Stores the listed product keys. Earlier plans become stale, because the synced
- * state changes. Returns the number of invalidated products.
+ * Invalidates products that are `changed`, `notListed` or `hidden`, and returns their number. Hidden products are included, because only
+ * a put can check them (docs/decisions/invalidated.md). Leaves out products that are not desired, whose confirmed content changed since the
+ * audit compared it, or that have an unresolved operation or a request that may still arrive.
+ *
+ * Stores the listed product keys, except those of unmanaged and unresolved products. Runs in the plan's transaction, so that the plan and
+ * the invalidation are committed together. Earlier plans become stale, because the synced state changes.
  */
 export async function invalidateDrifted(
   tx: Transaction,

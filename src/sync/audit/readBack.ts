@@ -1,7 +1,7 @@
 /**
- * Reads a catalog back, page by page, at the pace of the budget that all processes share. A read changes nothing, so a request
- * without a clear answer is repeated, a bounded number of times (docs/guarantees.md#bounded-retry). An incomplete listing is an
- * error, because it would show products as missing.
+ * Reads a catalog back, page by page, within the budget that all processes share. A read changes nothing, so a request without a clear
+ * answer is repeated, up to a limit (docs/guarantees.md#bounded-retry). An incomplete listing is an error, because the products of the
+ * unread pages would count as not listed.
  */
 import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
@@ -25,8 +25,8 @@ export interface Reading {
 type Page = Extract<ListingAnswer, { kind: 'page' }>
 
 /**
- * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. The service refuses an expired
- * cursor: then the listing starts again, once (docs/spec-notes.md#unknown), and yields its products a second time.
+ * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. If the service refuses a cursor,
+ * which may have expired, the listing starts again, once (docs/spec-notes.md#unknown), and yields the products a second time.
  *
  * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */
@@ -52,7 +52,7 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
   }
 }
 
-/** Requests one page, again after an unclear answer. Returns `expired` if the service refused the cursor. */
+/** Requests one page, and repeats the request after an unclear answer. Returns `expired` if the service refused the cursor. */
 async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | 'expired'> {
   const { clock, settings, signal } = reading.deps
   let unauthorized = false

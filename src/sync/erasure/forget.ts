@@ -19,11 +19,16 @@ import { planDeletes } from './plan.ts'
 export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
-  /** If true, sends the deletes that can be sent now before `forget` returns. The next runs send the others, and all of them if false. */
+  /** If true, `forget` sends the deletes that can be sent now, before it returns. The next runs send all deletes that are not sent yet. */
   readonly wait: boolean
 }
 
-/** Suppresses the keys, plans their deletes, and with `wait` sends the deletes. Returns the receipt with the progress. @throws {RunError} `DATABASE_COPIED` */
+/**
+ * Suppresses the keys, plans their deletes, with `wait` sends the deletes, and purges what no open request needs. Returns the receipt with
+ * the progress.
+ *
+ * @throws {RunError} `DATABASE_COPIED`
+ */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
   await assertErasesHere(deps)

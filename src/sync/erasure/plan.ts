@@ -1,6 +1,6 @@
 /**
  * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
- * audience that has the person.
+ * audience that has the person or may have.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
@@ -163,7 +163,7 @@ async function removeFromBatches(
   }))
 }
 
-/** Person in one audience. `groups`: record keys of the person. */
+/** Person in one audience. `groups`: record keys of the person, and of other records under which the person's identifiers are sent. */
 interface Remote {
   readonly audience: number
   readonly type: Destination
@@ -199,7 +199,7 @@ async function planRemote(
   const shared = known.flatMap(({ key, ref_count }) => (ref_count > 0 ? [key] : []))
   const [oldest] = uncertain
   if (oldest !== undefined) await doubtKeys(tx, audience, shared, oldest.runId)
-  // User object of each key: its group, else the record of the update.
+  // User object of each key: its group, else the record of the update, else the key alone.
   const users = new Map<string, string>()
   for (const { recordKey, keys } of uncertain) for (const key of keys) users.set(hex(key), hex(recordKey))
   for (const { key, group_key } of [...known, ...synced])
@@ -222,7 +222,7 @@ async function planRemote(
   )
 }
 
-/** Returns the batch whose answer confirmed a key; else the last update of the audience; undefined if it has no updates. */
+/** Returns the batch that confirmed the key `synced`; else the last update of the audience; undefined if the audience has no updates. */
 async function carrierOf(
   tx: Transaction,
   audience: number,
