@@ -1,4 +1,4 @@
-/** Withholds deletes that `guard.ts` does not allow. Allowed removals change the desired state; withheld removals are only counted. */
+/** Applies the removals of a read to the desired state, and withholds the deletes that `guard.ts` does not allow. */
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './changes.ts'
@@ -9,9 +9,9 @@ import type { PlanWork } from './planWork.ts'
 
 /** Results of the guards that fired, and the counts of withheld, deferred and missing records. */
 export interface GuardedChanges {
-  /** Results of the guards that fired; they may have no deletes to withhold. */
+  /** Results of the guards that fired. A guard may fire without deletes to withhold. */
   readonly results: readonly GuardResult[]
-  /** Number of withheld deletes and out-of-stock updates. After an incomplete read, includes those of all missing rows. */
+  /** Number of withheld deletes and out-of-stock updates. After an incomplete read, includes the missing rows, unless `missing: keep`. */
   readonly withheld: number
   /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
@@ -20,11 +20,12 @@ export interface GuardedChanges {
 }
 
 /**
- * Applies the removals and collects the pending changes. Upserts are sent whether or not a guard fires.
+ * Applies the removals and collects the pending changes. The guards of `guard.ts` withhold only deletes and out-of-stock updates.
  *
- * If a guard fires, rolls back to a savepoint. Then suppressed and opted-out people leave the desired state, so that no request updates or
- * renews them, and so do missing records of which the service has nothing (with `missing: delete`). Deletes are sent only of suppressed
- * people and, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, those that an earlier plan cleared (docs/guarantees.md#mass-delete-guard).
+ * If a guard fires, rolls back to a savepoint, and applies fewer removals. Suppressed and opted-out people are removed from the desired
+ * state, so that no request updates or renews them. With `missing: delete`, missing records of which the service has nothing are removed
+ * too. The plan then has only the deletes of suppressed people, and those that an earlier plan cleared
+ * (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, cleared deletes are withheld too.
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
@@ -75,8 +76,8 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
 }
 
 /**
- * Returns the facts before the deletes are counted: all counts of deletes are 0. A backfill is not compared with the pipeline's own
- * source, and deletes no missing rows.
+ * Returns the facts before the deletes are counted: the counts about deletes are 0. A run that does not read the pipeline's own sources
+ * (`ignoresMissing`) is not compared with an earlier read, and deletes no missing rows.
  */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {

@@ -1,4 +1,4 @@
-/** Finds changes of products that need a review, before their stored content is updated: ids, prices, links and stock. */
+/** Finds changes of products that may need a review, before their stored content is updated: ids, content, prices, links and stock. */
 import type { Transaction } from '../../db/database.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards } from '../../model/pipeline.ts'
@@ -9,7 +9,7 @@ import { percentagesFrom } from './qualityGuard.ts'
 
 /** Counts of products, prices and links; `…Examples` have up to five of them. */
 interface ChangedProducts {
-  /** Products of the last sync that are still desired, confirmed or not, also those whose row was rejected since. All percentages are of these. */
+  /** Stored products that were not missing in the last read, confirmed or not, also with a rejected row. All percentages are of these. */
   readonly known: number
   /** Products of `known` whose content changed. */
   readonly updated: number
@@ -32,7 +32,7 @@ interface ChangedProducts {
 interface ChangeFacts extends ChangedProducts {
   /** New ids. */
   readonly creates: number
-  /** Ids that are no longer in the source. */
+  /** Ids that are no longer in the source; 0 if their deletes are approved (`stopIfDoubtful.ts`). */
   readonly missing: number
   readonly maxPriceChangePercent: number
   readonly maxOutOfStockPercent: number
@@ -42,7 +42,10 @@ interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   readonly count: (facts: ChangeFacts) => number
-  /** Percentage of the known products above which the note is made, if there are enough. Undefined: the note is made from one product on. */
+  /**
+   * Percentage of the known products above which the note is made, if `percentagesFrom` products are known. Undefined: the note is made from
+   * one product on.
+   */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
 }
@@ -56,8 +59,8 @@ const overHalf = () => 50
 
 const rules: readonly ChangeRule[] = [
   {
-    // The cause may be another id column, or a shop system that gave its products other numbers. Even if the deletes are withheld, the
-    // catalog would have every product twice. Counts only if the new ids exceed half of the known products.
+    // The cause may be another id column, or a shop system that gave its products other numbers. The delete guard is not enough: if only
+    // the deletes are withheld, the catalog has these products twice. Counts only if the new ids exceed half of the known products.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
@@ -73,7 +76,7 @@ const rules: readonly ChangeRule[] = [
     message: ({ updated, known }) => `${updated} of ${known} products changed since the last sync`,
   },
   {
-    // The export lost the decimal point, the currency or the prices (docs/decisions/wrong-data.md).
+    // The export may have lost the decimal point, the currency or the prices (docs/decisions/wrong-data.md).
     code: 'PRICES_DOUBTFUL',
     field: 'price',
     count: ({ doubtful }) => doubtful,
@@ -82,7 +85,7 @@ const rules: readonly ChangeRule[] = [
       `${doubtful} of ${known} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulExamples.join(', ')}`,
   },
   {
-    // The export has the addresses of a test system, or one address for all products.
+    // The export may have the addresses of a test system, or one address for all products.
     code: 'LINKS_DOUBTFUL',
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
@@ -111,8 +114,7 @@ const rules: readonly ChangeRule[] = [
 ]
 
 /**
- * Returns the notes on changed products (table `change`). `creates`: number of new ids; `missing`: number of ids that are no longer in the
- * source.
+ * Returns the notes on changed products (table `change`). `creates`, `missing`: as in `ChangeFacts`.
  */
 export async function findChangeNotes(
   tx: Transaction,

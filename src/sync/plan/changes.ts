@@ -17,7 +17,7 @@ export interface Changes {
   readonly diff: Diff
   /** Effect on a record that is missing. */
   readonly missingPolicy: Missing
-  /** Changed fields with their number of products; empty for people. */
+  /** Changed fields with their number of products; empty for people, and if there are too many updates (`updatedFields.ts`). */
   readonly updateFields: readonly UpdatedField[]
   /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
@@ -25,7 +25,7 @@ export interface Changes {
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
-/** Writes creates and updates to the desired state. The guards apply removals (`applyGuards.ts`). */
+/** Writes creates and updates to the desired state. `applyGuards` applies the removals later. */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId } = work
   await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
@@ -84,25 +84,25 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }
-  // Called before the guards, whose rollback to a savepoint would undo it. Without it, one row of `changed_key` would get the keys of up to
-  // ten million people.
+  // Must precede the savepoint of the guards, because their rollback would undo the flag that `expect` sets. Without the flag, one row of
+  // `changed_key` would get the keys of up to ten million people.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
 
-/** Returns the effect on missing records: `ignore` for a backfill and for an incomplete read. */
+/** Returns the effect on missing records: `ignore` after an incomplete read, or if the run does not read the pipeline's own sources. */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this read changed the desired content. `missing`: number of missing records whose desired content changed. */
+/** Returns true if this plan changed the desired content. `missing`: number of missing records whose desired content changed. */
 export function changesDesired({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
 /**
- * Returns the number of records that an unchanged source leaves stale: those of the last read that this plan does not remove. 0 without a
- * source.
+ * Returns the number of records that stay stale with an unchanged source: those that the last read marked and this plan does not remove.
+ * 0 if the run uses no source (`sourceless`).
  */
 async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
   if (sourceless) return 0
@@ -114,7 +114,7 @@ async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<
   return Number(rows[0]?.n)
 }
 
-/** Creates the empty table `change` for an unchanged source. */
+/** Creates the empty table `change` for the reading `unchanged`. */
 async function noChanges(tx: Transaction): Promise<Diff> {
   await createTable(tx, 'change')
   return noDiff

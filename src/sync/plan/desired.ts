@@ -3,7 +3,7 @@
  * each key). Later the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused
  * key is tried again automatically.
  *
- * `desiredState.ts` is the interface of the steps that differ between products and identifiers; the steps here are the same for both.
+ * `desiredState.ts` is the interface of the steps that differ between products and identifiers. This file has the other steps.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -29,8 +29,8 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group. Undefined for the first plan of a destination, and for a plan that may never be
-   * applied: then `startApplying` writes the content. `group`: SQL of the group.
+   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined for the first plan of a destination, and
+   * for a plan that may never be applied: then `startApplying` writes the content. Also undefined for an erasure.
    */
   readonly newContent: ((group: string) => string) | undefined
 }
@@ -45,9 +45,9 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 }
 
 /**
- * Adds to `removal` the missing records of which the service has nothing. No guard withholds their removal, because nothing is deleted, and
- * otherwise they would be created now. Returns their number. `group`: column of `remote` with the record's key. `keys`: SQL of the keys
- * of record `c`.
+ * Adds to `removal` the missing records of which the service has nothing, and returns their number. No guard withholds their removal,
+ * because it sends no delete. Without the removal, this plan would create them. `group`: column of `remote` with the record's key.
+ * `keys`: SQL of the keys of record `c`.
  */
 export async function collectUnsent(
   { tx, destinationId, changed }: DesiredContext,
@@ -67,8 +67,9 @@ export async function collectUnsent(
 }
 
 /**
- * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Applies to lists
- * whose removals name identifiers and not row keys, because the person may be on the list under another row key.
+ * Adds to the changes every record that has an identifier of an opted-out row and that the diff did not find changed, except as missing.
+ * Returns the number of these records. Applies to lists whose removals name identifiers and not row keys, because the person may be on the
+ * list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -87,8 +88,9 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 }
 
 /**
- * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`missing`) and rejected (`stale`).
+ * Marks for removal the records of people on the do-not-reach lists `lists` whose row is missing or rejected in this read
+ * (docs/guarantees.md#suppression-wins). `resolveStage` marks the other rows. Returns how many of them the diff had found missing
+ * (`missing`) and rejected (`stale`).
  */
 export async function suppressListed(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -101,9 +103,9 @@ export async function suppressListed(context: DesiredContext, lists: readonly nu
 }
 
 /**
- * Marks for removal the records of erased people that are still desired: the process of the erasure ended before it removed them. Returns
- * the number of those that were not suppressed before, in total (`suppressed`) and by the change that the diff had found. Reads the keys of all
- * erased people, and searches records by identifier only if one of these keys is desired.
+ * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns the number of
+ * those that the diff had not found suppressed, in total (`suppressed`) and by the change that it had found. Reads the keys of all erased
+ * people, and searches records by identifier only if one of these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
@@ -172,7 +174,7 @@ export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
-/** Writes the rows that the diff found new or changed to their records, and marks records whose row was rejected as stale. */
+/** Writes the rows that the diff found new or changed to their records. Marks records whose row was rejected as stale. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
@@ -192,7 +194,7 @@ export async function countUpTo({ tx, destinationId }: DesiredContext, query: st
   return Number(rows[0]?.n)
 }
 
-/** Returns SQL of the desired content of a row's identifiers: a digest of its times. `row`: alias of the row, staged or stored. */
+/** Returns SQL of the desired content of a row's identifiers: a digest of its own times, else `plainTimes`. `row`: alias of the row. */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

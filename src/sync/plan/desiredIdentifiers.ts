@@ -4,7 +4,7 @@
  * members, whose record key is its `group_key`. Therefore no identifier is in two user objects. A delete may remove a whole user at the
  * service; the other identifiers of the group are then sent again.
  *
- * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
+ * After a first load of an audience, identifiers may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -126,7 +126,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
 
 /**
  * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used
- * only for a gained identifier without a group, which gets this group.
+ * only for a gained identifier that is neither desired nor confirmed: the identifier gets this group and its content.
  *
  * An identifier that a row keeps is left out. Most other identifiers belong to one row and need no sum. Only identifiers that several
  * rows share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each,

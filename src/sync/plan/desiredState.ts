@@ -8,11 +8,15 @@ import type { UpdatedField } from './updatedFields.ts'
 export interface DesiredState {
   readonly context: DesiredContext
   /**
-   * Writes the desired state of an untouched destination from the stage. If keys may be implied, writes only the records that share
-   * identifiers; `insertLoaded` writes the others.
+   * Writes the desired state of an untouched destination from the stage. If the result has a `loadId`, it has written only the records that
+   * share identifiers; `planPart` writes the others.
    */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
-  /** @throws {RunWithheld} if too many ids, prices, links or stocks changed */
+  /**
+   * Checks the changes of products; does nothing for people.
+   *
+   * @throws {RunWithheld} if a note of `findChangeNotes` stops the run
+   */
   readonly stopIfDoubtful: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
   /** Returns the changed fields; none for people, and if there are too many updates. `updates`: number of updated records. */
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>

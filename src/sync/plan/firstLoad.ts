@@ -1,9 +1,10 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
  * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and their records are written in
- * parts (`loadParts.ts`). A do-not-reach list has no implied keys. Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`,
- * `pendingGroups.ts`, `operations.ts`).
- * test/integration/sync/firstLoad.test.ts compares the two.
+ * parts (`loadParts.ts`). A do-not-reach list has no implied keys.
+ *
+ * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
+ * `operations.ts`); test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
@@ -67,8 +68,8 @@ export interface FirstLoadOptions {
 }
 
 /**
- * Writes the desired state of an untouched destination from the stage. If keys may be implied, writes only the records that share
- * identifiers; `insertLoaded` writes the others.
+ * Writes the desired state of an untouched destination of people from the stage. If the result has a `loadId`, it has written only the
+ * records that share identifiers; `planPart` writes the others.
  */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
   const { tx, destinationId } = context
@@ -132,8 +133,8 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Returns true if every identifier is a digest. Only a `partner_user_id` is not; because identifiers are sorted, it is the last one
- * of its row.
+ * Returns true if every identifier is a digest. Only a `partner_user_id` is not a digest. The identifiers of a row are sorted, so it is the
+ * last one.
  */
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
@@ -146,8 +147,10 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
  * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
- * false if there are none; then the last three tables do not exist. `among`: first bytes of all identifiers that may be shared; if
- * undefined, all identifiers are grouped, which took Postgres 5 s for two million.
+ * false if no identifier is shared; then the last three tables do not exist.
+ *
+ * `among`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
+ * million.
  */
 async function collectShared(tx: Transaction, among: readonly Buffer[] | undefined): Promise<boolean> {
   if (among?.length === 0) return false

@@ -85,8 +85,8 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 }
 
 /**
- * Packs operations into batches. Each batch has one method (upsert or delete) and one phase. Ids with an equal `collisionOf` never share a
- * batch (docs/inputs.md, case 59).
+ * Packs operations into batches. Each batch has one method (upsert or delete) and one phase. Ids with an equal `collisionOf` must not share
+ * a batch (docs/inputs.md, case 59), so the caller calls `collides` before `add`.
  */
 class OperationGroups {
   readonly #destination: Destination
@@ -151,8 +151,8 @@ class DeletedIds {
   }
 
   /**
-   * Returns `certain` for an operation that puts an id which the plan deletes in another case. Above `mostCompared` deletes, every put is
-   * `possible`, and must wait for them.
+   * Returns `certain` for an operation that puts an id which the plan deletes in another case. After more than `mostCompared` deletes returns
+   * `possible` for every put. Must be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined

@@ -1,7 +1,6 @@
 /**
- * Freezes a first load of people, each user as an operation of its own. Writes the same batches and entries as `freeze` does with
- * `insertLoaded` and `firstMembers`, but writes the records and the bodies as bytes (`loadedRecords.ts`), without an object or a string per
- * user.
+ * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as `insertLoaded` and
+ * `freeze` with `firstMembers`, but from bytes (`loadedRecords.ts`), without an object or a string per user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -16,7 +15,7 @@ import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
-/** Number of users that are frozen in one turn of the event loop, about a millisecond. */
+/** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */
 const usersPerTurn = 500
 
 export interface LoadToFreeze extends FreezeContext {
@@ -56,7 +55,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   try {
     for await (const people of load.people) {
       user.source = people
-      // Postgres stores these records, once it has stored the batches before, while their bodies are written.
+      // Once Postgres has stored the batches before, it stores these records, while this process writes their bodies.
       records.begin(batches.stored())
       for (let end = 0; end < people.length;) {
         const from = end
@@ -68,7 +67,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
           sinceTurn = 0
           await setImmediate()
         }
-        // Other rows send all identifiers of this row.
+        // All identifiers of this row are sent under other rows.
         if (user.count === 0) continue
         if (!index.hasRoom(user.count)) {
           await records.end()

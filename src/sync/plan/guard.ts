@@ -23,8 +23,8 @@ export interface GuardFacts {
   readonly read: number
   readonly rejected: number
   /**
-   * Pending deletes without those of suppressed people, plus missing products to set out of stock. After an incomplete read, plus all
-   * missing rows.
+   * Pending deletes without those of suppressed people, plus missing products to set out of stock. After an incomplete read, plus the
+   * missing rows, unless `missing: keep`.
    */
   readonly deletes: number
   /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
@@ -40,9 +40,9 @@ export interface GuardFacts {
   readonly fromPipe: boolean
   /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
-  /** True if no row counts as missing. Then no guard on the number of rows applies. */
+  /** True if the run does not read the pipeline's own sources, so that no row counts as missing. Then no guard on the number of rows applies. */
   readonly ignoresMissing: boolean
-  /** Ids of products that would be deleted; empty for people. */
+  /** At most five ids of products that would be deleted or set out of stock; empty for people. */
   readonly examples: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export function enoughConfirmed(fresh: number, maxDeletePercent: number): number
 
 /**
  * Returns the guard result that stops the run if rejects exceed `max_reject_percent`; otherwise undefined. `run`: the run whose rejects
- * the hint shows.
+ * the hint shows; without it the hint is `sluice check`.
  */
 export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
@@ -80,8 +80,8 @@ export function tooManyRejects(
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent. `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all
- * deletes, and no approval overrides them. The other guards withhold only the deletes that no earlier plan cleared, and do not apply if
- * `approveDeletes` is at least the number of these deletes.
+ * deletes, and no approval overrides them. The other guards withhold only the deletes that no earlier plan cleared. They do not apply if
+ * there are none of these, or if `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []

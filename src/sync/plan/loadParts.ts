@@ -25,7 +25,7 @@ import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './planRow.ts'
 import { refreshStatistics } from './statistics.ts'
 
-/** Next part to plan, and what the parts before it left. */
+/** Next part to plan, with the state after the parts before it. */
 export interface LoadPart {
   readonly work: PlanWork
   readonly changes: Changes
@@ -41,13 +41,16 @@ export interface LoadPart {
   readonly stepEnds: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
-  /** Number of rows of each chunk of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
+  /** Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). */
   readonly indexParts: number
 }
 
 export interface PlannedPart {
   readonly planned: Planned
-  /** Plans the next part in the open transaction; after the last part of several, completes the snapshot. Undefined if nothing is left. */
+  /**
+   * Plans the next part in a transaction that the caller has begun. After the last part of several, completes the snapshot. Undefined if
+   * nothing is left.
+   */
   readonly next: (() => Promise<PlannedPart>) | undefined
   /** True if the transaction inserted records of a first load, so that `makePlan` marks them visible. */
   readonly isLoad: boolean
@@ -59,16 +62,16 @@ export interface PlannedPart {
  */
 const largestShare = 1 / 12
 /**
- * Size of a step, in sizes of the first part. Postgres inserts the records of one step while Node freezes those of the step before, which
- * are in memory: 37,500 users, 4 MB. Postgres also sorts so few records in memory.
+ * Size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this one, which are in memory:
+ * 37,500 users, 4 MB. Postgres also sorts so few records in memory.
  */
 const firstPartsInStep = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
 /**
- * Returns the first part of a load. `inParts`: false if nothing may be sent before the whole plan is stored; then there is only one part.
- * The same applies if users share operations, because a part would end inside a request, or if there are too few rows for two.
+ * Returns the first part of a load. `inParts`: false if nothing may be sent before the whole plan is stored. Then there is only one part.
+ * There is also only one if operations have several users, because a part would end inside a request, or if the rows are too few for two.
  */
 export function firstPart(
   of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'stepEnds' | 'frozen' | 'indexParts'>,
@@ -88,7 +91,7 @@ export function firstPart(
 /**
  * Plans one part in the open transaction: stores its records and batches, and the totals so far.
  *
- * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one, or another process ended the run
  */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, changes, guarded, isFirst } = part
@@ -178,8 +181,8 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
 }
 
 /**
- * Divides the rows into parts by record key, each a whole number of requests. Returns the last key of each part except the last one; none
- * if there is only one part. Rows that were suppressed or merged after the read only make a part smaller.
+ * Divides the rows into parts by record key. Each part except the last one is a whole number of requests. Returns the last keys of these
+ * parts; none if there is only one part. Rows that were suppressed or merged after the read only make a part smaller.
  */
 function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings

@@ -11,8 +11,8 @@ import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './first
 export const personHeadBytes = recordContentBytes + 1 + 4
 
 /**
- * Yields the people of each range, in order: for each person `personHeadBytes` and the identifiers that are sent under the record. Postgres
- * reads the next range while the caller works on these people.
+ * Yields the people of each range that has some, in order: for each person `personHeadBytes` bytes and the identifiers that are sent under
+ * the record. Postgres reads the next range while the caller works on these people.
  */
 export async function* stagedPeople(
   { client }: Transaction,

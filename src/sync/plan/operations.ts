@@ -1,7 +1,6 @@
 /**
- * Yields the operations of a plan: every key that is out of sync becomes a part of one operation. Reads the keys through a cursor,
- * so that memory does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would
- * double the time.
+ * Yields the operations of a plan: every pending change becomes a part of one operation. Reads the keys through a cursor, so that memory
+ * does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would double the time.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -23,8 +22,8 @@ export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation
   /**
-   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that the old identifiers of a user, or the old
-   * spelling of a product id, are deleted before the update.
+   * Phase of sending. An operation of phase 2 waits until every delete of this plan is settled, so that the old identifiers of a user, or
+   * the old spelling of a product id, are deleted before the update.
    */
   readonly phase: 1 | 2
 }
@@ -42,7 +41,7 @@ export interface MembershipTerms {
   /** End of every membership whose row has no own end. */
   readonly expiresAtMs: number
   readonly usersPerOperation: number
-  /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md). */
+  /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly withEffectiveAt: boolean
 }
 
@@ -114,9 +113,9 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 }
 
 /**
- * Yields the users of a plain first load whose record keys are in `range`, each without the identifiers that are sent under another
- * row. `shared`: true if the table `omitted` has such identifiers. `index`: the sent identifiers are added to it, for the later search for
- * implied keys; undefined if no key is implied.
+ * Yields the operations of a plain first load for the record keys in `range`. Each user is sent without the identifiers that are sent under
+ * another row. `shared`: true if the table `omitted` has such identifiers. `index`: index of implied keys, to which the sent identifiers are
+ * added; undefined if no key is implied.
  */
 export function firstMembers(
   { tx, destinationId }: OperationContext,
@@ -161,7 +160,7 @@ async function* firstGroups(
   }
 }
 
-/** Yields users to delete, then users to update. The update of a user that lost an identifier is in phase 2. */
+/** Yields users to delete, then users to update. The update of a user of whom the plan deletes an identifier is in phase 2. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
@@ -214,7 +213,7 @@ interface GroupRow {
   readonly deletes: boolean
   readonly renewal: boolean
   readonly created: boolean
-  /** New desired content for groups that a delete may affect; null if it does not change. */
+  /** New common content of a group that changed or loses identifiers (`pendingGroups.ts`); null if `hash` applies. */
   readonly content_version: Buffer | null
   /** Keys in hex, separated by commas. */
   readonly keys: string
@@ -223,7 +222,7 @@ interface GroupRow {
   readonly expires_ms: string | null
 }
 
-/** Yields operations with one user, or with up to `usersPerOperation` users with equal times. */
+/** Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. */
 async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   let pending: GroupRow[] = []
   let pendingBytes = 0

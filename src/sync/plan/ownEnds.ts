@@ -1,7 +1,7 @@
 /**
  * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows starts with the
- * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan; if one has no expiry,
- * the `expires_in` of the pipeline applies (docs/guarantees.md#reference-counts).
+ * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan. If one has no expiry,
+ * the `expires_in` of the pipeline applies.
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -20,15 +20,15 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true unless the rows' expiry has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
+/** SQL: true unless the key has rows and their expiry has passed. Expired memberships are not sent again. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if the rows' expiry has passed, but the service still has a later expiry, because the rows' expiry was never confirmed. */
+/** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership for too long. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with their times over all these
- * rows; reads all identifiers once. If no row has an expiry or a future start, leaves the table empty, because all past starts have the
+ * rows. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start, because all past starts have the
  * same effect. Returns true if a row has an expiry.
  */
 export async function collectOwnEnds(tx: Transaction, destinationId: number): Promise<boolean> {
