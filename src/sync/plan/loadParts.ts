@@ -181,8 +181,9 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
 }
 
 /**
- * Divides the rows into parts by record key. Each part except the last one is a whole number of requests. Returns the last keys of these
- * parts; none if there is only one part. Rows that were suppressed or merged after the read only make a part smaller.
+ * Divides the rows into parts by record key. Returns the last key of each part except the last one; none if there is only one part. The
+ * maximum size of these parts is a whole number of requests. A part has somewhat fewer rows, because it ends between two prefixes of keys
+ * (`KeySpread.cut`), and because rows may have been suppressed or merged after the read.
  */
 function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings

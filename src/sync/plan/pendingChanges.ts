@@ -1,6 +1,6 @@
 /**
- * Selects the pending changes: keys that are out of sync and may be sent now. Keys with an unresolved older operation wait
- * (docs/guarantees.md#key-order) and count as deferred. All statements run in the plan's transaction.
+ * Selects the pending changes: keys that are out of sync, due for renewal, or sent again by a full refresh. Keys with an unresolved older
+ * operation wait (docs/guarantees.md#key-order) and count as deferred. All statements run in the plan's transaction.
  */
 import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -19,7 +19,7 @@ export interface PendingContext {
   readonly full: boolean
   readonly changed: ChangedKeys
   readonly planId: string
-  /** Run of `rerun --failed`: only keys that this run left refused, ambiguous or pending are selected. Undefined: all keys. */
+  /** Earlier run that `rerun --failed` repeats: only keys with an operation that it did not confirm are selected. Undefined: all keys. */
   readonly onlyFailedOf: number | undefined
   /** True if the table `resync` has outstanding keys of an earlier full refresh. */
   readonly hasResync: boolean
@@ -42,8 +42,8 @@ export interface PendingChanges {
   /** Removes the deletes from this plan, except exempt deletes and, with `sendCleared`, deletes that an earlier plan cleared. */
   readonly withholdDeletes: (sendCleared: boolean) => Promise<void>
   /**
-   * Gives all identifiers of a changed group one common desired content. If the plan may never be applied, groups with deletes get their
-   * content only when it is applied. Does nothing for products.
+   * Gives all identifiers of a changed group one common desired content. Does nothing if `startApplying` does it, which is so for the first
+   * plan of a destination and for a plan that may never be applied. Does nothing for products.
    */
   readonly unifyGroups: () => Promise<void>
   /** Counts the people of whom the service has nothing yet; 0 for products. */
@@ -56,7 +56,7 @@ export interface PendingChanges {
 
 /** Number of deletes that a guard may withhold. */
 export interface GuardedDeletes {
-  /** All deletes except those of suppressed people, which are always sent (docs/guarantees.md#suppression-wins). */
+  /** All deletes except those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
   readonly all: number
   /**
    * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
@@ -81,15 +81,15 @@ export async function collectUnresolved(tx: Transaction, destinationId: number):
   await tx.query('analyze unresolved')
 }
 
-/** Returns SQL of the plans `p` of a destination, except plans of `sluice plan` that wait for `apply`. */
+/** Returns SQL of the plans `p` of a destination and their runs `u`, except plans of `sluice plan` that wait for `apply`. */
 export const begunPlans = (destinationId: number) => `plan p join run u on u.id = p.run_id
      where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
-/** SQL to append to `begunPlans`: selects only the last plan. */
+/** SQL to append to `begunPlans`: selects only the last plan, by the time of its `apply`, else of its creation. */
 export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
 
 /**
- * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these refreshes; empty if no
- * such key is left, and then the table may not exist.
+ * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these refreshes. If no such key is
+ * left, returns no plan, and the table may not exist.
  */
 export async function collectResync(tx: Transaction, destinationId: number): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
@@ -105,7 +105,7 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
   return filled === 0 ? [] : plans
 }
 
-/** Returns the SQL condition on key `m` for `rerun --failed`: the rerun run has not confirmed an operation of the key. Else empty. */
+/** Returns the SQL condition for `rerun --failed`: the repeated run did not confirm an operation of key `m`. Returns '' for other runs. */
 export function onlyFailed({ onlyFailedOf }: PendingContext): string {
   return onlyFailedOf === undefined
     ? ''
@@ -114,7 +114,7 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
          where r.id = ${onlyFailedOf} and ${entryOutcome} <> 'confirmed')`
 }
 
-/** Counts the rows of `query`, trusted SQL without columns (`select from …`). */
+/** Counts the rows of `query`, trusted SQL. */
 export async function countRows(tx: Transaction, query: string): Promise<number> {
   const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query}) c`)
   return Number(rows[0]?.n)

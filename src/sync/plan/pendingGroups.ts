@@ -23,17 +23,17 @@ import { fillTable, recordChange } from './planTables.ts'
 
 /** Pending context of people. */
 export interface MembershipContext extends PendingContext {
-  /** Memberships are renewed if they end within 1.1 to 1.5 times this duration; the factor depends on the key. */
+  /** Memberships are renewed if they end within 1.1 to 1.5 times this duration. The factor depends on the group's key. */
   readonly renewBeforeMs: number
   /**
-   * True for audiences: a membership is deleted if its row's end has passed, but the service has a later end. False for do-not-reach
+   * True for audiences: a membership is deleted if the end of its row has passed, but the confirmed end has not. False for do-not-reach
    * lists, whose entries may last too long without harm.
    */
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
-  /** True if this plan is applied in any case, and `hadPlan`. Then it writes the new content of groups. Otherwise `startApplying` does. */
+  /** True if `hadPlan`, and this plan does not wait for `apply`. Then it writes the new content of groups. Otherwise `startApplying` does. */
   readonly writesContent: boolean
 }
 
@@ -115,7 +115,7 @@ async function collect(context: MembershipContext): Promise<number> {
   const deferred = await tx.execute('delete from pending_group where deferred')
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
-    // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
+    // So far `created` is based on the selected identifiers only. A group is new only if none of its identifiers is confirmed.
     // A changed group that is not new, or that loses identifiers, gets one new content, so that one answer confirms all its identifiers. A
     // renewal keeps its content.
     await tx.query(
@@ -142,7 +142,8 @@ async function collect(context: MembershipContext): Promise<number> {
 /**
  * Returns SQL that is true if a membership is due for renewal: it ends too late, or within 1.1 to 1.5 times `renewBeforeMs`
  * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
- * for monthly runs, because a month may be longer than 30 days.
+ * for monthly runs, because a month may be longer than 30 days. A membership that ends with its rows is never due. `timed`: result of
+ * `collectOwnEnds`.
  */
 function renewalDue(context: MembershipContext, timed: boolean): string {
   const { renewBeforeMs } = context
@@ -214,12 +215,12 @@ async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promi
 }
 
 /**
- * Fills `cleared` with the deletes that an earlier plan was allowed to send. A removed member has no record that shows since when it is
- * missing, so only the plan before this one counts.
+ * Fills `cleared` with the unconfirmed deletes that the plan before this one was allowed to send. Older plans do not count, because a
+ * removed member has no record that shows since when it is missing.
  */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
-  // Reads the operations of the few batches with deletes. Searching the operations of each key took 27 s for 10,000 keys, after a first
-  // load whose batches were not analyzed yet.
+  // Reads the operations of the few batches with deletes. After a first load whose batches were not analyzed yet, searching the operations of
+  // each key took 27 s for 10,000 keys.
   await fillTable(
     tx,
     'cleared',
@@ -232,7 +233,7 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
 }
 
 /**
- * Fills `exempt` with groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
+ * Fills `exempt` with the groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
  * was removed, and people whose removal from a do-not-reach list is not confirmed.
  */
 async function markExempt({ tx, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {

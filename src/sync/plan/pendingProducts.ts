@@ -47,14 +47,15 @@ async function collect(context: PendingContext): Promise<number> {
   return deferred
 }
 
-/** Returns SQL of the missing products, which `missing: out-of-stock` and `missing: keep` still desire. */
+/** Returns SQL of the missing products: desired ones (`missing: out-of-stock` or `keep`), and those whose delete is not confirmed yet. */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Removes the changes of missing products that the service has under another desired id. A service that compares ids without case updates a
- * product whose id changed only in case, so the former and the new id have one product_key, and a delete of the former id would remove the
- * product. The former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former.
+ * Removes the changes of missing products that the service has under another desired id. If an id changed only in case, a service that
+ * compares ids without case updates the product. Then the former and the new id have one product_key, and a delete of the former id would
+ * remove the product. The former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops
+ * the former.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
@@ -62,7 +63,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${formers}) d`)
   if (!found?.keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isNewer: boolean }>(
-    // 0.15 s per million products (Postgres 18). Only plans with missing products read this.
+    // Takes 0.15 s per million products (Postgres 18). Only plans with missing products run this query.
     `select o.key as "from", n.key as "to", coalesce(n.synced_at > o.synced_at, false) as "isNewer"
      from (select key, remote_key, synced_at from remote
            where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) n
@@ -122,7 +123,7 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   }
 }
 
-/** Fills `cleared` with the deletes that an earlier plan was allowed to send, and whose product has been missing since then. */
+/** Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then. */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     tx,

@@ -1,6 +1,6 @@
 /**
- * Makes a plan in one transaction: completes the snapshot, updates the desired state, applies the guards and freezes the
- * operations. An error rolls back the transaction. A first load of many people has one transaction for each of its parts
+ * Makes a plan in one transaction: updates the desired state, applies the guards, freezes the operations and completes the snapshot. An
+ * error rolls back the transaction. A first load of many people has one transaction for each of its parts, and a last one for the snapshot
  * (`loadParts.ts`).
  */
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -25,6 +25,7 @@ export type { Planned } from './planRow.ts'
  * Without `onPart`, the whole plan is one transaction.
  *
  * @throws {RunWithheld} if a guard stops the run
+ * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this one
  */
 export async function makePlan(
   deps: EngineDeps,
@@ -48,7 +49,7 @@ export async function makePlan(
   }
 }
 
-/** Runs `work` in a transaction of a plan. A deadlock is possible with a worker that records an answer at the same time. */
+/** Runs `work` in a transaction. Repeats it after a deadlock, which is possible with a worker that records an answer at the same time. */
 async function planTransaction(tx: Connection, work: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const stored = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
@@ -65,7 +66,7 @@ async function planTransaction(tx: Connection, work: () => Promise<PlannedPart>)
   return stored
 }
 
-/** Makes the whole plan. With `inParts`, makes only the first part of a first load; `next` is undefined if nothing is left. */
+/** Makes the whole plan. With `inParts`, makes only the first part of a first load in several parts; `next` makes the others. */
 async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })

@@ -51,7 +51,7 @@ interface Collected<Entries> {
 
 /**
  * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. The caller calls `write`
- * after the last batch, and `stored` in any case: until then the connection is not free.
+ * after the last batch. Also after an error, it awaits `stored`, because the connection is not free before.
  */
 export class PlanBatches<Entries extends object> {
   readonly entries: Record<Change, number>
@@ -100,8 +100,8 @@ export class PlanBatches<Entries extends object> {
   }
 
   /**
-   * Starts to write the collected batches, once the batches before them are stored. `after`: what must be stored before the batches, such as
-   * their records; its error counts as theirs.
+   * Starts to store the collected batches, and resolves once the batches before them are stored. `after`: what must be stored before the
+   * collected batches, such as their records; its error counts as theirs.
    */
   async write(after?: Promise<void>): Promise<void> {
     if (this.#collected.length === 0 && after === undefined) return

@@ -28,7 +28,7 @@ export interface Planned {
   readonly minutes: number
 }
 
-/** Inserts the row of the plan, because the batches refer to the row. `storePlan` adds the figures later. */
+/** Inserts the row of the plan before its batches, which refer to this row. `storePlan` adds the figures later. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   const { planId, run, pipeline, destinationId, input, stateVersion } = work
   const { snapshotId } = input
@@ -99,7 +99,7 @@ export async function storePlan(
   }
 }
 
-/** Returns the figures for the review, as stored in `plan.review`. */
+/** Returns the figures for the review, as stored in `plan.review`. Raises the desired version if this plan changed the desired content. */
 async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChanges): Promise<object> {
   const { tx, destinationId, planId, input } = work
   return {
@@ -109,7 +109,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
     writesContent: work.desired.context.newContent !== undefined,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
-    // A plan of all keys takes over the outstanding keys of earlier plans; the plan of `rerun --failed` does not.
+    // A plan takes over the outstanding keys of earlier full refreshes, except the plan of `rerun --failed`.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resyncPlans), ...(work.full || work.resyncPlans.length > 0 ? [planId] : [])],
   }
 }
@@ -117,7 +117,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
 /** Completes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
-  // Only a complete read stores digests; an incomplete read or a backfill does not.
+  // After an incomplete read or a backfill there are no digests, so that the next run reads the whole source.
   if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(tx, destinationId)
   else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(tx, destinationId, stagedKind.valid, input.quality)

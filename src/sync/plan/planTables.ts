@@ -32,9 +32,9 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `recordChange`. For records that a gated read staged, `identifiers`, the times and `load_id`
-   * are those of the earlier version, and `place` is the `ctid` of the record, so that its update need not search it again. Else these
-   * columns are null, because copying them for each update of a whole read is slow; the table `former` has them for updated people.
+   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
+   * if unknown. For records that a gated read staged, `identifiers`, the times and `load_id` are those of the earlier version. Otherwise
+   * these are null, because copying them for each update of a whole read is slow. The table `former` has them for updated people.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
@@ -67,13 +67,13 @@ export const planTables = {
   resync: { columns: key },
   /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
   own_end: { columns: { ...key, ...times } },
-  /** Products that are out of sync, or sent again for a full refresh. `what`: `productChange`. */
+  /** Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
   },
   /**
-   * Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: an
-   * identifier of the group stays and is to be sent.
+   * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
+   * confirmed one. `overdue`: the end of its rows has passed. `desired`: an identifier of the group stays and is to be sent.
    */
   pending_group: {
     columns: {

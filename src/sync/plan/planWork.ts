@@ -32,7 +32,7 @@ import type { Destination, Membership } from '../../destinations/destination.ts'
  * nothing (`nothingRead` in `readAndPlan.ts`).
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** Run whose refused, ambiguous and pending operations the plan is limited to; undefined: no limit. */
+  /** Run whose unconfirmed operations the plan is limited to; undefined: no limit. */
   readonly onlyFailedOf?: number
   /** Changes the synced state at the start of the transaction (repair of an audit). */
   readonly prepare?: (tx: Transaction) => Promise<unknown>
@@ -56,11 +56,11 @@ export interface PlanWork {
   readonly pending: PendingChanges
   /** Undefined for a catalog, which has no memberships. */
   readonly terms: MembershipTerms | undefined
-  /** True for a full refresh: every key is sent, also those in sync. */
+  /** True for a full refresh: every desired key is sent, also those in sync. */
   readonly full: boolean
-  /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
+  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too (`reviewOf` in `planRow.ts`). */
   readonly resyncPlans: readonly string[]
-  /** True if the destination has no record, key or open batch, and the whole source was read. */
+  /** True if the destination has no record, key or open batch, and every row of the read is staged (`Reading`). */
   readonly untouched: boolean
   /** True if this run does not read the pipeline's own sources: for a backfill source, and if `sourceless`. */
   readonly ignoresMissing: boolean
@@ -91,7 +91,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   const changed = new ChangedKeys(tx, destinationId, locked.all_changed)
   const full = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
-  // A full refresh sends all keys, so keys that only batches imply get their rows in `remote` first (docs/decisions/implied-keys.md).
+  // A full refresh sends all keys, so implied keys get their rows in `remote` first (docs/decisions/implied-keys.md).
   if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)

@@ -4,8 +4,8 @@ import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { effectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
- * Returns the guard results for warnings of a read, or of `findChangeNotes`, that withhold the run; empty if the run may continue.
- * `isIncomplete`: true if the end of the source is not proven; then the hint for changed ids also requests a proof.
+ * Returns the guard results for the warnings that stop the run; empty if the run may continue. `warnings`: of a read, or of changes that the
+ * plan finds. `isIncomplete`: true if the end of the source is not proven. Then the hint for changed ids or people also requests a proof.
  */
 export function notesThatStop(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
@@ -50,14 +50,14 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 
 /** Returns the hint for a warning about an intended change. */
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
-  // `guards.accept` would send the new ids, and another guard would withhold the deletes of the old ones: the catalog would have every
-  // product twice.
+  // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of the
+  // old ones. A catalog would then have every product twice.
   if (effectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 
-/** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
+/** First part of the hint by code; for other codes it is `check the source`. */
 const corrections: Readonly<Record<string, string>> = {
   EXPIRY_UNKNOWN: 'correct the column of expires_at',
   FILTER_UNKNOWN: 'correct the column under only: or except:',
@@ -70,14 +70,14 @@ const corrections: Readonly<Record<string, string>> = {
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
-/** Returns true if the warning stops the run: `guards.accept` and `guards.hold` override the default of its code. */
+/** Returns true if the warning stops the run. `guards.accept`, then `guards.hold`, override the default of its code. */
 function withholds(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
   return withholdingCodes.includes(code)
 }
 
-/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. Adds to the messages that nothing of this read was sent. */
+/** Thrown if a guard stops the run; rolls back the transaction of a plan. Adds to each message that nothing of this read was sent. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
