@@ -1,4 +1,4 @@
-/** Named points at which a test can kill the process, as a power failure would (docs/faults.md, injection CP). */
+/** Named points at which a test can kill the process (docs/faults.md, W1). */
 
 const [wantedLabel, wantedCount] = (process.env['CRASH_AT'] ?? '').split(':')
 let passed = 0

@@ -54,13 +54,13 @@ export interface EngineSettings {
   readonly retryAfterCapMs: number
   /** Maximum number of parallel requests for one push of this process. */
   readonly concurrency: number
-  /** Time after which a queued run is skipped, because no worker has its pipeline. */
+  /** Time after which a queued run is skipped if no worker has the requested version of its pipeline. */
   readonly unclaimedAfterMs: number
   /**
    * Maximum number of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
    */
   readonly bytesInHand: number
-  /** Number of users in the first part of a first load, which is sent while the next one is planned (plan/loadParts.ts): three requests. */
+  /** Number of users in the first part of a first load: three requests, which are sent while the next part is planned (plan/loadParts.ts). */
   readonly usersInFirstPart: number
   /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number

@@ -31,7 +31,10 @@ export async function loadFindings(
   }
 }
 
-/** Counts the products by outcome, and the keys that are out of sync (`waiting`). Products `unconfirmed` count only in `listed`. */
+/**
+ * Counts the products by outcome, and the keys that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only in
+ * `listed` and `waiting`.
+ */
 async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
   const rows = await tx.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,

@@ -64,8 +64,8 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
       throw unreadable(reading, `${answer.code}: ${answer.reason}`)
     }
-    // A wrong clock may cause the first 401. A second one means wrong credentials
-    // (docs/guarantees.md#auth-failure-is-not-data-failure).
+    // A wrong clock may cause the first 401, and the repeat has the corrected time (docs/client.md#retries). A second 401 means wrong
+    // credentials.
     if (answer.status === 401 && unauthorized)
       throw unreadable(
         reading,

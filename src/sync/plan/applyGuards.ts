@@ -20,7 +20,7 @@ export interface GuardedChanges {
 }
 
 /**
- * Applies the removals and collects the pending changes. The guards of `guard.ts` withhold only deletes and out-of-stock updates.
+ * Applies the removals and collects the pending changes. `reasonsToWithhold` affects only deletes and out-of-stock updates.
  *
  * If a guard fires, rolls back to a savepoint, and applies fewer removals. Suppressed and opted-out people are removed from the desired
  * state, so that no request updates or renews them. With `missing: delete`, missing records of which the service has nothing are removed

@@ -84,7 +84,7 @@ export async function collectUnresolved(tx: Transaction, destinationId: number):
 /** Returns SQL of the plans `p` of a destination and their runs `u`, except plans of `sluice plan` that wait for `apply`. */
 export const begunPlans = (destinationId: number) => `plan p join run u on u.id = p.run_id
      where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
-/** SQL to append to `begunPlans`: selects only the last plan, by the time of its `apply`, else of its creation. */
+/** SQL to append to `begunPlans`: selects only the last plan, by the time at which it was started, else stored. */
 export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
 
 /**

@@ -86,5 +86,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of records of the last sync for checks of percentages (docs/inputs.md). */
+/** Minimum number of records of the last sync for checks of percentages (docs/decisions/wrong-data.md). */
 export const percentagesFrom = 100
