@@ -18,8 +18,8 @@ import type { ShownDifference } from './report.ts'
  * - `notListed`: confirmed but not listed.
  * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
- * - `unresolved`: in doubt. A request for the product was unresolved, or was confirmed, during the audit. Or the confirmed content is no
- *   longer stored, and the hash of the listed content differs from the confirmed hash.
+ * - `unresolved`: not classified, because a request for the product was unresolved, or was confirmed, during the audit. Also if the
+ *   confirmed content is no longer stored and the listed content has another hash.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'

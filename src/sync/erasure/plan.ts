@@ -174,7 +174,10 @@ interface Remote {
 
 const hex = (key: Buffer) => key.toString('hex')
 
-/** Plans the deletes of identifiers that the service has, or may have. Other identifiers of the same users are sent again. */
+/**
+ * Plans the deletes of identifiers that the service has, or may have: each delete twice, the second one horizon after the first. Other
+ * identifiers of the same users are sent again.
+ */
 async function planRemote(
   tx: Transaction,
   deps: EngineDeps,
