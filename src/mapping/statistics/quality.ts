@@ -23,8 +23,8 @@ export interface QualityFacts {
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that cannot be decided without mapping the unchanged rows too; `TRAITS_UNKNOWN` if an unchanged row has `unknownSet`.
-   * Empty after a full read.
+   * Codes of notes that cannot be decided without mapping the unchanged rows too, and a code of their own for unchanged rows with
+   * `unknownSet`. Empty after a full read.
    */
   readonly doubts: readonly string[]
   /** Brand that `feature.otherBrand` compares with, as key and value of JSON: `"brand":"Acme"`; empty before the first one. */
