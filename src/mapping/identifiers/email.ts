@@ -25,7 +25,7 @@ const role =
 
 /**
  * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. An address
- * of a role gets the note EMAIL_ROLE, one of mixed scripts EMAIL_MIXED_SCRIPT. Source: docs/spec-notes.md#normalization and
+ * of a role gets the note EMAIL_ROLE, one of mixed scripts EMAIL_MIXED_SCRIPT. Source: docs/spec-notes.md#normalization;
  * docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
