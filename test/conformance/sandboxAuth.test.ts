@@ -144,7 +144,10 @@ describe('three-legged sign-in', () => {
     expect((await browse(`/oauth/authenticate?oauth_token=${first.get('oauth_token')}`)).status).toBe(200)
     await browse(`/oauth/authenticate?oauth_token=${first.get('oauth_token')}&decision=allow`)
     const second = await requestToken('http://127.0.0.1:9/')
-    expect((await browse(`/oauth/authenticate?oauth_token=${second.get('oauth_token')}&force_login=true`)).status).toBe(200)
+    const forced = `/oauth/authenticate?oauth_token=${second.get('oauth_token')}&force_login=true`
+    expect((await browse(forced)).status).toBe(200)
+    // The form sends it again, for a handle that was mistyped.
+    expect(await (await browse(`${forced}&screen_name=unknown&decision=allow`)).text()).toContain('name="force_login" value="true"')
     expect((await browse(`/oauth/authenticate?oauth_token=${second.get('oauth_token')}`)).status).toBe(302)
   })
   test('a callback that is not approved is refused with 415', async () => {

@@ -19,7 +19,7 @@ export function authorizationPage({ token, path, screenName, forceLogin, unknown
     'Authorize the application',
     `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
 <form method="get" action="${escapeHtml(path)}">
-<input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">
+<input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">${forceLogin ? '\n<input type="hidden" name="force_login" value="true">' : ''}
 ${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
 <button name="decision" value="allow" id="allow">Allow</button>
 <button name="decision" value="deny" id="deny">Deny</button>
@@ -31,7 +31,7 @@ ${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><
 export function pinPage(pin: string): string {
   return page(
     'Access granted',
-    `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${escapeHtml(pin)}</code></kbd></p>`,
+    `<p id="code-desc">Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${escapeHtml(pin)}</code></kbd></p>`,
   )
 }
 

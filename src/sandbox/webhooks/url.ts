@@ -32,8 +32,8 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (devUrls && isLoopback(url.hostname) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
-  // Checked on the text, because the URL parser drops `:443`, and not even that port is allowed.
-  if (/^https:\/\/[^/?#]*:\d*(?:[/?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
+  // Also checked on the text, because the URL parser drops `:443`, and not even that port is allowed.
+  if (url.port !== '' || /^https:[/\\]*[^/\\?#]*:\d*(?:[/\\?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
   if (!isPublic(host)) return 'the url must be publicly reachable'
   return undefined
 }
@@ -41,5 +41,6 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
 function isPublic(host: string): boolean {
   const version = isIP(host)
   if (version !== 0) return !notPublic.check(host, version === 6 ? 'ipv6' : 'ipv4')
-  return host.includes('.') && !/\.(?:localhost|local|internal)\.?$/i.test(host)
+  const name = host.replace(/\.$/, '')
+  return name.includes('.') && !/\.(?:localhost|local|internal)$/i.test(name)
 }
