@@ -1,6 +1,6 @@
 /**
- * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes record keys, with few
- * allocations.
+ * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes texts of keys and
+ * contents, with few allocations.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes, identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
@@ -33,7 +33,7 @@ export function packPlain(value: string): PackedIdentifier {
   return Buffer.concat([Buffer.of(typeByte.partner_user_id), Buffer.from(value)])
 }
 
-/** Returns the first 16 bytes of SHA-256 over a key text. */
+/** Returns the first 16 bytes of SHA-256 over a text: the key of a record, or the hash of its content. */
 export function hashKey(text: string): Buffer {
   const key = Buffer.allocUnsafe(16)
   key.latin1Write(hash('sha256', text, 'binary'), 0, 16)
@@ -48,7 +48,7 @@ declare global {
   }
 }
 
-/** Returns the text whose hash is the key: trimmed, in NFC, and in lower case if the key is an email. */
+/** Returns the text whose hash is the key, for keys that are not identifiers: trimmed, in NFC, and in lower case if the key is an email. */
 export function keyText(text: string, kind: IdentifierType | undefined): string {
   const trimmed = trimText(text)
   const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')

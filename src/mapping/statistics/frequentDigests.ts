@@ -3,6 +3,7 @@
  * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
  * be too low. They are too high only if two identifiers have the same 64 bits in `add`.
  */
+import { typeByte } from '../identifiers/digest.ts'
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 export class FrequentDigests {
@@ -22,7 +23,7 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value, by its name in `entries`. From then on `add` returns `item` for it. */
+  /** Watches a value. `name`: 16 hex digits, as `entries()` returns. From then on `add` returns `item` for it. */
   watch(name: string, item: number): void {
     const low = Number.parseInt(name.slice(8), 16)
     const others = this.#watched.get(low) ?? []
@@ -32,11 +33,10 @@ export class FrequentDigests {
   /** Counts one identifier; returns its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
-    // Eight bytes of a digest are enough. An identifier of another length (`partner_user_id`) is hashed to 64 bits. A `partner_user_id` of
-    // 32 bytes has the length of a digest, so only its first eight bytes count.
+    // Eight bytes of a digest are enough. A `partner_user_id`, which is not a digest, is hashed to 64 bits.
     let high = identifier[0] ?? 0
     let low = 0
-    if (length === identifierBytes) {
+    if (high !== typeByte.partner_user_id && length === identifierBytes) {
       high =
         Math.imul(high, 0x9e3779b1) ^
         ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))

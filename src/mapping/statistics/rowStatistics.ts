@@ -28,8 +28,8 @@ export const feature = {
 const currencyFactor = 2 ** 14
 
 /**
- * Warning that is counted by code and field, with its first message; or an exactly counted value, which is `field`, with a code of
- * `tracked`.
+ * Item of a feature set: a warning (`code`, `field`, its first message), or an exactly counted value (`code` of `tracked`, the value in
+ * `field`, no message).
  */
 export interface CountedItem {
   readonly code: string
@@ -40,7 +40,7 @@ export interface CountedItem {
 /** Codes of exactly counted values: an item group, or an identifier, that is on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
-/** The set number `of` plus the item number `more`; or, if `of` is null, the feature bits `more`. */
+/** Either `[null, feature bits]`, or `[number of a shorter set, number of the item that it adds]`. */
 type FeatureSet = readonly [of: number | null, more: number]
 
 /** Feature sets as stored in JSON. */
@@ -53,8 +53,8 @@ export interface StoredFeatureSets {
 /** Maximum number of items. Warnings with a further code and field are not counted, nor are further values counted exactly. */
 const mostItems = 700
 /**
- * Number of sets from which a row that needs a new set with items is counted by its parts, and has `unknownSet`. Set numbers are stored in
- * two bytes.
+ * Limit for new sets with items: above it, a row without a known set is counted by its parts and stored as `unknownSet`. Set numbers are
+ * stored in two bytes.
  */
 const mostSets = 30_000
 const mostCurrencies = 200

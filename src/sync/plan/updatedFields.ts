@@ -11,7 +11,10 @@ export interface UpdatedField {
 /** Number of updates above which the fields are not counted, because that would take seconds. */
 const mostCompared = 20_000
 
-/** Compares the updated products with their stored content. Returns the changed fields, the most frequent first; none above 20,000 updates. */
+/**
+ * Compares the updated products with the content of the last read, so it must run before the records are updated. Returns the changed fields,
+ * the most frequent first; none above 20,000 updates.
+ */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
   if (updates === 0 || updates > mostCompared) return []
   const rows = await tx.query<{ field: string; n: string }>(

@@ -44,11 +44,11 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed. Null without a row, or if its membership has no end. */
+    /** True if the row still has these identifiers, but the end of its membership has passed. */
     readonly ended: boolean | null
   }
 
-/** Number of entries from which on a page ends. It ends with a whole batch, so it may have more. */
+/** Minimum number of entries of a page. A page consists of whole batches, so it may have more. */
 const pageRows = 1_000
 
 /** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */

@@ -19,12 +19,13 @@ function meaningOfCode(code: string): string {
 
 const meanings: ReadonlyMap<string, string> = new Map([
   ['not-sent', 'the service could not be reached'],
+  ['CREDENTIALS_REFUSED', 'the service refuses the credentials'],
   ['not-in-time', 'not sent: the run was stopping, or the wait for the rate limit took longer than the lease'],
   ['connection-lost', 'the connection was lost before the answer was complete'],
   ['rate-limited', 'the service answered 429: too many requests'],
   ['locked', 'the service answered 423: locked'],
   ['catalog-unchecked', 'the service answered 404 to a delete, and the check of the catalog got no clear answer'],
-  ['count_mismatch', 'the service counted another number of users than was sent'],
+  ['count_mismatch', 'the counts of the answer are missing, or do not equal the number of users sent'],
   ['wrong-shape', 'the answer does not have the documented shape'],
   ['unreadable-answer', 'the answer is not JSON'],
   ['unreadable-errors', 'the errors of the answer cannot be read'],

@@ -29,5 +29,9 @@ describe('the most frequent identifiers', () => {
     frequent.add(hashIdentifier('phone_number', 'a'))
     for (const end of ['1', '2', '3']) frequent.add(packPlain(`customer-number-${hash('md5', 'x')}-${end}`))
     expect(frequent.above(0)).toEqual([1, 1, 1, 1, 1])
+    // These have the length of a digest.
+    const ids = new FrequentDigests(64)
+    for (const end of ['1', '2', '3']) ids.add(packPlain(`customer${'0'.repeat(23)}${end}`))
+    expect(ids.above(0)).toEqual([1, 1, 1])
   })
 })
