@@ -234,7 +234,10 @@ function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boole
   return one.slice(0, shared).every((part, i) => part === other[i])
 }
 
-/** Returns names of `credentials` and `alerts` that `sluice.yaml` does not have, and credentials with a variable that is not set. Not checked for a file loaded on its own. */
+/**
+ * Returns problems of the names in `credentials` and `alerts`: `sluice.yaml` does not have them, or a variable of the credentials is not set.
+ * Not checked for a file loaded on its own.
+ */
 function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
   if (project === undefined) return []
   const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
@@ -243,21 +246,14 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurro
     const hint = near === undefined ? `add it to ${key} in ${project.file}` : `write ${near}`
     return [{ parts: [key], path: key, message: `"${name}" is not in ${project.file}`, hint }]
   }
-  const unusable = credentials === undefined ? undefined : project.unusableCredentials[credentials]
-  const [problem] = unusable ?? []
+  const ofCredentials = (name: string): PathProblem[] => {
+    const [unset] = project.unusableCredentials[name] ?? []
+    if (unset === undefined) return unknown('credentials', name, Object.keys(project.credentials))
+    const message = `"${name}" cannot be used: ${unset.message}, for ${unset.path} of ${project.file}`
+    return [{ ...unset, parts: ['credentials'], path: 'credentials', message }]
+  }
   return [
-    ...(problem !== undefined
-      ? [
-          {
-            ...problem,
-            parts: ['credentials'],
-            path: 'credentials',
-            message: `"${credentials}" cannot be used: ${problem.message}, for ${problem.path} of ${project.file}`,
-          },
-        ]
-      : credentials === undefined
-        ? []
-        : unknown('credentials', credentials, Object.keys(project.credentials))),
+    ...(credentials === undefined ? [] : ofCredentials(credentials)),
     ...alerts.flatMap((name) => unknown('alerts', name, Object.keys(project.receivers))),
   ]
 }
