@@ -40,7 +40,7 @@ interface Work extends Keeping {
 }
 
 /**
- * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each set; a refused or
+ * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name; a refused or
  * unresolved set does not stop the others.
  *
  * @throws {RunError} `RUN_INTERRUPTED`
@@ -58,18 +58,21 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
     const change = await keepSet(work, rule, unresolved)
     kept.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
-  const deleted: ProductSetChange[] = []
+  const deleted = new Map<string, ProductSetChange>()
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
     await assertRunning(work)
     const change = kept.get(set.name)
-    if (change === undefined) deleted.push({ name: set.name, action: 'delete', ...(await removeSet(work, set)) })
-    else if (set.state === 'removing' && !unresolved.has(set.name)) {
+    if (change === undefined) {
+      const removal = await removeSet(work, set)
+      const earlier = deleted.get(set.name)
+      if (earlier === undefined || earlier.outcome === 'confirmed') deleted.set(set.name, { name: set.name, action: 'delete', ...removal })
+    } else if (set.state === 'removing' && !unresolved.has(set.name)) {
       // The delete of a replaced set is a part of the replacement.
       const removal = await removeSet(work, set)
       if (change.outcome === 'confirmed') kept.set(set.name, { ...change, ...removal })
     }
   }
-  return [...kept.values(), ...deleted]
+  return [...kept.values(), ...deleted.values()]
 }
 
 /**

@@ -19,8 +19,9 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  const names = new Set(rules.map(({ name }) => name))
-  for (const { name } of stored) if (!names.has(name)) changes.push({ name, action: 'delete', outcome: 'planned' })
+  // One rule may have several sets, if the delete of a replaced one failed.
+  const unneeded = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
+  for (const name of unneeded) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
   await storePlannedSets(db, planId, planned)
   return planned

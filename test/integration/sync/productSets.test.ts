@@ -177,6 +177,23 @@ test('a plan and its run show the outstanding delete of a replaced set as the re
   expect((await engine.run('shop')).productSets).toEqual([{ name: 'Summer', action: 'unchanged', outcome: 'confirmed' }])
 })
 
+test('a removed rule is one delete, also while an earlier set of it waits for its own', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.run('shop')
+  engine.pipeline('shop', yaml(rule('Summer', '{ custom_label_0: { contains: sum } }')))
+  const body = { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] }
+  await engine.sandbox.control.fault({ method: 'DELETE', path: sets }, { kind: 'status', status: 400, body })
+  await engine.run('shop')
+  engine.pipeline('shop', yaml())
+  expect((await engine.plan('shop')).productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'planned' }])
+  await engine.sandbox.control.fault({ method: 'DELETE', path: sets }, { kind: 'status', status: 400, body })
+  expect((await engine.run('shop')).productSets).toMatchObject([{ name: 'Summer', action: 'delete', outcome: 'refused' }])
+  expect((await engine.run('shop')).productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'confirmed' }])
+  expect(await listed(engine)).toEqual([])
+})
+
 test('a plan and its run show a replacement whose create never arrived as a replacement', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
