@@ -1,9 +1,9 @@
-/** The shared budget: decisions a second by eight connections on one row, and that no window gives more than its limit. */
+/** Measures the shared request budget: decisions per second by eight connections on one row, and the grants of one window. */
 import { openBudget, takeGrants } from '../src/db/budget.ts'
 import { openDatabase } from '../src/db/database.ts'
 import type { Bench } from './figure.ts'
 
-export const bench: Bench = async ({ database, say, small }) => {
+export const bench: Bench = async ({ database, report, small }) => {
   const db = openDatabase(await database(), { maxConnections: 8 })
   try {
     const limit = 1_500
@@ -21,14 +21,14 @@ export const bench: Bench = async ({ database, say, small }) => {
       }),
     )
     const perSecond = decisions / ((performance.now() - started) / 1000)
-    say({
+    report({
       figure: 'budget decisions',
       measured: `${Math.round(perSecond)}/s`,
       ratio: `${Math.round(perSecond / 25)} x the allowance`,
-      reach: '1,000/s',
+      target: '1,000/s',
       met: perSecond >= 1_000,
     })
-    say({ figure: 'grants within one window', measured: String(grants), reach: 'at most 1,500', met: grants <= limit })
+    report({ figure: 'grants within one window', measured: String(grants), target: 'at most 1,500', met: grants <= limit })
   } finally {
     await db.close()
   }

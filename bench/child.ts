@@ -1,4 +1,4 @@
-/** One piece of work in a process of its own, so that memory and compiled code are its own: `child.ts FILE EXPORT JSON`. */
+/** Runs one measured function in a separate process, so that its memory and compiled code are not shared: `child.ts FILE EXPORT JSON`. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,16 +8,16 @@ import { keepMemoryFlat } from '../src/flatMemory.ts'
 
 export interface Measured {
   readonly seconds: number
-  /** Processor time of the process while it did the work, which depends less on other load. */
+  /** Processor time of the process during the work, in seconds. It depends less on other load than `seconds`. */
   readonly processorSeconds: number
-  /** Most that was resident at any time. */
+  /** Peak resident memory. */
   readonly megabytes: number
   readonly [more: string]: unknown
 }
 
-/** Runs `export` of a module beside this one with `input`, in a new process; what it returns, with its peak memory. */
+/** Calls the export `work` of the module `file` with `input` in a new process. Returns its result with its peak memory. */
 export async function inChild(file: string, work: string, input: unknown): Promise<Measured> {
-  // Types are stripped once and kept, because the package that people install holds JavaScript.
+  // The compile cache stores the modules without types, because the installed package contains JavaScript.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-bench-compiled') }
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file, work, JSON.stringify(input)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -39,7 +39,7 @@ export async function medianOf(count: number, run: () => Promise<Measured>): Pro
   return { ...middle, megabytes: Math.max(...all.map(({ megabytes }) => megabytes)) }
 }
 
-/** Returns the highest memory of this process. Linux keeps it; `maxRSS` elsewhere may contain that of the parent. */
+/** Returns the peak memory of this process. Elsewhere than on Linux, `maxRSS` may include the memory of the parent. */
 function peakMegabytes(): number {
   try {
     const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -51,7 +51,7 @@ function peakMegabytes(): number {
 }
 
 async function work(): Promise<void> {
-  // As the command line does.
+  // The command line does the same.
   keepMemoryFlat()
   const [, , file = '', name = '', input = '{}'] = process.argv
   const module = (await import(new URL(file, import.meta.url).href)) as Record<string, (input: unknown) => Promise<object>>
@@ -62,5 +62,5 @@ async function work(): Promise<void> {
   process.stdout.write(JSON.stringify({ processorSeconds, ...result, megabytes: peakMegabytes() }), () => process.exit(0))
 }
 
-// Not awaited: the module that is imported may itself import this one.
+// Not awaited, because the imported module may import this one.
 if (process.argv[1] === fileURLToPath(import.meta.url)) void work()

@@ -1,6 +1,6 @@
 /**
- * The whole command seen from outside: `sluice run` in its own process against a sandbox in another, from the start of Node to the
- * exit code. A first sync, the same file again, 1 % and 3 % changed, and the plan of a first sync, each with processor time, log of
+ * Measures whole commands: `sluice run` in one process and a sandbox in another, from the start of Node to the exit code. The runs are
+ * a first sync, the same file again, 1 % and 3 % changed, and the plan of a first sync. Each reports processor time, the log of
  * Postgres and memory.
  */
 import { spawn } from 'node:child_process'
@@ -14,6 +14,7 @@ import { environmentOf } from './engine.ts'
 import { seconds, times, type Bench } from './figure.ts'
 import { customersWithFloor } from './floor.ts'
 import { startSandboxProcess, type SandboxProcess } from './sandboxProcess.ts'
+import { processorSeconds } from './serveProcess.ts'
 
 const latencyMs = 300
 const defaultRows = 100_000
@@ -22,7 +23,7 @@ const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 interface Observed {
   readonly seconds: number
   readonly megabytes: number
-  /** Until the first request that carries users reached the service; undefined: none did. */
+  /** Seconds until the first request with users reached the service; undefined without such a request. */
   readonly firstRequest: number | undefined
   readonly requests: number
   readonly nodeSeconds: number
@@ -30,22 +31,22 @@ interface Observed {
   readonly walMegabytes: number
 }
 
-export const bench: Bench = async ({ givenRows, folder, database, say }) => {
+export const bench: Bench = async ({ givenRows, folder, database, report }) => {
   const rows = givenRows ?? defaultRows
-  const { csv, databaseUrl, floor } = await customersWithFloor(rows, { folder, database, say })
+  const { csv, databaseUrl, floor } = await customersWithFloor(rows, { folder, database, report })
   const sandbox = await startSandboxProcess()
   try {
     await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
     const before = await diskBytes(databaseUrl)
-    const measure = async (figure: string, reach?: number, of: Partial<Setting> = {}) => {
+    const measure = async (figure: string, target?: number, of: Partial<Setting> = {}) => {
       const run = await runCommand({ command: 'run', folder, databaseUrl, sandbox, checkpoint: true, ...of })
-      say({
+      report({
         figure: `${figure}, whole command`,
         measured: `${seconds(run.seconds)}, ${run.megabytes} MB, ${run.requests} requests`,
         ratio: `${times(run.seconds / floor.seconds)} \\copy`,
-        ...(reach === undefined ? {} : { reach: `${reach} x`, met: run.seconds <= reach * floor.seconds }),
+        ...(target === undefined ? {} : { target: `${target} x`, met: run.seconds <= target * floor.seconds }),
       })
-      say({
+      report({
         figure: `${figure}, what it cost`,
         measured: `Node ${seconds(run.nodeSeconds)}, Postgres ${seconds(run.postgresSeconds)} of processor, ${run.walMegabytes.toFixed(1)} MB of log`,
         ...(run.firstRequest === undefined ? {} : { ratio: `first request after ${times(run.firstRequest / floor.seconds)} \\copy` }),
@@ -53,25 +54,25 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
       return run
     }
     const first = await measure(`first sync at ${latencyMs} ms latency`, 25)
-    say({
+    report({
       figure: 'a first sync, for each user',
       measured: `${Math.round((first.walMegabytes * 1e6) / rows)} B of log, ${Math.round(((await diskBytes(databaseUrl)) - before) / rows)} B on disk`,
-      reach: '500 B of log, 288 B on disk',
+      target: '500 B of log, 288 B on disk',
     })
     await measure('nothing changed', 0.5)
     await writeCustomers(csv, { rows, changeEvery: 100 })
     const onePercent = await measure('1 % changed', 2)
-    say({
+    report({
       figure: '1 % changed, for each changed row',
       measured: `${((onePercent.walMegabytes * 1000) / (rows / 100)).toFixed(1)} kB of log`,
-      reach: '6 kB',
+      target: '6 kB',
       met: onePercent.walMegabytes * 1000 <= 6 * (rows / 100),
     })
     await writeCustomers(csv, { rows, changeEvery: 33 })
     await measure('3 % changed')
     await writeCustomers(csv, { rows })
     const back = await measure('3 % changed back, no checkpoint just before', undefined, { checkpoint: false })
-    say({
+    report({
       figure: '3 % changed back, for each changed row',
       measured: `${((back.walMegabytes * 1000) / Math.ceil(rows / 33)).toFixed(1)} kB of log`,
     })
@@ -87,7 +88,7 @@ interface Setting {
   readonly folder: string
   readonly databaseUrl: string
   readonly sandbox: SandboxProcess
-  /** Just after a checkpoint, Postgres logs each page whole that is written. */
+  /** Whether a checkpoint comes first. After it, Postgres logs each changed page whole. */
   readonly checkpoint: boolean
 }
 
@@ -96,17 +97,17 @@ async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }:
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    // Work of the time before is not this command's.
+    // The command must not pay for earlier changes.
     if (checkpoint) await client.query('checkpoint')
     const { rows: places } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
     const postmaster = Number(readFileSync(join(places[0]?.folder ?? '', 'postmaster.pid'), 'utf8').split('\n')[0])
     const walBefore = await walBytes(client)
-    const postgresBefore = processorSeconds(postmaster)
+    const postgresBefore = processorSeconds(postmaster, { endedChildren: true })
     const startedAt = Date.now()
     const started = performance.now()
     const observed = await observe(command, { folder, databaseUrl, serviceUrl: sandbox.url })
     const took = (performance.now() - started) / 1000
-    // Its backends end just after it; what they used counts when the server has taken their leave.
+    // The processor time of a backend counts after the backend has ended, shortly after the command.
     await new Promise((resolve) => setTimeout(resolve, 300))
     const requests = await requestsAfter(sandbox, seen)
     const first = requests[0]
@@ -115,7 +116,7 @@ async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }:
       seconds: took,
       requests: requests.length,
       firstRequest: first === undefined ? undefined : (Date.parse(first.time) - startedAt) / 1000,
-      postgresSeconds: processorSeconds(postmaster) - postgresBefore,
+      postgresSeconds: processorSeconds(postmaster, { endedChildren: true }) - postgresBefore,
       walMegabytes: ((await walBytes(client)) - walBefore) / 1e6,
     }
   } finally {
@@ -123,7 +124,7 @@ async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }:
   }
 }
 
-/** Runs `sluice run` or `sluice plan`, and reads its high-water mark and processor time while it is there. */
+/** Runs `sluice run` or `sluice plan`, and polls its peak memory and processor time until it ends. */
 async function observe(
   command: Setting['command'],
   { folder, databaseUrl, serviceUrl }: { readonly folder: string; readonly databaseUrl: string; readonly serviceUrl: string },
@@ -137,29 +138,23 @@ async function observe(
       NODE_COMPILE_CACHE: join(folder, 'compiled'),
     },
   })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (said += part))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part))
   let megabytes = 0
   let nodeSeconds = 0
-  const look = setInterval(() => {
+  const poll = setInterval(() => {
     try {
       const [, kilobytes = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
       megabytes = Math.max(megabytes, Math.round(Number(kilobytes) / 1024))
-      nodeSeconds = Math.max(nodeSeconds, processorSeconds(child.pid ?? 0))
+      nodeSeconds = Math.max(nodeSeconds, processorSeconds(child.pid, { endedChildren: true }))
     } catch {
-      // It has just ended, or this is not Linux.
+      // The process has just ended, or the system is not Linux.
     }
   }, 20)
   const [code] = (await once(child, 'close')) as [number | null]
-  clearInterval(look)
-  if (code !== 0) throw new Error(`sluice ${command} ended with ${code}: ${said.slice(-500)}`)
+  clearInterval(poll)
+  if (code !== 0) throw new Error(`sluice ${command} ended with ${code}: ${stderr.slice(-500)}`)
   return { megabytes, nodeSeconds }
-}
-
-/** Returns the CPU time of a process and its ended children, in user and system mode. */
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
 }
 
 async function walBytes(client: pg.Client): Promise<number> {

@@ -1,4 +1,4 @@
-/** Invented data of any size: a customer export and a product feed, the same bytes for the same arguments. */
+/** Writes invented data of any size: a customer export and a product feed. Equal arguments give equal bytes. */
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 
@@ -10,10 +10,10 @@ const areaCodes = [
   513, 515, 516, 517, 518, 520, 530, 540, 541, 551, 559, 561, 562,
 ]
 
-/** Customers with a phone number of their own. A larger file has a second email address for each instead, so that none is shared. */
+/** Number of customers that get different phone numbers. A larger file has a second email address instead, so that no identifier is shared. */
 export const customersWithPhone = 1_200_000
 
-/** Returns a number of its own for each of `customersWithPhone`: area codes with the exchange 555, which has no subscribers. */
+/** Returns another number for each of `customersWithPhone`, with the exchange 555, which has no subscribers. */
 export function phoneOf(at: number): string {
   const line = String(Math.floor(at / areaCodes.length) % 10_000).padStart(4, '0')
   return `+1-${areaCodes[at % areaCodes.length]}-555-${line}`
@@ -21,7 +21,7 @@ export function phoneOf(at: number): string {
 
 export interface CustomerFile {
   readonly rows: number
-  /** Every nth row has another email than in the file without. */
+  /** Every nth row gets a changed email. */
   readonly changeEvery?: number
 }
 

@@ -1,4 +1,4 @@
-/** The same sync in DuckDB, all in SQL: read, normalize, hash, compare with the state of the file before. */
+/** Runs the same sync in DuckDB, all in SQL: reads, normalizes, hashes, and compares with the state of the earlier file. */
 import { DuckDBInstance } from '@duckdb/node-api'
 
 /** Loads `first` as state, untimed, then stages and compares `second`, timed. */

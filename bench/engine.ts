@@ -1,4 +1,4 @@
-/** The engine as a bench drives it: dependencies, a pipeline in a folder, and a run that reads and diffs but keeps nothing. */
+/** Calls the engine from a bench: its dependencies, a pipeline in a folder, and a run that reads and compares without storing anything. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../src/clock.ts'
@@ -23,15 +23,15 @@ import { readSnapshot } from '../src/sync/read/snapshot.ts'
 
 export interface Setting {
   readonly databaseUrl: string
-  /** Holds `pipelines/NAME.yaml`. */
+  /** Folder that contains `pipelines/NAME.yaml`. */
   readonly folder: string
   readonly pipeline: string
-  /** No server is needed as long as nothing is sent. */
+  /** Default: an address without a server, for work that sends nothing. */
   readonly serviceUrl?: string
   readonly full?: boolean
 }
 
-/** Credentials of every sandbox, written out: loading the sandbox for them would count as the engine's memory. */
+/** Credentials of every sandbox. Not imported, because loading the sandbox would count as memory of the engine. */
 export const credentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
@@ -39,7 +39,7 @@ export const credentials = {
   accessTokenSecret: 'sandbox-access-token-secret',
 }
 
-/** Returns the environment of a command in a process of its own. */
+/** Returns the environment variables of a command that runs in a separate process. */
 export function environmentOf(options: { readonly home: string; readonly databaseUrl: string; readonly serviceUrl: string }) {
   return {
     PATH: process.env['PATH'] ?? '',
@@ -58,7 +58,7 @@ export function writePipeline(folder: string, name: string, yaml: string): void 
   writeFileSync(join(folder, 'pipelines', `${name}.yaml`), yaml)
 }
 
-/** Returns the pipeline of a file of `writeCustomers` with so many rows. */
+/** Returns the YAML of a pipeline that reads a file of `writeCustomers` with `rows` rows. */
 export function audienceYaml(csv: string, rows: number, audience = '1nmth'): string {
   const identifiers = rows <= customersWithPhone ? 'email: email, phone_number: phone' : 'email: [email, second_email]'
   return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\nmap: { key: customer_id, ${identifiers} }\n`
@@ -86,8 +86,8 @@ export async function withEngine<Result>(setting: Setting, work: (deps: EngineDe
 }
 
 /**
- * Reads and diffs, then leaves everything as it was: the snapshot is discarded, the run closed. `apply` also writes the
- * desired state, inside a transaction that is rolled back; the diff and that are `applySeconds`.
+ * Reads and compares, then discards the snapshot and ends the run. With `apply` it also writes the desired state, in a transaction
+ * that is rolled back. `applySeconds` is the time of the comparison and of these writes.
  */
 export async function readAndDiff(setting: Setting & { readonly apply?: boolean }): Promise<object> {
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
@@ -108,7 +108,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       const snapshot = await readSnapshot(deps, tx, pipeline, run)
       const readAt = performance.now()
       await client.query('begin')
-      // As the plan's own transaction has it.
+      // The transaction of a plan has the same setting.
       await client.query(`set local work_mem = '64MB'`)
       const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(tx, destinationId, snapshot.reading)
       const endedAt = performance.now()
@@ -144,7 +144,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
   })
 }
 
-/** Makes a whole plan, stored and not sent. */
+/** Makes and stores a plan, and sends nothing. */
 export async function plan(setting: Setting): Promise<object> {
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {

@@ -2,29 +2,30 @@
 
 export interface Figure {
   readonly figure: string
-  /** As people read it: `3.4 s, 162 MB`. */
+  /** Measured value as text: `3.4 s, 162 MB`. */
   readonly measured: string
-  /** Goal (docs/benchmarks.md); absent for figures that only show where time is spent. */
-  readonly reach?: string
-  /** Measured against what it is compared with in the same run: `3.6 x \copy`. */
+  /** Target of docs/benchmarks.md. Absent if the figure only shows where time is spent. */
+  readonly target?: string
+  /** Value relative to another one of the same run: `3.6 x \copy`. */
   readonly ratio?: string
   readonly met?: boolean
 }
 
 export interface BenchContext {
-  /** A tenth of the data, to see that everything runs. */
+  /** Use a tenth of the data. */
   readonly small: boolean
-  /** The ten million rows and memberships too. */
+  /** Also run the long cases, such as ten million rows. */
   readonly large: boolean
-  /** Rows of the customer export: 1,000,000, or 100,000 when small. */
+  /** Rows of the customer export: 1,000,000 by default, 100,000 if `small`. */
   readonly rows: number
-  /** `--rows N`, for benches with another size of their own. */
+  /** `--rows N`; undefined if a bench should use its own default. */
   readonly givenRows: number | undefined
-  /** A temporary folder of this bench, removed afterwards. */
+  /** Temporary folder of the bench. Removed after it. */
   readonly folder: string
-  /** A new, migrated database on a server of this run. */
+  /** Creates and migrates a database on the server of this run. Returns its URL. */
   readonly database: () => Promise<string>
-  readonly say: (figure: Figure) => void
+  /** Prints a figure and adds it to the results. */
+  readonly report: (figure: Figure) => void
 }
 
 export type Bench = (context: BenchContext) => Promise<void>
@@ -46,11 +47,11 @@ export function mean(values: readonly number[]): number {
 }
 
 export function table(figures: readonly Figure[]): string {
-  const rows = figures.map(({ figure, measured, reach, ratio, met }) => [
+  const rows = figures.map(({ figure, measured, target, ratio, met }) => [
     figure,
     measured,
     ratio ?? '',
-    reach ?? '',
+    target ?? '',
     met === undefined ? '' : met ? 'met' : 'SHORT',
   ])
   const lines = [['figure', 'measured', 'ratio', 'target', ''], ...rows]

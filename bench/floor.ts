@@ -1,4 +1,4 @@
-/** The floor of every ratio: Postgres loading the bytes of the file into an unlogged table, by psql where there is one. */
+/** Measures the base of every ratio: Postgres loads the file into an unlogged table, by psql if it is installed. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
@@ -14,18 +14,18 @@ export interface Floor {
   readonly by: string
 }
 
-/** Writes customers and their pipeline, makes a database, and reports the floor of the ratios that follow. */
-export async function customersWithFloor(rows: number, { folder, database, say }: Pick<BenchContext, 'folder' | 'database' | 'say'>) {
+/** Writes customers and their pipeline, creates a database, and measures and reports the base of the later ratios. */
+export async function customersWithFloor(rows: number, { folder, database, report }: Pick<BenchContext, 'folder' | 'database' | 'report'>) {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
   writePipeline(folder, 'customers', audienceYaml(csv, rows))
   const databaseUrl = await database()
   const floor = await copyFloor(databaseUrl, csv)
-  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  report({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
   return { csv, databaseUrl, floor }
 }
 
-/** Returns the middle of five loads. */
+/** Returns the median of five loads. */
 export async function copyFloor(url: string, csv: string): Promise<Floor> {
   const psql = spawnSync('psql', ['--version']).status === 0
   const measured: number[] = []

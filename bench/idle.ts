@@ -1,4 +1,4 @@
-/** An idle tenant: `sluice serve` with one scheduled pipeline that is not due, in schemas of one database, each in a process of its own. */
+/** Measures idle tenants: for each schema of one database, a `sluice serve` with one scheduled pipeline that is not due. */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,10 +8,10 @@ import { mean, type Bench } from './figure.ts'
 import { buildPackage, megabytesOf, processorSeconds, serverUse, startServe, stopServe } from './serveProcess.ts'
 
 const tenants = 3
-/** As long as the rarest poll. */
+/** Interval of the rarest poll. */
 const minutes = 5
 
-export const bench: Bench = async ({ folder, database, say, small }) => {
+export const bench: Bench = async ({ folder, database, report, small }) => {
   buildPackage()
   const databaseUrl = await database()
   writePipeline(folder, 'customers', `schedule: "0 3 1 1 *"\n${audienceYaml(join(folder, 'customers.csv'), 0)}`)
@@ -21,7 +21,7 @@ export const bench: Bench = async ({ folder, database, say, small }) => {
   try {
     for (let tenant = 1; tenant <= tenants; tenant++)
       served.push(await startServe({ folder, databaseUrl, serviceUrl: 'http://127.0.0.1:9', schema: `tenant_${tenant}` }))
-    // Started, declared, maintained once: what comes next is idleness.
+    // By now each process has started, stored its schedule and run its maintenance once.
     await delay(20_000)
     const measured = small ? 1 : minutes
     const use = serverUse(client)
@@ -36,14 +36,14 @@ export const bench: Bench = async ({ folder, database, say, small }) => {
     const each = ((await use()).transactions - before.transactions) / tenants / measured
     const processor = served.reduce((sum, { pid }, i) => sum + processorSeconds(pid) - (processorBefore[i] ?? 0), 0) / tenants / measured
     const memory = served.map(({ pid }) => megabytesOf(pid))
-    say({ figure: 'idle serve: transactions per minute', measured: each.toFixed(0) })
-    say({ figure: 'idle serve: connections, on average', measured: mean(connections).toFixed(1) })
-    say({
+    report({ figure: 'idle serve: transactions per minute', measured: each.toFixed(0) })
+    report({ figure: 'idle serve: connections, on average', measured: mean(connections).toFixed(1) })
+    report({
       figure: 'idle serve: processor of Node per minute',
       measured: `${processor.toFixed(2)} s`,
       ratio: `${(processor / 0.6).toFixed(2)} % of a core`,
     })
-    say({
+    report({
       figure: 'idle serve: resident memory',
       measured: `${mean(memory.map(({ resident }) => resident)).toFixed(0)} MB`,
       ratio: `${mean(memory.map(({ proportional }) => proportional)).toFixed(0)} MB with shared pages divided`,

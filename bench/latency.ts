@@ -1,7 +1,7 @@
 /**
- * Pushing to a slow service: concurrency has to follow latency, or the allowance of 1,500 requests per minute stays unused. The sandbox
- * has a process of its own, every pushing process too. By default one shortened run; `--large` has each latency, by one
- * process and by three: a burst of 1,000,000 users (`--rows`), and three minutes of the allowance in requests of fewer users.
+ * Measures the push to a slow service. Concurrency must follow latency; otherwise the allowance of 1,500 requests per minute stays unused.
+ * The sandbox and every pushing process are separate. By default one shortened run. `--large` measures each latency with one process and
+ * with three: a burst of 1,000,000 users (`--rows`), and three minutes of the allowance in requests of fewer users.
  */
 import { join } from 'node:path'
 import { inChild, type Measured } from './child.ts'
@@ -13,7 +13,7 @@ import { batchLimits } from '../src/service/contract/limits.ts'
 import { pushPlan } from '../src/sync/push/push.ts'
 
 const minutes = 3
-/** Users per request of the three minutes, so that 4,500 requests need no 11,250,000 users. */
+/** Users per request during the three minutes. With 2,500, its 4,500 requests would need 11,250,000 users. */
 const usersInSmallRequest = 50
 /** Requests per second that the service allows. */
 const allowed = 1_500 / 60
@@ -49,7 +49,7 @@ async function measureAll(context: BenchContext, users: number, cases: readonly 
   for (const one of cases) await measure(context, one)
 }
 
-async function measure({ folder, database, say }: BenchContext, { latencyMs, processes, usersPerRequest }: Case): Promise<void> {
+async function measure({ folder, database, report }: BenchContext, { latencyMs, processes, usersPerRequest }: Case): Promise<void> {
   const sandbox = await startSandboxProcess()
   try {
     const setting = { databaseUrl: await database(), folder, pipeline: 'customers', serviceUrl: sandbox.url }
@@ -63,35 +63,35 @@ async function measure({ folder, database, say }: BenchContext, { latencyMs, pro
     const cpuSeconds = [pushed, ...others].reduce((sum, child) => sum + cpuSecondsOf(child), 0)
     const perSecond = requests / took
     const at = `${requests} requests (${requests - Number(planned)} repeated) at ${latencyMs} ms latency by ${processes === 1 ? 'one process' : `${processes} processes`}`
-    say({
+    report({
       figure: at,
       measured: `${seconds(took)}, ${perSecond.toFixed(1)} requests/s, ${Math.max(pushed.megabytes, ...others.map(({ megabytes }) => megabytes))} MB`,
       ratio: `${Math.round((perSecond / allowed) * 100)} % of 1,500 a minute, one at a time ${Math.round((1000 / latencyMs / allowed) * 100)} %`,
-      reach: '95 %',
+      target: '95 %',
       met: perSecond / allowed >= 0.95,
     })
     // A smaller request needs less work than one of 2,500 users.
     const isWhole = usersPerRequest === batchLimits.userOperations.entries
     const cores = (cpuSeconds / requests) * allowed
-    say({
+    report({
       figure: 'processor time of the pushing processes, at 25 requests/s',
       measured: `${cores.toFixed(2)} cores, ${((cpuSeconds / requests) * 1000).toFixed(1)} ms per request of ${usersPerRequest} users`,
-      ...(isWhole ? { reach: '0.35 cores', met: cores <= 0.35 } : {}),
+      ...(isWhole ? { target: '0.35 cores', met: cores <= 0.35 } : {}),
     })
     const most = mostInWindow(await sandbox.control('GET', 'ledger'))
-    say({ figure: 'requests in the fullest minute', measured: String(most), reach: 'at most 1,500', met: most <= 1_500 })
+    report({ figure: 'requests in the fullest minute', measured: String(most), target: 'at most 1,500', met: most <= 1_500 })
   } finally {
     await sandbox.close()
   }
 }
 
-/** Plans with requests of at most `usersPerRequest` users. */
+/** Makes a plan whose requests have at most `usersPerRequest` users. */
 export async function planRequests({ usersPerRequest, ...setting }: Setting & { readonly usersPerRequest: number }): Promise<object> {
   Object.assign(batchLimits.userOperations, { entries: usersPerRequest })
   return plan(setting)
 }
 
-/** Pushes a plan that another process applies. */
+/** Pushes batches of a plan that another process applies. */
 export async function help(setting: Setting & { readonly planId: string }): Promise<object> {
   return withEngine(setting, async (deps) => {
     const started = performance.now()
@@ -106,7 +106,7 @@ function cpuSecondsOf(child: Measured): number {
   return Number(child['cpuSeconds'])
 }
 
-/** Counts by the time at which the service had the first byte. */
+/** Returns the largest number of requests in any window, by the time at which the service received their first byte. */
 function mostInWindow(ledger: unknown): number {
   const lines = (Array.isArray(ledger) ? ledger : (ledger as { readonly requests: unknown[] }).requests) as {
     readonly path: string

@@ -1,4 +1,4 @@
-/** A whole customer export pushed to a sandbox in its own process: plan, then requests until the counts are final. */
+/** Measures the push of a whole customer export to a sandbox in a separate process: the plan, then all requests. */
 import { join } from 'node:path'
 import { inChild } from './child.ts'
 import { writeCustomers } from './data.ts'
@@ -9,7 +9,7 @@ import { loadPipeline } from '../src/pipeline/load.ts'
 import { applyPlan } from '../src/sync/run/applyPlan.ts'
 import { runPipeline } from '../src/sync/run/run.ts'
 
-export const bench: Bench = async ({ rows, small, folder, database, say }) => {
+export const bench: Bench = async ({ rows, small, folder, database, report }) => {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
   writePipeline(folder, 'customers', audienceYaml(csv, rows))
@@ -17,26 +17,26 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   try {
     const setting = { databaseUrl: await database(), folder, pipeline: 'customers', serviceUrl: sandbox.url }
     const planned = await inChild('./engine.ts', 'plan', setting)
-    say({ figure: `reading and planning ${rows} users`, measured: `${seconds(planned.seconds)}, ${planned.megabytes} MB` })
+    report({ figure: `reading and planning ${rows} users`, measured: `${seconds(planned.seconds)}, ${planned.megabytes} MB` })
     const pushed = await inChild('./push.ts', 'push', { ...setting, planId: planned['planId'] })
     const perSecond = Number(pushed['requests']) / pushed.seconds
-    say({
+    report({
       figure: `pushing ${rows} users, ${String(pushed['requests'])} requests`,
       measured: `${seconds(pushed.seconds)}, ${pushed.megabytes} MB, ${perSecond.toFixed(1)} requests/s`,
       ratio: `${(perSecond / 25).toFixed(1)} x the allowance`,
-      reach: '60 s for 1,000,000',
+      target: '60 s for 1,000,000',
       ...(small ? {} : { met: pushed.seconds <= 60 && pushed['confirmed'] === rows }),
     })
     const audience = (await sandbox.control('GET', 'audiences/1nmth')) as { readonly members: number }
-    say({
+    report({
       figure: 'members in the sandbox afterwards',
       measured: String(audience.members),
-      reach: String(rows),
+      target: String(rows),
       met: audience.members === rows,
     })
     await writeCustomers(csv, { rows, changeEvery: 100 })
     const changed = await inChild('./push.ts', 'run', setting)
-    say({
+    report({
       figure: `a whole run with 1 % changed: ${String(changed['stages'])}`,
       measured: `${seconds(changed.seconds)}, ${changed.megabytes} MB, ${String(changed['requests'])} requests`,
     })
@@ -61,7 +61,7 @@ export async function push(setting: Setting & { readonly planId: string }): Prom
   })
 }
 
-/** Reads, plans and sends what changed. */
+/** Runs the pipeline once: reads, plans and sends the changes. */
 export async function run(setting: Setting): Promise<object> {
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {

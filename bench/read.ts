@@ -1,7 +1,6 @@
 /**
- * The reading path (docs/benchmarks.md): rows per second and memory of CSV, packed CSV, JSON lines and XML, against
- * `psql \copy` of the same CSV into an unlogged table. Ratios are printed, nothing is asserted. Every reading runs in a
- * process of its own, so that memory is its own.
+ * Measures readers: rows per second and memory of CSV, compressed CSV, JSON lines and XML, compared with `psql \copy` of the same CSV
+ * into an unlogged table. Every read runs in a separate process, so that memory is not shared.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ import { phoneOf, write, writeCustomers, writeFeed } from './data.ts'
 import { seconds, times, type Bench } from './figure.ts'
 import { copyFloor } from './floor.ts'
 
-export const bench: Bench = async ({ rows, folder, database, say }) => {
+export const bench: Bench = async ({ rows, folder, database, report }) => {
   const csv = join(folder, 'crm.csv')
   await writeCustomers(csv, { rows })
   const lines = join(folder, 'crm.jsonl')
@@ -30,7 +29,7 @@ export const bench: Bench = async ({ rows, folder, database, say }) => {
   await writeFeed(feed, rows / 5)
   execFileSync('gzip', ['-k', csv])
   const floor = await copyFloor(await database(), csv)
-  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  report({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
   for (const [figure, work, file, count] of [
     ['SHA-256 of the file (source gate)', 'hashing', csv, rows],
     ['CSV, every record known (record gate)', 'gated', csv, rows],
@@ -41,7 +40,7 @@ export const bench: Bench = async ({ rows, folder, database, say }) => {
     ['XML items', 'reading', feed, rows / 5],
   ] as const) {
     const read = await inChild('./read.ts', work, { file })
-    say({
+    report({
       figure,
       measured: `${seconds(read.seconds)}, ${read.megabytes} MB, ${Math.round(count / read.seconds / 1000)} k/s`,
       ratio: `${times(read.seconds / floor.seconds)} \\copy`,
@@ -53,7 +52,7 @@ export async function reading({ file }: { readonly file: string }): Promise<obje
   return read(file)
 }
 
-/** Reads with the cheapest gate there is, so that the figure is that of the reading and not of a digest. */
+/** Reads with a gate that computes no digest, so that only the reader is measured. */
 export async function gated({ file }: { readonly file: string }): Promise<object> {
   return read(file, { beginShape: () => undefined, skips: () => true })
 }

@@ -1,7 +1,6 @@
 /**
- * The sandbox's speed and size (docs/benchmarks.md): signed requests of 25 products, user batches of 2,500, and the memory
- * of many memberships. Ratios against the figures to reach are printed; nothing is asserted. The signing client runs in
- * a process of its own.
+ * Measures the sandbox: signed requests of 25 products, batches of 2,500 users, and the memory of many memberships. The client that signs
+ * runs in a separate process.
  */
 import { createHash } from 'node:crypto'
 import { Pool } from 'undici'
@@ -11,48 +10,48 @@ import { inChild } from './child.ts'
 import { seconds, type Bench } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
 
-export const bench: Bench = async ({ small, large, say }) => {
+export const bench: Bench = async ({ small, large, report }) => {
   const sandbox = await startSandboxProcess()
   try {
     await sandbox.control('PUT', 'switches', { rate_limits: 'off' })
     const products = await inChild('./sandbox.ts', 'client', { kind: 'products', url: sandbox.url, total: small ? 1_000 : 6_000 })
     const perSecond = Number(products['requests']) / products.seconds
-    say({
+    report({
       figure: 'signed requests of 25 products',
       measured: `${Math.round(perSecond)}/s, ${String(products['refused'])} refused`,
       ratio: `${Math.round(perSecond * 25)} products/s`,
-      reach: '2,000/s',
+      target: '2,000/s',
       met: perSecond >= 2_000 && products['refused'] === 0,
     })
     const users = await inChild('./sandbox.ts', 'client', { kind: 'users', url: sandbox.url, total: small ? 40 : 400 })
-    say({
+    report({
       figure: `${String(users['requests'])} batches of 2,500 users`,
       measured: `${seconds(users.seconds)}, ${String(users['refused'])} refused`,
       ratio: `${Math.round((Number(users['requests']) * 2_500) / users.seconds / 1000)} k users/s`,
-      reach: small ? '30 s for 400' : '30 s',
+      target: small ? '30 s for 400' : '30 s',
       met: users.seconds <= 30 && users['refused'] === 0,
     })
     const started = performance.now()
     const audience = (await sandbox.control('GET', 'audiences/1nmth')) as { readonly members: number }
-    say({
-      figure: 'count and digest of them',
+    report({
+      figure: 'count and digest of the members',
       measured: `${seconds((performance.now() - started) / 1000)} for ${audience.members} members`,
     })
   } finally {
     await sandbox.close()
   }
   const millions = large ? 10 : 1
-  const held = await inChild('./sandbox.ts', 'memberships', { millions })
-  say({
+  const filled = await inChild('./sandbox.ts', 'memberships', { millions })
+  report({
     figure: `${millions},000,000 memberships`,
-    measured: `${held.megabytes} MB, ${seconds(held.seconds)}`,
-    ratio: `${Math.round((held.megabytes * 1_048_576) / millions / 1_000_000)} bytes each`,
-    reach: large ? '2,048 MB' : '2,048 MB at 10,000,000 (--large)',
-    met: held.megabytes <= 2_048,
+    measured: `${filled.megabytes} MB, ${seconds(filled.seconds)}`,
+    ratio: `${Math.round((filled.megabytes * 1_048_576) / millions / 1_000_000)} bytes each`,
+    target: large ? '2,048 MB' : '2,048 MB at 10,000,000 (--large)',
+    met: filled.megabytes <= 2_048,
   })
 }
 
-/** Measures an audience of so many million identifiers, two per user. */
+/** Fills an audience with `millions` million identifiers, two per user. */
 export async function memberships({ millions }: { readonly millions: number }): Promise<object> {
   const members = new Memberships()
   const key = Buffer.alloc(32)
@@ -79,7 +78,7 @@ export async function client({
   const path = kind === 'products' ? '/12/product_catalogs/4001/products' : '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users'
   const method = kind === 'products' ? 'PUT' : 'POST'
   const body = kind === 'products' ? productBody : userBody
-  // Made beforehand: the client's own work is not what is measured.
+  // Rendered before the measurement, so that only the sandbox is measured.
   const bodies = Array.from({ length: kind === 'products' ? 200 : 100 }, (_, n) => body(n))
   let next = 0
   let refused = 0

@@ -1,4 +1,4 @@
-/** A sandbox in a process of its own: prints its address on the first line, and ends when its input does. */
+/** Starts a sandbox in a separate process, which prints its URL as first line and ends when its stdin closes. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
 /**
- * A small destination beside a large one: Postgres' statistics know the large one only. Planned once, first and second, in one
- * database; the second may cost no more than the first.
+ * Plans a small destination in an empty database, and another one beside a large destination, whose rows dominate the statistics of
+ * Postgres. The second plan should not cost more than the first.
  */
 import { join } from 'node:path'
 import { inChild } from './child.ts'
@@ -10,7 +10,7 @@ import { seconds, times, type Bench } from './figure.ts'
 
 const defaultRows = 20_000
 
-export const bench: Bench = async ({ givenRows, folder, database, say }) => {
+export const bench: Bench = async ({ givenRows, folder, database, report }) => {
   const rows = givenRows ?? defaultRows
   const databaseUrl = await database()
   const customers = join(folder, 'customers.csv')
@@ -29,11 +29,11 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   for (const kind of ['audience', 'catalog']) {
     const first = await plan(`${kind}1`)
     const second = await plan(`${kind}2`)
-    say({
+    report({
       figure: `second ${kind} of ${rows}, planned`,
       measured: seconds(second.seconds),
       ratio: `${times(second.seconds / first.seconds)} the first (${seconds(first.seconds)})`,
-      reach: '2 x',
+      target: '2 x',
       met: second.seconds <= 2 * first.seconds,
     })
   }

@@ -1,4 +1,4 @@
-/** `sluice serve` in a process of its own, and what it takes; Linux only. */
+/** Starts `sluice serve` in a separate process, and measures its processor time and memory. Linux only. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export function buildPackage(): void {
 }
 
 export interface ServeOptions {
-  /** Holds `pipelines/`. */
+  /** Folder that contains `pipelines/`. */
   readonly folder: string
   readonly databaseUrl: string
   readonly serviceUrl: string
@@ -39,7 +39,7 @@ export async function startServe({ folder, databaseUrl, serviceUrl, schema }: Se
   })
   const ended = once(child, 'close').then(() => Promise.reject(new Error(`serve of ${schema} ended`)))
   await Promise.race([once(createInterface(child.stdout), 'line'), ended])
-  // It ends later, when it is stopped.
+  // The process ends when it is stopped.
   ended.catch(() => undefined)
   return child
 }
@@ -51,15 +51,15 @@ export async function stopServe(child: ChildProcess): Promise<void> {
   await closed
 }
 
-/** Returns the processor time of a process so far in seconds, in user and system mode. */
-export function processorSeconds(pid: number | undefined): number {
+/** Returns the user and system time of a process in seconds, by default without that of its ended children. */
+export function processorSeconds(pid: number | undefined, { endedChildren = false } = {}): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return fields.slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+  return fields.slice(11, endedChildren ? 15 : 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
 }
 
 export interface Megabytes {
   readonly resident: number
-  /** The resident pages, those that several processes share divided among them. */
+  /** Resident memory; pages that several processes share are divided among them. */
   readonly proportional: number
 }
 
@@ -70,12 +70,12 @@ export function megabytesOf(pid: number | undefined): Megabytes {
 }
 
 export interface ServerUse {
-  /** Transactions that the server committed so far, without those of this function. */
+  /** Number of committed transactions, without those of this function. */
   readonly transactions: number
   readonly connections: number
 }
 
-/** Returns a function that reads what all others do in the database. */
+/** Returns a function that reads the use of the database by all other clients. */
 export function serverUse(client: pg.Client): () => Promise<ServerUse> {
   let own = 0
   return async () => {

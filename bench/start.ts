@@ -1,15 +1,21 @@
-/** Start time of the command line. */
+/** Measures the start time of the command line. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { median, seconds, type Bench } from './figure.ts'
 
 const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 
-export const bench: Bench = async ({ say }) => {
+export const bench: Bench = async ({ report }) => {
   const node = median(timed(9, ['-e', '0']))
   const help = median(timed(9, [program, '--help']))
-  say({ figure: 'node -e 0', measured: seconds(node), ratio: '1' })
-  say({ figure: 'sluice --help', measured: seconds(help), ratio: `${(help / node).toFixed(1)} x node`, reach: '0.25 s', met: help <= 0.25 })
+  report({ figure: 'node -e 0', measured: seconds(node), ratio: '1' })
+  report({
+    figure: 'sluice --help',
+    measured: seconds(help),
+    ratio: `${(help / node).toFixed(1)} x node`,
+    target: '0.25 s',
+    met: help <= 0.25,
+  })
 }
 
 function timed(count: number, args: readonly string[]): number[] {

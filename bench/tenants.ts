@@ -1,7 +1,7 @@
 /**
- * Many tenants in one database: a schema and a `sluice serve` each, against one sandbox. First all of them idle, then every tenant has two
- * due times: up to 20 tenants in the same second, more of them one a second. `--rows N` sets the number of tenants: 20 by default, 200 with
- * `--large`.
+ * Measures many tenants in one database: one schema and one `sluice serve` per tenant, and one sandbox for all. First all tenants are idle.
+ * Then every tenant has two due times: in the same second for up to 20 tenants, otherwise one tenant per second. `--rows N` sets the number
+ * of tenants (default 20, with `--large` 200).
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -20,11 +20,11 @@ import { buildPackage, megabytesOf, processorSeconds, serverUse, startServe, sto
 
 const rows = 100
 const idleSeconds = 60
-/** Processes that start at the same time. */
+/** Number of processes that start at the same time. */
 const startsAtOnce = 4
-/** Memory for all processes of the tenants and their server. If more are asked for, fewer are started. */
+/** Memory for the processes of all tenants and their server. If it is not enough, fewer tenants are started. */
 const memoryMegabytes = 16_000
-/** Memory that stays free for the runs, and below which the bench gives up: the machine may have other work. */
+/** Free memory that is reserved for the runs, and the limit below which the bench fails, because other programs need memory too. */
 const reserveMegabytes = 4_000
 const leastMegabytes = 2_500
 /** Number of tenants that may be due in the same second. 190 runs at a time need more than 12 GB. */
@@ -64,7 +64,7 @@ export const bench: Bench = async (context) => {
   }
 }
 
-/** Gives each tenant a folder with a pipeline, customers of its own and an audience. */
+/** Creates for each tenant a folder with a pipeline, customers and an audience. */
 async function prepare(folder: string, count: number, sandbox: SandboxProcess): Promise<readonly Tenant[]> {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
@@ -94,8 +94,8 @@ interface Starting {
   readonly postgres: number
 }
 
-/** Starts the processes, each of which migrates its schema, as many as the memory allows. */
-async function start({ say }: BenchContext, { url, sandbox, tenants, served, postgres }: Starting): Promise<void> {
+/** Starts as many processes as the memory allows. Each migrates its schema. */
+async function start({ report }: BenchContext, { url, sandbox, tenants, served, postgres }: Starting): Promise<void> {
   const slots = pLimit(startsAtOnce)
   const took: number[] = []
   const startOne = async ({ schema, folder }: Tenant) => {
@@ -109,7 +109,7 @@ async function start({ say }: BenchContext, { url, sandbox, tenants, served, pos
   const left = Math.min(memoryMegabytes - served.length * each, availableMegabytes() - reserveMegabytes)
   const fitting = Math.min(tenants.length, served.length + Math.max(0, Math.floor(left / each)))
   await Promise.all(tenants.slice(10, fitting).map((tenant) => slots(() => startOne(tenant))))
-  say({
+  report({
     figure: `${served.length} tenants started, ${startsAtOnce} at a time, each with its migrations`,
     measured: `${seconds(median(took))} each, ${seconds(Math.max(...took))} at most`,
     ...(fitting < tenants.length ? { ratio: `${tenants.length} do not fit: ${each.toFixed(0)} MB each`, met: false } : {}),
@@ -122,7 +122,7 @@ interface Measuring {
   readonly postgres: number
 }
 
-async function measureIdle({ say }: BenchContext, { client, served, postgres }: Measuring): Promise<void> {
+async function measureIdle({ report }: BenchContext, { client, served, postgres }: Measuring): Promise<void> {
   await delay(20_000)
   const processes = () => served.reduce((sum, { pid }) => sum + processorSeconds(pid), 0)
   const use = serverUse(client)
@@ -136,16 +136,19 @@ async function measureIdle({ say }: BenchContext, { client, served, postgres }: 
   const took = (performance.now() - started) / 1000
   const [after, node, server] = [await use(), processes() - nodeBefore, postgresSeconds(postgres) - postgresBefore]
   const memory = served.map(({ pid }) => megabytesOf(pid))
-  say({ figure: 'all idle: transactions per second', measured: ((after.transactions - before.transactions) / took).toFixed(1) })
-  say({ figure: 'all idle: connections, on average and at most', measured: `${mean(connections).toFixed(0)}, ${Math.max(...connections)}` })
-  say({ figure: 'all idle: processor of Node', measured: `${((node / took) * 100).toFixed(1)} % of a core` })
-  say({ figure: 'all idle: processor of Postgres', measured: `${((server / took) * 100).toFixed(1)} % of a core` })
-  say({
+  report({ figure: 'all idle: transactions per second', measured: ((after.transactions - before.transactions) / took).toFixed(1) })
+  report({
+    figure: 'all idle: connections, on average and at most',
+    measured: `${mean(connections).toFixed(0)}, ${Math.max(...connections)}`,
+  })
+  report({ figure: 'all idle: processor of Node', measured: `${((node / took) * 100).toFixed(1)} % of a core` })
+  report({ figure: 'all idle: processor of Postgres', measured: `${((server / took) * 100).toFixed(1)} % of a core` })
+  report({
     figure: 'all idle: memory of Node',
     measured: `${(memory.reduce((sum, { proportional }) => sum + proportional, 0) / 1000).toFixed(1)} GB`,
     ratio: `${mean(memory.map(({ proportional }) => proportional)).toFixed(0)} MB each, ${mean(memory.map(({ resident }) => resident)).toFixed(0)} MB resident`,
   })
-  say({ figure: 'all idle: memory of Postgres', measured: `${(postgresMegabytes(postgres) / 1000).toFixed(1)} GB` })
+  report({ figure: 'all idle: memory of Postgres', measured: `${(postgresMegabytes(postgres) / 1000).toFixed(1)} GB` })
 }
 
 interface RunLine {
@@ -157,13 +160,13 @@ interface RunLine {
 }
 
 async function measureRuns(
-  { say }: BenchContext,
+  { report }: BenchContext,
   { client, postgres, sandbox, tenants }: Measuring & { readonly sandbox: SandboxProcess; readonly tenants: readonly Tenant[] },
 ): Promise<void> {
   // The files are read again every 15 s.
   const first = (Math.floor(Date.now() / minuteMs) + 2) * minuteMs
   const spreadMs = tenants.length > mostTogether ? 1_000 : 0
-  // A minute more than the tenants are spread over.
+  // One minute longer than the time over which the tenants are spread.
   const betweenMs = (Math.ceil((tenants.length * spreadMs) / minuteMs) + 1) * minuteMs
   const due = [first, first + betweenMs]
   const dueTimes = tenants.map((_, n) => due.map((time) => new Date(time + n * spreadMs)))
@@ -196,23 +199,26 @@ async function measureRuns(
     .filter(({ status }) => status === 'succeeded')
     .map(({ schema, scheduled_for }) => `${schema} ${scheduled_for.toISOString()}`)
   const once = [...expected].filter((tick) => found.filter((other) => other === tick).length === 1).length
-  say({
+  report({
     figure: `due times of ${tenants.length} tenants, ${spreadMs > 0 ? 'one a second' : 'in the same second'}, run exactly once`,
     measured: `${once} of ${expected.size}, ${runs.length} runs`,
-    reach: 'all',
+    target: 'all',
     met: once === expected.size && runs.length === expected.size,
   })
   for (const [nth, name] of [`first syncs of ${rows} people`, 'second runs, nothing changed'].entries()) {
     const of = runs.filter(({ scheduled_for }) => (nth === 0) === scheduled_for.getTime() < first + betweenMs)
     const late = of.map(({ started_s }) => started_s).toSorted((a, b) => a - b)
     const ended = of.map(({ finished_s }) => finished_s)
-    say({
+    report({
       figure: `${name}: begun after their due time`,
       measured: `${seconds(median(late))}, p95 ${seconds(late[Math.floor(late.length * 0.95)] ?? Number.NaN)}, at most ${seconds(Math.max(...late))}`,
       ratio: `ended after ${seconds(median(ended))}, at most ${seconds(Math.max(...ended))}`,
     })
   }
-  say({ figure: 'most connections, memory of Postgres during the runs', measured: `${connections}, ${(megabytes / 1000).toFixed(1)} GB` })
+  report({
+    figure: 'most connections, memory of Postgres during the runs',
+    measured: `${connections}, ${(megabytes / 1000).toFixed(1)} GB`,
+  })
   const violations = (await sandbox.control('GET', 'violations')) as readonly unknown[]
   const stats = Object.entries((await sandbox.control('GET', 'stats')) as Record<string, { readonly most_in_60_s: number }>)
   const uploads = Math.max(0, ...stats.filter(([name]) => name.includes('users')).map(([, { most_in_60_s }]) => most_in_60_s))
@@ -220,10 +226,10 @@ async function measureRuns(
     tenants.map(async ({ audience }) => (await sandbox.control('GET', `audiences/${audience}`)) as { readonly members: number }),
   )
   const whole = counts.filter(({ members }) => members === rows).length
-  say({
+  report({
     figure: 'audiences complete, rules of the service broken, most uploads in any 60 s',
     measured: `${whole} of ${tenants.length}, ${violations.length}, ${uploads}`,
-    reach: 'all, 0, 1,500',
+    target: 'all, 0, 1,500',
     met: whole === tenants.length && violations.length === 0 && uploads <= 1_500,
   })
 }
@@ -249,11 +255,10 @@ function childrenOf(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
-/** Returns the processor time of the server so far: its processes, and those that ended. */
+/** Returns the processor time of the server in seconds, including ended processes. */
 function postgresSeconds(postmaster: number): number {
-  const fields = readFileSync(`/proc/${postmaster}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  const reaped = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
-  return childrenOf(postmaster).reduce((sum, pid) => sum + ifAlive(() => processorSeconds(pid)), reaped)
+  const ended = processorSeconds(postmaster, { endedChildren: true })
+  return childrenOf(postmaster).reduce((sum, pid) => sum + ifAlive(() => processorSeconds(pid)), ended)
 }
 
 function postgresMegabytes(postmaster: number): number {
@@ -264,7 +269,7 @@ function availableMegabytes(): number {
   return Number(/^MemAvailable:\s+(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) / 1024
 }
 
-/** Returns 0 for a process that ended meanwhile. */
+/** Returns the value, or 0 if the process has ended. */
 function ifAlive(read: () => number): number {
   try {
     return read()
