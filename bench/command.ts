@@ -88,7 +88,7 @@ interface Setting {
   readonly folder: string
   readonly databaseUrl: string
   readonly sandbox: SandboxProcess
-  /** Whether a checkpoint comes first. After it, Postgres logs each changed page whole. */
+  /** Starts with a checkpoint. After a checkpoint, Postgres logs each changed page whole. */
   readonly checkpoint: boolean
 }
 

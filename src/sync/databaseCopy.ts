@@ -4,7 +4,8 @@ import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Checks that the destination was synced from this database last, or never.
+ * Checks that the destination was synced from this database last, or never. A destination that was never synced belongs to this database
+ * from now on.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -14,8 +15,8 @@ export async function assertOwnDatabase(deps: Pick<EngineDeps, 'db'>, run: { rea
 }
 
 /**
- * Checks that no destination of this environment was synced from another database last. That database would not have an erasure made here,
- * and would send the person again with the next renewal.
+ * Checks that no destination of this environment was synced from another database last. Another database would not have an erasure that is
+ * made here, and would send the person again with the next renewal.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

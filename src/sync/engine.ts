@@ -1,3 +1,4 @@
+/** Dependencies and settings that all stages of a run share. */
 import type { Clock } from '../clock.ts'
 import { longestRequestedWaitMs } from '../http/retryAfter.ts'
 import type { Logger } from '../log.ts'
@@ -10,7 +11,7 @@ import { defaultKeepRunsDays } from '../db/runRetention.ts'
 import { RunError } from '../errors.ts'
 import type { Progress } from '../model/report.ts'
 
-/** External dependencies of a run. Apart from `crashPoint`, the engine reads no clock, environment or setting in another way. */
+/** External dependencies of a run. Apart from `crashPoint`, the engine reads settings and the environment only from here. */
 export interface EngineDeps {
   readonly db: Database
   readonly transport: Transport
@@ -25,10 +26,14 @@ export interface EngineDeps {
   /** Environment, for the sources' credentials. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
-  /** On abort, the engine claims no more work, and ends or abandons requests in flight. A run that is not done gets `RUN_INTERRUPTED`. */
+  /**
+   * On abort, the engine claims no more work. Requests in flight end within 15 s, or are abandoned. A run that is not done gets
+   * `RUN_INTERRUPTED`.
+   */
   readonly signal?: AbortSignal
 }
 
+/** Address and version of the service, and the credentials of this environment. */
 export interface ServiceIdentity extends Fence {
   /** Version segment of advertising paths. */
   readonly version: string
@@ -57,10 +62,10 @@ export interface EngineSettings {
   /** Time after which a queued run is skipped if no worker has the requested version of its pipeline. */
   readonly unclaimedAfterMs: number
   /**
-   * Maximum number of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
+   * Approximate maximum of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
    */
   readonly bytesInHand: number
-  /** Number of users in the first part of a first load: three requests, which are sent while the next part is planned (plan/loadParts.ts). */
+  /** Maximum number of users in the first part of a first load: three requests (plan/loadParts.ts). */
   readonly usersInFirstPart: number
   /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number

@@ -14,12 +14,12 @@ import type { ShownDifference } from './report.ts'
 
 /**
  * Result for one product:
- * - `same` or `changed`: listed, with equal or different content.
- * - `notListed`: confirmed but not listed.
- * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
+ * - `same` or `changed`: listed, with equal or different content. Another product_key is a difference too.
+ * - `notListed`: desired and confirmed, but not listed.
+ * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
- * - `unresolved`: not classified, because a request for the product was unresolved, or was confirmed, during the audit. Also if the
- *   confirmed content is no longer stored and the listed content has another hash.
+ * - `unresolved`: not compared, because a request for the product was unresolved, or was confirmed, during the audit. This is also the
+ *   outcome if the confirmed content is no longer stored and the listed content has another hash.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
@@ -122,8 +122,8 @@ export class ListingClassifier {
 
   /**
    * Adds the confirmed products that were not listed. A group lists only its first variant (spec 2.2), so the other variants of a listed
-   * group may exist: they become `hidden` (docs/faults.md, C1). Then products become `unresolved` if a request for them is unresolved now,
-   * or was confirmed since the audit began.
+   * group may exist: they become `hidden` (docs/faults.md, C1). So do products whose confirmed content is no longer stored. Then products
+   * become `unresolved` if a request for them is unresolved now, or was confirmed since the audit began.
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
@@ -168,7 +168,7 @@ export class ListingClassifier {
     }
   }
 
-  /** Returns the differences as JSON with shortened values; null for other outcomes, and after the first `keptInFull` changed products. */
+  /** Returns the differences of a changed product as JSON, shortened. Null for other products, and after `keptInFull` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
     if (outcome !== 'changed' || ++this.#changed > keptInFull) return null
     return JSON.stringify(

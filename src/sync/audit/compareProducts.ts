@@ -5,8 +5,10 @@
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
 
+/** Fields of a product with their values. */
 export type ProductContent = Readonly<Record<string, unknown>>
 
+/** Field with different values. */
 export interface FieldDifference {
   readonly field: string
   /** Sent value; null if the field is unset. */

@@ -1,4 +1,4 @@
-/** Loads the findings of an audit from its table: counts by outcome and by field, and the first examples of each outcome. */
+/** Loads the findings of an audit: counts by outcome and by field, and the first examples of each outcome. */
 import type { Transaction } from '../../db/database.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -39,19 +39,19 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
   const rows = await tx.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
-  const open = await tx.query<{ n: number }>(
+  const waiting = await tx.query<{ n: number }>(
     `select count(*)::int as n from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
   )
-  const of = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.n ?? 0
+  const countOf = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.n ?? 0
   return {
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
-    same: of('same'),
-    changed: of('changed'),
-    notListed: of('notListed'),
-    hidden: of('hidden'),
-    unmanaged: of('unmanaged'),
-    unresolved: of('unresolved'),
-    waiting: open[0]?.n ?? 0,
+    same: countOf('same'),
+    changed: countOf('changed'),
+    notListed: countOf('notListed'),
+    hidden: countOf('hidden'),
+    unmanaged: countOf('unmanaged'),
+    unresolved: countOf('unresolved'),
+    waiting: waiting[0]?.n ?? 0,
   }
 }
 
@@ -64,7 +64,7 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
   return rows
 }
 
-/** Returns the first products of each shown outcome, by id. */
+/** Returns the first products of each outcome in `shownOutcomes`, by id. */
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const found of shownOutcomes) {

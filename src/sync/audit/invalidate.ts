@@ -1,4 +1,4 @@
-/** Repairs drift: invalidates products that differ or are not listed, so that an ordinary plan sends them again. */
+/** Repairs drift: invalidates products that differ, are not listed or are hidden, so that an ordinary plan sends them again. */
 import { noteRun } from '../../db/audit.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
@@ -8,8 +8,8 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
  * Invalidates products that are `changed`, `notListed` or `hidden`, and returns their number. Hidden products are included, because only
- * a put can check them (docs/decisions/invalidated.md). Leaves out products that are not desired, whose confirmed content changed since the
- * audit compared it, or that have an unresolved operation or a request that may still arrive.
+ * a put can check them (docs/decisions/invalidated.md). Leaves out a product that is not desired, whose confirmed content changed since the
+ * audit compared it, or for which a request is unresolved or may still arrive.
  *
  * Stores the listed product keys, except those of unmanaged and unresolved products. Runs in the plan's transaction, so that the plan and
  * the invalidation are committed together. Earlier plans become stale, because the synced state changes.

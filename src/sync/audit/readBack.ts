@@ -16,7 +16,7 @@ export interface Reading {
   readonly listing: Listing
   readonly pipeline: string
   readonly target: Target
-  /** Called with each wait to show to the user. */
+  /** Called with a text for the user about each long wait for the rate limit. */
   readonly onWait: (waiting: string) => void
   /** Called before each request. */
   readonly onRequest: () => void
@@ -52,7 +52,7 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
   }
 }
 
-/** Requests one page, and repeats the request after an unclear answer. Returns `expired` if the service refused the cursor. */
+/** Requests one page, up to `maxAttempts` times after unclear answers. Returns `expired` if the service refused the cursor. */
 async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | 'expired'> {
   const { clock, settings, signal } = reading.deps
   let unauthorized = false
@@ -78,7 +78,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
   }
 }
 
-/** Waits for a grant of the rate limit, then sends one request. */
+/** Waits for a grant of the rate limit, sends one request, and updates the limit from its answer. */
 async function requestPage(
   { deps, listing, onWait, onRequest, target }: Reading,
   allowance: Allowance,

@@ -1,7 +1,7 @@
 /** Report of an audit, for `--json` and for the terminal. */
 import type { Drift, RunReport } from '../../model/report.ts'
 
-/** Field of a changed product: confirmed value, listed value, and the desired value if it differs from the confirmed one. Null: unset. */
+/** Field of a changed product: confirmed value, listed value, and the desired value if it differs from the confirmed value. Null: unset. */
 export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
@@ -16,7 +16,7 @@ export interface AuditExample {
   readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
   /** Differences of a changed product; long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** For an unmanaged product: the last run whose delete of this product was confirmed. */
+  /** Last run whose delete of an unmanaged product was confirmed; absent without one. */
   readonly deletedBy?: string
 }
 

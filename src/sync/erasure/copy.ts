@@ -6,7 +6,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** Destination type with people whom the service reaches. */
+/** Type of destination with `reachesPeople`. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
@@ -29,9 +29,13 @@ const copySchema = z.strictObject({
   ),
 })
 
+/** Erasures of one service, as the file has them. */
 export type ErasureCopy = z.infer<typeof copySchema>
 
-/** Returns all erasures of a service with their suppressed digests, to be stored outside of the backup. */
+/**
+ * Returns the erasures of a service with their suppressed digests, to be stored outside of the backup. Leaves out an erasure whose digests
+ * all belong to earlier erasures.
+ */
 export async function copyErasures(db: Queryable, service: string, now: Date): Promise<ErasureCopy> {
   const erasures = await listErasures(db, service)
   return {
@@ -49,7 +53,8 @@ export async function copyErasures(db: Queryable, service: string, now: Date): P
 }
 
 /**
- * Reads the text of such a file. `file`: its name for messages.
+ * Parses the text of an export file. `file`: name of the file, for messages.
+ *
  * @throws {UsageError} `INVALID_VALUE`: the text is not a copy of the erasures of this service
  */
 export function readCopy(text: string, service: string, file: string): ErasureCopy {
@@ -72,8 +77,8 @@ export function readCopy(text: string, service: string, file: string): ErasureCo
 }
 
 /**
- * Returns the erasures of a copy that the database does not have. Their records name the destinations by the ids of this database;
- * destinations that do not exist here are created. `id`: id in the copy.
+ * Returns the erasures of a copy of which the database lacks a digest. Their records name the destinations by the ids of this database;
+ * creates destinations that do not exist here. `id`: id in the copy.
  */
 export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly (ErasedKeys & { readonly id: string })[]> {
   const missing = []

@@ -16,16 +16,21 @@ import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
 import { planDeletes } from './plan.ts'
 
+/** Options of an erasure. */
 export interface ForgetOptions {
+  /** User of the command, for the audit log and the receipt. */
   readonly actor: string
   readonly reason?: string
-  /** If true, `forget` sends the deletes that can be sent now, before it returns. The next runs send all deletes that are not sent yet. */
+  /**
+   * If true, `forget` sends the deletes before it returns, and waits one or two horizons to send them a second time. The next runs send the
+   * deletes that are still open.
+   */
   readonly wait: boolean
 }
 
 /**
- * Suppresses the keys, plans their deletes, with `wait` sends the deletes, and purges what no open request needs. Returns the receipt with
- * the progress.
+ * Suppresses the keys, plans their deletes, with `wait` sends the deletes, and purges data that no open request needs. Returns the receipt,
+ * which shows how many deletes are confirmed.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

@@ -1,4 +1,4 @@
-/** Returns the digests of a person from the identifiers of a command. The identifiers themselves are not stored. */
+/** Hashes the identifiers of a person that a command was given. The identifiers themselves are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -43,7 +43,7 @@ function formsOf(kind: 'email' | 'phone_number', text: string, where: string): r
   )
 }
 
-/** Returns the option with the number of its value, if the option was given several times. */
+/** Returns the option; if it was given several times, with the number of the value. */
 const place = (option: string, all: readonly string[], i: number): string => (all.length === 1 ? option : `${option} (number ${i + 1})`)
 
 /** Returns the keys without repeats, in the order of their first occurrence. */
@@ -52,8 +52,9 @@ export function unique(keys: readonly Buffer[]): readonly Buffer[] {
 }
 
 /**
- * Returns the keys to suppress: all forms of the identifiers, the identifiers in the rows of the customer keys, and the record
- * keys. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored.
+ * Returns the keys to suppress: all forms of the identifiers, the identifiers in the stored records of the customer keys, and the keys of
+ * these records. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the
+ * destination of the pipeline if it is new.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */

@@ -1,6 +1,6 @@
 /**
  * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
- * audience that has the person or may have.
+ * audience that has or may have the person.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
@@ -51,7 +51,7 @@ interface Audience {
   readonly type: Destination
 }
 
-/** Plans one audience. Returns true if the audience had the person, or may have had. */
+/** Plans the erasure in one audience. Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
@@ -163,7 +163,10 @@ async function removeFromBatches(
   }))
 }
 
-/** Person in one audience. `groups`: record keys of the person, and of other records under which the person's identifiers are sent. */
+/**
+ * Data of a person in one audience. `groups`: record keys of the person, and of other records under which the person's identifiers are
+ * sent.
+ */
 interface Remote {
   readonly audience: number
   readonly type: Destination
@@ -175,7 +178,7 @@ interface Remote {
 const hex = (key: Buffer) => key.toString('hex')
 
 /**
- * Plans the deletes of identifiers that the service has, or may have: each delete twice, the second one horizon after the first. Other
+ * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon after the first. Other
  * identifiers of the same users are sent again.
  */
 async function planRemote(

@@ -15,16 +15,16 @@ export interface GuardedChanges {
   readonly withheld: number
   /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
-  /** Number of missing records whose desired content changed. */
+  /** Number of missing records that this plan removes or sets out of stock. */
   readonly missing: number
 }
 
 /**
- * Applies the removals and collects the pending changes. `reasonsToWithhold` affects only deletes and out-of-stock updates.
+ * Applies the removals and collects the pending changes. Guards withhold only deletes and out-of-stock updates.
  *
  * If a guard fires, rolls back to a savepoint, and applies fewer removals. Suppressed and opted-out people are removed from the desired
  * state, so that no request updates or renews them. With `missing: delete`, missing records of which the service has nothing are removed
- * too. The plan then has only the deletes of suppressed people, and those that an earlier plan cleared
+ * too. Of the deletes, the plan then has only those of suppressed people, and those that an earlier plan cleared
  * (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, cleared deletes are withheld too.
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
@@ -76,7 +76,7 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
 }
 
 /**
- * Returns the facts before the deletes are counted: the counts about deletes are 0. A run that does not read the pipeline's own sources
+ * Returns the facts before the deletes are counted, with 0 as each count about deletes. A run that does not read the pipeline's own sources
  * (`ignoresMissing`) is not compared with an earlier read, and deletes no missing rows.
  */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {

@@ -9,7 +9,7 @@ import { percentagesFrom } from './qualityGuard.ts'
 
 /** Counts of products, prices and links; `…Examples` have up to five of them. */
 interface ChangedProducts {
-  /** Stored products that were not missing in the last read, confirmed or not, also with a rejected row. All percentages are of these. */
+  /** Stored products that are not marked as missing, confirmed or not, also with a rejected row. All percentages are of these. */
   readonly known: number
   /** Products of `known` whose content changed. */
   readonly updated: number
@@ -30,21 +30,22 @@ interface ChangedProducts {
 
 /** Changes of one read, and the limits of the pipeline. */
 interface ChangeFacts extends ChangedProducts {
-  /** New ids. */
+  /** Number of new ids. */
   readonly creates: number
-  /** Ids that are no longer in the source; 0 if their deletes are approved (`stopIfDoubtful.ts`). */
+  /** Number of ids that are no longer in the source; 0 if their deletes are approved (`stopIfDoubtful.ts`). */
   readonly missing: number
   readonly maxPriceChangePercent: number
   readonly maxOutOfStockPercent: number
 }
 
+/** Condition and text of one note. */
 interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   readonly count: (facts: ChangeFacts) => number
   /**
-   * Percentage of the known products above which the note is made, if `percentagesFrom` products are known. Undefined: the note is made from
-   * one product on.
+   * Percentage of the known products above which the note is made, if at least `percentagesFrom` products are known. Undefined: the note is
+   * made from one product on.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
@@ -113,9 +114,7 @@ const rules: readonly ChangeRule[] = [
   },
 ]
 
-/**
- * Returns the notes on changed products (table `change`). `creates`, `missing`: as in `ChangeFacts`.
- */
+/** Returns the notes on changed products (table `change`), before `record` is updated. `creates`, `missing`: as in `ChangeFacts`. */
 export async function findChangeNotes(
   tx: Transaction,
   options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
@@ -123,7 +122,7 @@ export async function findChangeNotes(
   const { destinationId, guards, creates, missing } = options
   const maxPriceChangePercent = guards.maxPriceChangePercent ?? defaultPriceChangePercent
   const facts: ChangeFacts = {
-    ...(await compareProducts(tx, destinationId, maxPriceChangePercent)),
+    ...(await countChanges(tx, destinationId, maxPriceChangePercent)),
     creates,
     missing,
     maxPriceChangePercent,
@@ -137,8 +136,8 @@ export async function findChangeNotes(
   })
 }
 
-/** Compares the changed products with their stored content, which is not updated yet. */
-async function compareProducts(tx: Transaction, destinationId: number, maxPriceChangePercent: number): Promise<ChangedProducts> {
+/** Compares the new content of changed products with their stored content, which is not updated yet. */
+async function countChanges(tx: Transaction, destinationId: number, maxPriceChangePercent: number): Promise<ChangedProducts> {
   const [row] = await tx.query<ChangedProducts>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,

@@ -25,7 +25,10 @@ export interface Changes {
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
-/** Writes creates and updates to the desired state. `applyGuards` applies the removals later. */
+/**
+ * Writes creates and updates to the desired state, and returns the changes. `applyGuards` applies the removals later. Of a first load whose
+ * keys are implied, writes only the records that share identifiers (`loadParts.ts` writes the others).
+ */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId } = work
   await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
@@ -48,7 +51,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
-/** Compares the read with the stored records, and applies the changes except removals. */
+/** Compares the read with the stored records, and applies creates and updates. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
@@ -84,7 +87,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }
-  // Must precede the savepoint of the guards, because their rollback would undo the flag that `expect` sets. Without the flag, one row of
+  // Called before the savepoint of the guards, because their rollback would undo the flag that `expect` sets. Without the flag, one row of
   // `changed_key` would get the keys of up to ten million people.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
@@ -95,14 +98,14 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this plan changed the desired content. `missing`: number of missing records whose desired content changed. */
+/** Returns true if this plan changed the desired content. `missing`: `GuardedChanges.missing`. */
 export function changesDesired({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
 /**
- * Returns the number of records that stay stale with an unchanged source: those that the last read marked and this plan does not remove.
- * 0 if the run uses no source (`sourceless`).
+ * Returns the number of records that stay stale with an unchanged source: those that an earlier read marked and this plan does not remove.
+ * Returns 0 if the run uses no source (`sourceless`).
  */
 async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
   if (sourceless) return 0
@@ -114,7 +117,7 @@ async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<
   return Number(rows[0]?.n)
 }
 
-/** Creates the empty table `change` for the reading `unchanged`. */
+/** Creates the empty table `change` for the reading `unchanged`, and returns an empty diff. */
 async function noChanges(tx: Transaction): Promise<Diff> {
   await createTable(tx, 'change')
   return noDiff

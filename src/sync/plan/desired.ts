@@ -3,7 +3,8 @@
  * each key). Later the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused
  * key is tried again automatically.
  *
- * `desiredState.ts` is the interface of the steps that differ between products and identifiers. This file has the other steps.
+ * `desiredState.ts` is the interface of the steps that differ between products and identifiers. This file has the other steps, and
+ * functions that both implementations use.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -29,13 +30,13 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined for the first plan of a destination, and
-   * for a plan that may never be applied: then `startApplying` writes the content. Also undefined for an erasure.
+   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined if no plan of the destination was started
+   * yet, and for a plan that may never be applied: then `startApplying` writes the content. Also undefined for an erasure.
    */
   readonly newContent: ((group: string) => string) | undefined
 }
 
-/** Fills the table `removal` with the records to remove and the cause. `missing`: also removes records whose row is missing. */
+/** Fills the table `removal` with the records to remove and the cause. `missing`: true to include records whose row is missing. */
 export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
   await fillTable(
     tx,
@@ -67,9 +68,9 @@ export async function collectUnsent(
 }
 
 /**
- * Adds to the changes every record that has an identifier of an opted-out row and that the diff did not find changed, except as missing.
- * Returns the number of these records. Applies to lists whose removals name identifiers and not row keys, because the person may be on the
- * list under another row key.
+ * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Leaves out records that the diff found
+ * changed, unless it found them missing. Returns the number of added rows. Used for lists whose removals name identifiers and not row
+ * keys, because the person may be on the list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -89,7 +90,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 
 /**
  * Marks for removal the records of people on the do-not-reach lists `lists` whose row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). `resolveStage` marks the other rows. Returns how many of them the diff had found missing
+ * (docs/guarantees.md#suppression-wins). `resolveStage` marks the other rows. Returns how many of these records the diff had found missing
  * (`missing`) and rejected (`stale`).
  */
 export async function suppressListed(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
@@ -146,14 +147,17 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
 }
 
 /**
- * Marks records whose row is missing or rejected as opted out, if another row of this read opted out one of their identifiers. Returns
- * how many of them the diff had found missing (`missing`) and rejected (`stale`).
+ * Marks as opted out the records whose row is missing or rejected, if another row of this read opted out one of their identifiers. Returns
+ * how many of these records the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
   return removeAbsent(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
-/** Gives the cause `what` to records whose row is missing or rejected and that have an identifier `i`. `among`: SQL of a join with `i`. */
+/**
+ * Marks with `what` the records whose row is missing or rejected, if a join selects one of their identifiers. `among`: SQL of the join,
+ * with the identifiers as `i`. Returns how many of these records the diff had found missing and rejected.
+ */
 async function removeAbsent(
   { tx, destinationId }: DesiredContext,
   what: 'suppressed' | 'opted_out',
@@ -169,12 +173,12 @@ async function removeAbsent(
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
-/** Applies `missing: keep`: marks the records as missing, so that the next diff does not report them again. */
+/** Applies `missing: keep`: marks the missing records, so that the next diff does not report them again. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
-/** Writes the rows that the diff found new or changed to their records. Marks records whose row was rejected as stale. */
+/** Writes the rows that the diff found new or changed to their records. Marks as stale the records whose row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares

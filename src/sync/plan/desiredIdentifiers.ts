@@ -1,8 +1,8 @@
 /**
- * Desired state of people. A member has several identifiers, and each is a key. Several members may have the same identifier: `ref_count` is
- * the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of one of these
- * members, whose record key is its `group_key`. Therefore no identifier is in two user objects. A delete may remove a whole user at the
- * service; the other identifiers of the group are then sent again.
+ * Desired state of people. A member may have several identifiers, and each is a key. Several members may have the same identifier:
+ * `ref_count` is the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of
+ * one of these members, whose record key is its `group_key`. Therefore no identifier is in two user objects. A delete may remove a whole
+ * user at the service; the other identifiers of the group are then sent again.
  *
  * After a first load of an audience, identifiers may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
  */
@@ -49,7 +49,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   const timed = await haveTimes(context.tx)
   if (timed) await collectRetimed(context.tx)
   const gained = gainedIdentifiers(context, timed)
-  await countReferences(context, gained)
+  await applyDelta(context, gained)
   if (context.implied) await storeChangedKeys(context)
   await storeRecords(context)
   await insertIdentifiers(context, gained, timed)
@@ -129,11 +129,10 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
  * only for a gained identifier that is neither desired nor confirmed: the identifier gets this group and its content.
  *
  * An identifier that a row keeps is left out. Most other identifiers belong to one row and need no sum. Only identifiers that several
- * rows share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each,
- * took twice as long.
+ * rows share, or that moved between rows, are summed. Summing 2,000,000 new identifiers, with the smallest key of each, took twice as long.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
-  // The earlier version of the changed records is read once, for their identifiers and times.
+  // The earlier version of the updated records is read once, for their identifiers and times.
   await fillTable(
     tx,
     'former',
@@ -157,8 +156,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   const shared = await fillTable(tx, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
     await tx.query('analyze shared')
-    // The table is changed in place, because few of the 2,000,000 identifiers of a first load are shared. Writing a second table took
-    // 0.6 s.
+    // The table is changed in place, because few identifiers are shared. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
@@ -180,7 +178,7 @@ async function collectRetimed(tx: Transaction): Promise<void> {
 }
 
 /** Adds the delta to the reference counts of identifiers that have a row in `remote`. `gained`: SQL of `gainedIdentifiers`. */
-async function countReferences({ tx, destinationId }: DesiredContext, gained: string): Promise<void> {
+async function applyDelta({ tx, destinationId }: DesiredContext, gained: string): Promise<void> {
   // Separate statements take 1.6 s for 60,000 of 2,000,000 keys. A single statement, which finds each identifier only once, took 3.4 s.
   await removeReferences(tx, destinationId, 'select identifier, -difference as n, false as suppressed from delta where difference < 0')
   await addReferences(tx, destinationId, gained)
@@ -195,7 +193,7 @@ function gainedIdentifiers({ newContent }: DesiredContext, timed: boolean): stri
       ${timed ? 'join stage s on s.key = x.group_key' : ''} where x.difference > 0`
 }
 
-/** Inserts the gained identifiers that have no row in `remote`, and changes the times of groups. */
+/** Inserts the gained identifiers without a row in `remote`, and changes the times of groups. Adds the keys of both to the changed keys. */
 async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, timed: boolean): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')

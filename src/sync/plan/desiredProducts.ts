@@ -52,7 +52,7 @@ async function storeDesiredProducts({ tx, destinationId, changed }: DesiredConte
 
 /**
  * Adds to the changes the products that were missing before this read and are still desired: an earlier `missing` policy kept them or set
- * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns their number.
+ * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns the number of added products.
  */
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
@@ -75,8 +75,8 @@ async function dropUnneededRecords({ tx, destinationId }: DesiredContext): Promi
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed: if the product_key is unknown or was refused, the content is sent once more to
-  // get the key. The content is also kept for an unresolved request, which may still be confirmed.
+  // The content is kept until the delete is confirmed: if the product_key is unknown or its delete was refused, the content is sent once
+  // more to get the current key. The content is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,
     destinationId,
@@ -86,7 +86,7 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }
 
-/** Returns the first five ids, sorted. */
+/** Returns the first five ids of missing and opted-out products, sorted. */
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   const rows = await tx.query<Row<'record', 'key'>>(
     `select key from change where what in (${recordChange.missing}, ${recordChange.opted_out}) order by key limit 5`,
@@ -94,7 +94,7 @@ async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
-/** Number of products that `markOutOfStock` changes at a time. Their bodies are in memory, and those of the next portion. */
+/** Number of products that `markOutOfStock` changes at a time. The bodies of this portion and of the next one are in memory. */
 const changedAtOnce = 5_000
 
 /** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
@@ -117,9 +117,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
   await changed.add(`select key from change where what = ${recordChange.missing}`)
 }
 
-/**
- * Sets a product in canonical JSON out of stock, and an inventory to 0. A product without an availability gets the field at the end.
- */
+/** Returns the JSON of a product with `out of stock` as its availability, and 0 as its inventory if it has one. */
 export function outOfStock(json: string): string {
   const product = recordOf(JSON.parse(json))
   return JSON.stringify({ ...product, availability: 'out of stock', ...('inventory' in product ? { inventory: 0 } : {}) })

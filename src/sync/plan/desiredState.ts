@@ -5,11 +5,12 @@ import type { FirstLoad, FirstLoadOptions } from './firstLoad.ts'
 import type { CheckedDiff, CheckedRun } from './stopIfDoubtful.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
+/** Steps that update the desired state of one destination in a plan. */
 export interface DesiredState {
   readonly context: DesiredContext
   /**
-   * Writes the desired state of an untouched destination from the stage. If the result has a `loadId`, it has written only the records that
-   * share identifiers; `planPart` writes the others.
+   * Writes the desired state of an untouched destination from the stage. If the result has a `loadId`, only the records that share
+   * identifiers are written; `planPart` writes the others.
    */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
   /**
@@ -25,8 +26,8 @@ export interface DesiredState {
   /** Deletes records that were kept only for a delete that is no longer needed. */
   readonly dropUnneededRecords: () => Promise<void>
   /**
-   * Adds to the changes the records that were missing before this read and that `policy` affects only now: an earlier policy kept them.
-   * Returns their number.
+   * Adds to the changes the records that were missing before this read and that `policy` affects only now, because an earlier policy kept
+   * them or set them out of stock. Returns their number.
    */
   readonly addEarlierMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */

@@ -15,7 +15,7 @@ export interface Diff {
   readonly stale: number
   /** Records without a row. */
   readonly missing: number
-  /** Records whose row opts out, or is a removal. */
+  /** Records whose row opts out, or is taken off a do-not-reach list by `remove:`. */
   readonly optedOut: number
   /** Records of people who are erased or on a do-not-reach list. */
   readonly suppressed: number
@@ -27,10 +27,13 @@ export interface Diff {
  */
 export type Reading = 'whole' | 'gated'
 
-/** Fills `change`. A removal counts as `opted_out`, and an erasure as `suppressed`. */
+/**
+ * Fills the table `change`, and returns the number of records by change. A row that `remove:` takes off a do-not-reach list counts as
+ * `opted_out`.
+ */
 export async function diffStage(tx: Transaction, destinationId: number, reading: Reading): Promise<Diff> {
-  // A gated read has few changes. With the default of 4, which is meant for rotating disks, Postgres reads the whole table to find
-  // 10,000 of 1,000,000 records: 360 ms instead of 70. The setting is valid for the rest of the transaction.
+  // A gated read has few changes. With the default `random_page_cost` of 4, which is meant for rotating disks, Postgres reads the whole
+  // table to find 10,000 of 1,000,000 records: 360 ms instead of 70. The setting is valid for the rest of the transaction.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
   await fillTable(tx, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
@@ -72,8 +75,8 @@ function wholeDiff(destinationId: number): string {
  * so their rows are staged each time.
  */
 function gatedDiff(destinationId: number): string {
-  // In the order of the keys, neighbors are on the same pages: half of the time for 10,000 of 1,000,000 records. It is also the order of the
-  // keys that the plan inserts and of the operations.
+  // In the order of the keys, neighbors are on the same pages: half of the time for 10,000 of 1,000,000 records. The plan inserts keys and
+  // sends operations in the same order.
   return `select s.key, ${what} as what, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
     from (select key, kind, hash from stage order by key offset 0) s
       left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}

@@ -1,7 +1,10 @@
 /** Computes with durations of a pipeline (`expires_in`, `renew_before`), in milliseconds. */
 import type { Duration } from '../../model/pipeline.ts'
 
-/** Adds a duration. Months are calendar months, limited to the end of the month: 31 January plus one month is 28 or 29 February. */
+/**
+ * Returns a time in epoch milliseconds plus a duration. Months are calendar months in UTC, limited to the end of the month: 31 January plus
+ * one month is 28 or 29 February.
+ */
 export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)

@@ -1,7 +1,7 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
- * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and their records are written in
- * parts (`loadParts.ts`). A do-not-reach list has no implied keys.
+ * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and `loadParts.ts` writes their
+ * records. A do-not-reach list has no implied keys.
  *
  * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
  * `operations.ts`); test/integration/sync/firstLoad.test.ts compares the two.
@@ -21,6 +21,7 @@ import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
 import { refreshStatistics } from './statistics.ts'
 
+/** Result of a first load. */
 export interface FirstLoad {
   /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
@@ -58,6 +59,7 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
   return known.length === 0
 }
 
+/** Read to load, and the run. */
 export interface FirstLoadOptions {
   /** Number of this run, if its keys may be implied; otherwise undefined. */
   readonly loadId: number | undefined
@@ -68,8 +70,8 @@ export interface FirstLoadOptions {
 }
 
 /**
- * Writes the desired state of an untouched destination of people from the stage. If the result has a `loadId`, it has written only the
- * records that share identifiers; `planPart` writes the others.
+ * Writes the desired state of an untouched destination of people from the stage. If the result has a `loadId`, only the records that share
+ * identifiers are written; `planPart` writes the others.
  */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
   const { tx, destinationId } = context
@@ -133,8 +135,8 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Returns true if every identifier is a digest. Only a `partner_user_id` is not a digest. The identifiers of a row are sorted, so it is the
- * last one.
+ * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not a digest. The identifiers of a row are
+ * sorted by type, so a `partner_user_id` is the last one.
  */
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
@@ -147,7 +149,7 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
  * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
- * false if no identifier is shared; then the last three tables do not exist.
+ * false if no identifier is shared; then the last three tables do not exist, and `shared` is empty or does not exist.
  *
  * `among`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.

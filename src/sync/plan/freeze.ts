@@ -31,8 +31,8 @@ export async function freeze(
       entries,
     )
   })
-  // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the old one
-  // was deleted.
+  // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the
+  // delete of the old id.
   const deleted = new DeletedIds(destination)
   // Operations that collide go to batches behind all others.
   let waiting: PlannedOperation[] = []
@@ -85,7 +85,7 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 }
 
 /**
- * Packs operations into batches. Each batch has one method (upsert or delete) and one phase. Ids with an equal `collisionOf` must not share
+ * Packs operations into batches. Each batch has only upserts or only deletes, and one phase. Ids with an equal `collisionOf` must not share
  * a batch (docs/inputs.md, case 59), so the caller calls `collides` before `add`.
  */
 class OperationGroups {
@@ -151,8 +151,8 @@ class DeletedIds {
   }
 
   /**
-   * Returns `certain` for an operation that puts an id which the plan deletes in another case. After more than `mostCompared` deletes returns
-   * `possible` for every put. Must be called after all deletes were added.
+   * Returns `certain` if the operation puts an id that differs only in case from a deleted id. After more than `mostCompared` deletes
+   * returns `possible` for every put. Must be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined

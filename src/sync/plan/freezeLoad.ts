@@ -18,6 +18,7 @@ import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 /** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */
 const usersPerTurn = 500
 
+/** Part of a first load, with its people. */
 export interface LoadToFreeze extends FreezeContext {
   readonly loadId: number
   readonly snapshotId: number
@@ -55,7 +56,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   try {
     for await (const people of load.people) {
       user.source = people
-      // Once Postgres has stored the batches before, it stores these records, while this process writes their bodies.
+      // Postgres stores these records after the earlier batches, while this process writes the bodies.
       records.begin(batches.stored())
       for (let end = 0; end < people.length;) {
         const from = end

@@ -41,7 +41,8 @@ export interface GuardFacts {
   /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
   /**
-   * True if the run does not read the pipeline's own sources, so that no row counts as missing. Then no guard on the number of rows applies.
+   * True if the run does not read the pipeline's own sources, so that no row counts as missing. Then no guard on the number of rows
+   * applies.
    */
   readonly ignoresMissing: boolean
   /** At most five ids of products that would be deleted or set out of stock; empty for people. */

@@ -35,9 +35,9 @@ export interface LoadPart {
   readonly isFirst: boolean
   /** Last record key of the part before; undefined for the first part. */
   readonly after: Buffer | undefined
-  /** Last record keys of this part and of the later ones. The last part has none. */
+  /** Last record keys of this part and of the later parts, except the last part. */
   readonly ends: readonly Buffer[]
-  /** Keys at which the records of a part are divided into steps. */
+  /** Keys at which the records of the load are divided into steps. */
   readonly stepEnds: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
@@ -45,6 +45,7 @@ export interface LoadPart {
   readonly indexParts: number
 }
 
+/** Stored part, or the completed snapshot after the last part. */
 export interface PlannedPart {
   readonly planned: Planned
   /**
@@ -62,16 +63,16 @@ export interface PlannedPart {
  */
 const largestShare = 1 / 12
 /**
- * Size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this one, which are in memory:
- * 37,500 users, 4 MB. Postgres also sorts so few records in memory.
+ * Size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this step. One step of 37,500
+ * users takes 4 MB of memory, and Postgres sorts so few records in memory.
  */
 const firstPartsInStep = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
 /**
- * Returns the first part of a load. `inParts`: false if nothing may be sent before the whole plan is stored. Then there is only one part.
- * There is also only one if operations have several users, because a part would end inside a request, or if the rows are too few for two.
+ * Returns the first part of a load. There is only one part in three cases: `inParts` is false, because nothing may be sent before the whole
+ * plan is stored; operations have several users, so that a part would end inside a request; or the rows are too few for two parts.
  */
 export function firstPart(
   of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'stepEnds' | 'frozen' | 'indexParts'>,
@@ -91,7 +92,7 @@ export function firstPart(
 /**
  * Plans one part in the open transaction: stores its records and batches, and the totals so far.
  *
- * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one, or another process ended the run
+ * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan, or another process ended the run
  */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, changes, guarded, isFirst } = part
@@ -139,17 +140,17 @@ async function freezePart(
   return sum
 }
 
-/** Divides the range of a part at those of the ends that are in it. */
+/** Divides the range of a part into steps, at those of the keys `ends` that are inside the range. */
 function stepsOf({ after, upTo }: KeyRange, ends: readonly Buffer[]): readonly KeyRange[] {
   const inside = ends.filter((end) => (after === undefined || end.compare(after) > 0) && (upTo === undefined || end.compare(upTo) < 0))
   return [...inside, upTo].map((end, i) => ({ after: i === 0 ? after : inside[i - 1], upTo: end }))
 }
 
 /**
- * Completes the snapshot of a load in a transaction after its last part. The requests of the last part are sent meanwhile, because storing the
- * digests of a million records takes 1.2 s.
+ * Completes the snapshot of a load in a transaction after its last part. Storing the digests of a million records takes 1.2 s, and the
+ * requests of the last part are sent meanwhile.
  *
- * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
 async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
   await beginLaterPart(work)
@@ -159,10 +160,10 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
 }
 
 /**
- * Begins a later part. Other plans, and the deletes of new erasures, wait for its commit; answers do not. If an erasure was committed since
- * the plan began, marks the staged rows of its people as suppressed.
+ * Begins the transaction of a later part. Other plans, and the deletes of new erasures, wait for its commit; answers do not. If an erasure
+ * was committed since the plan began, marks the staged rows of erased people as suppressed.
  *
- * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
 async function beginLaterPart({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
   await tx.query('select from destination where id = $1 for key share', [destinationId])
@@ -198,7 +199,7 @@ function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[
   return input.spread?.cut(sizes) ?? []
 }
 
-/** Returns the last keys of the steps, except the last one. */
+/** Returns the last key of each step except the last step. */
 function stepEndsOf({ input, deps }: PlanWork, rows: number): readonly Buffer[] {
   const users = deps.settings.usersInFirstPart * firstPartsInStep
   return input.spread?.cut(Array.from({ length: Math.ceil(rows / users) - 1 }, () => users)) ?? []

@@ -7,7 +7,10 @@ import type { Transaction } from '../../db/database.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
-/** Number of bytes before the identifiers of a person: content of the record, 1 if the record is stored already, length of the identifiers. */
+/**
+ * Number of bytes before the identifiers of a person: content of the record, a byte that is 1 if the record is stored already, and the
+ * length of the identifiers.
+ */
 export const personHeadBytes = recordContentBytes + 1 + 4
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Yields the operations of a plan: every pending change becomes a part of one operation. Reads the keys through a cursor, so that memory
- * does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would double the time.
+ * Yields the operations of a plan from its pending changes. Reads the keys through a cursor, so that memory does not grow with the plan.
+ * Yields some thousand operations at a time, because a promise for each operation would double the time.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -45,6 +45,7 @@ export interface MembershipTerms {
   readonly withEffectiveAt: boolean
 }
 
+/** Number of rows that a cursor fetches at a time. */
 const fetchRows = 5_000
 /** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
@@ -114,8 +115,8 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the operations of a plain first load for the record keys in `range`. Each user is sent without the identifiers that are sent under
- * another row. `shared`: true if the table `omitted` has such identifiers. `index`: index of implied keys, to which the sent identifiers are
- * added; undefined if no key is implied.
+ * another row. `shared`: true if the table `omitted` has such identifiers. `index`: index of implied keys, to which the sent identifiers
+ * are added; undefined if no key is implied.
  */
 export function firstMembers(
   { tx, destinationId }: OperationContext,
@@ -217,6 +218,7 @@ interface GroupRow {
   readonly content_version: Buffer | null
   /** Keys in hex, separated by commas. */
   readonly keys: string
+  /** Desired content of the identifiers. */
   readonly hash: Buffer
   readonly effective_ms: string | null
   readonly expires_ms: string | null

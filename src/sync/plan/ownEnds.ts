@@ -1,15 +1,15 @@
 /**
  * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows starts with the
- * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan. If one has no expiry,
- * the `expires_in` of the pipeline applies.
+ * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan. If one of them has no
+ * expiry, the `expires_in` of the pipeline applies.
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { createTable } from './planTables.ts'
 
 /**
- * Returns SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, the times of the identifier if they are
- * not those of `r`.
+ * Returns SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, the times of the identifier if they may
+ * differ from those of `r`.
  */
 export function joinOwnEnds(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
@@ -23,7 +23,7 @@ export const ownEffectiveAt = 'case when x.key is null then r.effective_at else 
 /** SQL: true unless the key has rows and their expiry has passed. Expired memberships are not sent again. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership for too long. */
+/** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Selects the pending changes: keys that are out of sync, due for renewal, or sent again by a full refresh. Keys with an unresolved older
- * operation wait (docs/guarantees.md#key-order) and count as deferred. All statements run in the plan's transaction.
+ * operation wait (docs/guarantees.md#key-order) and count as deferred.
  */
 import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -16,6 +16,7 @@ import { fillTable } from './planTables.ts'
 export interface PendingContext {
   readonly tx: Transaction
   readonly destinationId: number
+  /** True for a full refresh: all desired keys are selected, also those in sync. */
   readonly full: boolean
   readonly changed: ChangedKeys
   readonly planId: string
@@ -42,11 +43,11 @@ export interface PendingChanges {
   /** Removes the deletes from this plan, except exempt deletes and, with `sendCleared`, deletes that an earlier plan cleared. */
   readonly withholdDeletes: (sendCleared: boolean) => Promise<void>
   /**
-   * Gives all identifiers of a changed group one common desired content. Does nothing if `startApplying` does it, which is so for the first
-   * plan of a destination and for a plan that may never be applied. Does nothing for products.
+   * Gives all identifiers of a changed group one common desired content. Does nothing if no plan of the destination was started yet, and
+   * for a plan that may never be applied: then `startApplying` does it. Does nothing for products.
    */
   readonly unifyGroups: () => Promise<void>
-  /** Counts the people of whom the service has nothing yet; 0 for products. */
+  /** Counts the people to send of whom the service has nothing yet; 0 for products. */
   readonly countCreates: () => Promise<number>
   /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>

@@ -33,7 +33,7 @@ export interface MembershipContext extends PendingContext {
   readonly terms: MembershipTerms
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
-  /** True if `hadPlan`, and this plan does not wait for `apply`. Then it writes the new content of groups. Otherwise `startApplying` does. */
+  /** True if this plan writes the new content of groups: if `hadPlan`, and it does not wait for `apply`. Else `startApplying` does. */
   readonly writesContent: boolean
 }
 
@@ -140,7 +140,7 @@ async function collect(context: MembershipContext): Promise<number> {
 }
 
 /**
- * Returns SQL that is true if a membership is due for renewal: it ends too late, or within 1.1 to 1.5 times `renewBeforeMs`
+ * Returns the SQL condition that a membership is due for renewal: it ends too late (`dueEnds`), or within 1.1 to 1.5 times `renewBeforeMs`
  * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
  * for monthly runs, because a month may be longer than 30 days. A membership that ends with its rows is never due. `timed`: result of
  * `collectOwnEnds`.
@@ -177,7 +177,7 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
 }
 
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
-/** With `not in` instead of `not exists`, Postgres would search all of some million keys for each group. */
+/** With `not in` instead of `not exists`, Postgres would search a table of some million keys for each group. */
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
@@ -219,8 +219,8 @@ async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promi
  * removed member has no record that shows since when it is missing.
  */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
-  // Reads the operations of the few batches with deletes. After a first load whose batches were not analyzed yet, searching the operations of
-  // each key took 27 s for 10,000 keys.
+  // Reads the operations of the few batches with deletes. After a first load whose batches were not analyzed yet, searching the operations
+  // of each key took 27 s for 10,000 keys.
   await fillTable(
     tx,
     'cleared',

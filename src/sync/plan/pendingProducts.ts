@@ -55,7 +55,7 @@ const missingProducts = (destinationId: number) =>
  * Removes the changes of missing products that the service has under another desired id. If an id changed only in case, a service that
  * compares ids without case updates the product. Then the former and the new id have one product_key, and a delete of the former id would
  * remove the product. The former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops
- * the former.
+ * the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
@@ -85,8 +85,8 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 
 /**
  * Defers new products whose id differs only in case from the id of a product that is no longer desired and has an unresolved request. The
- * service may have one product under both ids, and the request may still delete or change it. Of a new and a missing product whose ids differ
- * only in case, defers the missing one, which `keepRenamed` drops later if both are one product.
+ * service may have one product under both ids, and the request may still delete or change it. If the ids of a new and a missing product
+ * differ only in case, defers the missing product. `keepRenamed` drops it later if both are one product.
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const keys = async (text: string) => (await tx.query<Row<'remote', 'key'>>(text)).map(({ key }) => key)

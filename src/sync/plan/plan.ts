@@ -1,7 +1,7 @@
 /**
  * Makes a plan in one transaction: updates the desired state, applies the guards, freezes the operations and completes the snapshot. An
- * error rolls back the transaction. A first load of many people has one transaction for each of its parts, and a last one for the snapshot
- * (`loadParts.ts`).
+ * error rolls back the transaction. A first load of many people has one transaction for each of its parts, and a last transaction for the
+ * snapshot (`loadParts.ts`).
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
@@ -25,7 +25,7 @@ export type { Planned } from './planRow.ts'
  * Without `onPart`, the whole plan is one transaction.
  *
  * @throws {RunWithheld} if a guard stops the run
- * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this one
+ * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this plan
  */
 export async function makePlan(
   deps: EngineDeps,

@@ -17,6 +17,7 @@ export interface Frozen {
   readonly requests: Readonly<Record<string, number>>
 }
 
+/** Returns the totals of a plan without batches. */
 export const nothingFrozen = (): Frozen => ({
   batches: 0,
   entries: { create: 0, update: 0, delete: 0, renewal: 0 },
@@ -32,6 +33,7 @@ export interface FreezeContext {
   readonly destinationId: number
   /** `seq` of the last batch that the plan has already; 0 if it has none. */
   readonly lastSeq: number
+  /** Called with the number of operations that were frozen so far. */
   readonly onProgress: (done: number) => void
 }
 
@@ -50,10 +52,11 @@ interface Collected<Entries> {
 }
 
 /**
- * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. The caller calls `write`
- * after the last batch. Also after an error, it awaits `stored`, because the connection is not free before.
+ * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. The caller must call `write`
+ * after the last batch. It must await `stored`, also after an error, because the connection is not free before.
  */
 export class PlanBatches<Entries extends object> {
+  /** Number of products or users by change; the caller adds to it. */
   readonly entries: Record<Change, number>
   readonly #context: FreezeContext
   readonly #writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. `freeze.ts` makes
- * the requests, `planBatches.ts` stores them.
+ * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. `freeze.ts` and
+ * `freezeLoad.ts` make the requests, `planBatches.ts` stores them.
  */
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
@@ -114,7 +114,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
   }
 }
 
-/** Completes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
+/** Closes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // After an incomplete read or a backfill there are no digests, so that the next run reads the whole source.

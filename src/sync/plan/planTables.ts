@@ -1,12 +1,13 @@
 /**
- * Declares the temporary tables of a plan. `readAndPlan.ts` drops them; an erasure drops its own `removal`. `stage` and `opted_out`
- * are declared in `sync/read`, `unseen_key` in `db/digests.ts`.
+ * Declares the temporary tables of a plan. `readAndPlan.ts` and `auditPipeline.ts` drop them; an erasure drops its own `removal`. `stage`
+ * and `opted_out` are declared in `sync/read`, `unseen_key` in `db/digests.ts`.
  */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 
-/** Effect of a read on a record: values of `change.what`, as SQL. */
+/** Effects of a read on a record: values of `change.what`, as SQL. */
 export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
+/** Effect of a read on a record. */
 export type RecordChange = keyof typeof recordChange
 
 /**
@@ -30,6 +31,7 @@ interface PlanTable {
 const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp with time zone' } as const
 const key = { key: 'bytea' } as const
 
+/** Temporary tables of a plan, with the columns in their order. */
 export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
@@ -39,7 +41,7 @@ export const planTables = {
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
   },
-  /** Earlier version of updated records. */
+  /** Identifiers and times of updated people before this read. */
   former: {
     columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   },
@@ -73,7 +75,8 @@ export const planTables = {
   },
   /**
    * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
-   * confirmed one. `overdue`: the end of its rows has passed. `desired`: an identifier of the group stays and is to be sent.
+   * confirmed one. `deletes`: an identifier is to be deleted. `overdue`: the end of its rows has passed. `desired`: an identifier of the
+   * group stays and is to be sent. `created`: the service has none of its identifiers. `keys_to_delete`: in hex, joined by commas.
    */
   pending_group: {
     columns: {

@@ -4,8 +4,9 @@ import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { effectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
- * Returns the guard results for the warnings that stop the run; empty if the run may continue. `warnings`: of a read, or of changes that the
- * plan finds. `isIncomplete`: true if the end of the source is not proven. Then the hint for changed ids or people also requests a proof.
+ * Returns the guard results for the warnings that stop the run; empty if the run may continue. `warnings`: warnings of a read, or of the
+ * changes that a plan finds. `isIncomplete`: true if the end of the source is not proven. Then the hint for changed ids or people also
+ * requests a proof.
  */
 export function notesThatStop(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
@@ -48,10 +49,10 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
     .map((line) => `line ${line}`)
 }
 
-/** Returns the hint for a warning about an intended change. */
+/** Returns the part of the hint that applies if the change is intended. */
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
-  // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of the
-  // old ones. A catalog would then have every product twice.
+  // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of
+  // the old ones. A catalog would then have every product twice.
   if (effectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`

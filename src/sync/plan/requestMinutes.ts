@@ -13,7 +13,7 @@ export function requestMinutes(requests: Readonly<Record<string, number>>): numb
   return Math.ceil(minutes)
 }
 
-/** Returns the least minutes of a full refresh of so many records at the service's limits; undefined if their number is unknown. */
+/** Returns the least minutes that a full refresh of `records` records takes at the service's limits; undefined if `records` is. */
 export function refreshMinutes({ destination }: Pipeline, records: number | undefined): number | undefined {
   if (records === undefined) return undefined
   const type = destinationOf(destination.kind)

@@ -36,7 +36,7 @@ export async function stopIfDoubtful(
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
-  // Written outside of the plan's transaction, which must not lock the row of the run, because the heartbeat writes to this row.
+  // Written outside of the plan's transaction: until its end it would lock the row of the run, to which the heartbeat writes.
   await addWarnings(db, run, notes, 'first')
   const withholding = notesThatStop(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)

@@ -12,12 +12,12 @@ const newFrom = 20
  * Checks the pending changes. The delete guards would only withhold the deletes. The run would still send the new people, who may be
  * those who opted out.
  *
- * `deletes`: deletes of people that no earlier plan cleared. `isWithheld`: true if a guard withholds deletes. An approval covers
- * the deletes and the new people.
+ * `deletes`: deletes of people that no earlier plan cleared, without deletes of replaced identifiers. `isWithheld`: true if a guard
+ * withholds deletes. An approval covers the deletes and the new people.
  *
- * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either the rows of more than half of
- * the synced people opt out, or a guard withholds the deletes and more than half as many people are new. Needs 100 synced and 20 new
- * people. Not if `guards.accept` has the code.
+ * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and one of two conditions holds. Either
+ * the rows of more than half of the synced people opt out. Or a guard withholds the deletes, and more than half as many people are new.
+ * Requires at least 100 synced and 20 new people. Does not throw if `guards.accept` has the code.
  */
 export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,

@@ -12,8 +12,8 @@ export interface UpdatedField {
 const mostCompared = 20_000
 
 /**
- * Compares the updated products with the content of the last read, so it must run before the records are updated. Returns the changed fields,
- * the most frequent first; none above 20,000 updates.
+ * Compares the updated products with the stored content, so it must run before the records are updated. Returns the changed fields, the
+ * most frequent first; none above `mostCompared` updates.
  */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
   if (updates === 0 || updates > mostCompared) return []

@@ -1,6 +1,6 @@
 /**
- * Takes grants of one process from the rate budget that all processes share (`db/budget.ts`). Updates the limit and the waits of the budget
- * from the service's answers.
+ * Takes grants for one process from the rate budget that all processes share (`db/budget.ts`). Updates the limit and the waits of the
+ * budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
@@ -17,11 +17,12 @@ const slackMs = 1_000
 const grantValidMs = 500
 /** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
 const longestPollMs = 5_000
-/** Minimum polling interval. An exhausted budget frees single grants, so after this time one statement takes several of them. */
+/** Minimum polling interval. The grants of an exhausted budget become free one by one, so after this time one statement takes several. */
 const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const grantsAtOnce = 16
 
+/** Options of a caller that takes a grant. */
 export interface TakeOptions {
   readonly signal?: AbortSignal | undefined
   /** Called with each wait above one second while this caller is the first in the queue. */
@@ -34,7 +35,7 @@ interface Waiter extends TakeOptions {
   readonly reject: (error: unknown) => void
 }
 
-/** Part of this process in the rate budget that one user of the service has for one class of limit (docs/scale.md). */
+/** Access of this process to the rate budget of one user of the service for one class of limit (docs/scale.md). */
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
@@ -138,6 +139,7 @@ export class Allowance {
   }
 }
 
+/** Dependencies of an allowance. */
 export type AllowanceDeps = Pick<EngineDeps, 'db' | 'clock' | 'service' | 'settings'>
 
 /** Permission to send one request now. */

@@ -10,8 +10,8 @@ const claimAtOnce = 4
 const mostAnswered = 24
 
 /**
- * Claimed batches: those under way, and those that are answered. A batch uses a slot until it is answered. It uses memory until its
- * answer is recorded, because its bytes may be needed for a split. Slots, bytes and unrecorded answers limit the claims.
+ * Claimed batches: those without an answer, and those whose answer is not recorded yet. A batch uses a slot until it is answered. It uses
+ * memory until its answer is recorded, because its bytes may be needed for a split. Slots, bytes and unrecorded answers limit the claims.
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
@@ -58,7 +58,7 @@ export class ClaimedBatches {
     this.#answered.add(batch)
   }
 
-  /** Registers that this push has finished a batch: its answer is recorded, nothing was to send, or an error was thrown. */
+  /** Registers that this push has finished a batch: its answer is recorded, there was nothing to send, or an error was thrown. */
   released(batch: ClaimedBatch): void {
     this.#underWay.delete(batch)
     this.#answered.delete(batch)

@@ -1,6 +1,6 @@
 /**
- * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the record at fault is alone
- * (docs/guarantees.md#isolation-of-a-failing-record). Batches are split at the records that the answer points at, else in halves.
+ * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
+ * (docs/guarantees.md#isolation-of-a-failing-record). Splits off the records that the answer points at, else halves the batch.
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
@@ -106,8 +106,8 @@ export async function setSiblingAside({ tx, batch, destination }: FailedBatch, m
 }
 
 /**
- * Splits a right half whose left half succeeded, without sending it, and returns true. Then the batch is released as split. Returns false
- * if the batch must be sent.
+ * Splits the batch without sending it, releases it as split and returns true, if it is a right half whose left half succeeded. Otherwise
+ * returns false: the batch must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -135,8 +135,8 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
 }
 
 /**
- * Returns false if this batch is the rest after a pointer, and no pointed record failed. Following wrong pointers would cost one request
- * per record.
+ * Returns false if this batch is the rest after an earlier pointer, and no pointed record failed. Following wrong pointers would cost one
+ * request per record.
  */
 async function mayTrustPointer(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true

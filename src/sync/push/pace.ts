@@ -2,6 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import { backoffMs, type Backoff } from '../../http/retryAfter.ts'
 
+/** Settings of a push that its pace depends on. */
 export interface PaceSettings extends Backoff {
   readonly concurrency: number
   readonly httpTimeoutMs: number
@@ -18,7 +19,7 @@ const easyPart = 1 / 6
 const enoughGain = 0.5
 /**
  * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. When each raise only doubled the
- * number, a short push to a slow service ended before the right number was found: 400 requests at 2 s latency used 71 % of the allowance.
+ * number, a short push to a slow service ended before the right number was found. 400 requests at 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
@@ -121,8 +122,8 @@ export class Pace {
   }
 
   /**
-   * Factor of the next raise. An overloaded service answers that many times later. So the factor is `laterGrowth` if the answers would
-   * then take more than half of the HTTP timeout.
+   * Factor of the next raise. The answers of an overloaded service then take that many times longer. If they would take more than half of
+   * the HTTP timeout, the factor is `laterGrowth`.
    */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth

@@ -21,7 +21,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Ends a pause of the
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time a horizon after the first time. Ends a pause of the
  * audience first. Returns when all are settled, or nothing more can be sent now. The next run of the audience sends the open deletes.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {

@@ -3,8 +3,9 @@ import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
 
+/** Functions that update and show the progress. */
 export interface PushProgress {
-  /** Adds operations that this process finished. */
+  /** Adds a number of operations that this process finished, and shows the progress. */
   readonly add: (done: number) => void
   /** Shows the reason of a wait, beside the progress. */
   readonly waiting: (why: string) => void
@@ -18,8 +19,8 @@ export interface PushProgress {
 const recountEveryMs = 1_000
 
 /**
- * Starts the progress of a push: counts its operations and reports the finished ones. `operations`: their estimated number, if not all
- * are stored yet. `onProgress`: undefined if no caller shows the progress.
+ * Starts the progress of a push: counts its operations and reports the finished ones. `operations`: estimated number of all operations, if
+ * not all are stored yet. `onProgress`: undefined if no caller shows the progress.
  */
 export async function openProgress(
   db: Queryable,

@@ -16,8 +16,8 @@ import { notInTime, type Answered, type PushState, type Sending } from './send.t
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
 /**
- * Minimum wait in milliseconds, because the random wait may be 0. The service may take equal bytes within 5 ms for a client error. Does not
- * apply to a 401.
+ * Minimum wait in milliseconds, because the random wait may be 0, and the service may treat equal bytes within 5 ms as a client error. Does
+ * not apply to a 401.
  */
 const leastWaitMs = 10
 /** Time after a listing of the catalog in which a 404 to a delete is about the key. */
@@ -57,7 +57,10 @@ function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcom
 
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
-/** Returns the outcome of the request. Corrects the destination's outcome by the state of the push and of the catalog, for 401, deletes and many refusals. */
+/**
+ * Returns the outcome of the request: that of the destination, corrected by the state of the push and of the catalog for a 401, for deletes
+ * and for many refusals.
+ */
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
   if (exchange === notInTime) return { kind: 'retry', reason: 'not-in-time' }
@@ -106,7 +109,8 @@ const goneAlready: EntryOutcome = {
 /**
  * Counts whole requests that were refused without a confirmation in between; an answer with wrong counts (`suspectsRecord`) counts too.
  * After `refusalsBeforePause` of them the cause is not a record, so the destination is paused, and the batch is not split
- * (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason, and nothing is split.
+ * (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason, and nothing is
+ * split.
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0

@@ -21,7 +21,7 @@ export interface BatchHandler {
   readonly horizonMs: number
 }
 
-/** Supersedes a claimed batch, and moves its entries except `removed` to a new batch, if there are any. */
+/** Supersedes a claimed batch, and moves its entries except `removed`, if any, to a new batch with the same bytes. */
 export async function removeEntries(
   tx: Queryable,
   destination: Destination,

@@ -22,7 +22,7 @@ export interface Sending {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  /** Worker, and run with which the attempts are stored. */
+  /** Worker and run with which the attempts are stored, and the horizon of late requests. */
   readonly by: BatchHandler
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
@@ -154,7 +154,7 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
   return attemptId === undefined ? 'blocked' : { attemptId, atMs }
 }
 
-/** Returns the grant, or a new grant if that is stale or the service has requested a wait. Undefined if the push is stopping. */
+/** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
 async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
   while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.takeGrant(sending)
@@ -176,7 +176,7 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true for a sent request without an answer, for 5xx and 408. Then the pace permits only one request at a time. */
+/** Returns true without a connection or without an answer, and for 5xx and 408. Then the pace permits only one request at a time. */
 function isTransportFailure(exchange: Exchange): boolean {
   if (exchange === notInTime) return false
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408

@@ -19,6 +19,7 @@ import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
 import { isUnreachable, sendBatch, unreachableAfter, type FindOptedOut, type Sending } from './send.ts'
 
+/** Options of a push. */
 export interface PushOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
@@ -38,7 +39,8 @@ export interface GrowingPlan {
 }
 
 /**
- * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous (docs/schedules.md#shutdown-and-crashes).
+ * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous
+ * (docs/schedules.md#shutdown-and-crashes).
  */
 const drainMs = 15_000
 /** Interval of polling while batches wait for other processes or for their next attempt. */
@@ -56,7 +58,7 @@ interface OpenBatches {
 /**
  * Sends the open batches until nothing more can be sent now.
  *
- * @throws the first error of any batch except `LeaseLost`, once all attempts have ended
+ * @throws the first error of a batch, except `LeaseLost`, or of a statement of the loop. All attempts have ended before
  */
 export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, batches.scope))) return
@@ -80,7 +82,7 @@ export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, op
   }
 }
 
-/** Batches that this process has claimed, and the attempts of those that it sends. */
+/** Claims batches, sends each in a task of its own, and records their answers. */
 class PushLoop {
   readonly #sending: Sending
   readonly #batches: OpenBatches
@@ -108,7 +110,7 @@ class PushLoop {
   /** Sends until nothing more can be sent, the signal aborts, or a batch throws. `stop`: ends the waits of the other batches. */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#sending.deps
-    // Runs on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
+    // The timer is on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
     const heartbeat = setInterval(() => {
       renewLeases(db, workerId, settings.leaseMs, this.#claims.ids).catch(() => log.warn({}, 'the leases could not be renewed'))
     }, settings.heartbeatMs)
@@ -226,7 +228,7 @@ class PushLoop {
     await deps.clock.sleep(open.waiting > 0 ? waitMs : pollMs, signal)
   }
 
-  /** Waits for the event, at most `pollMs`. Ends the timer with the event: the last one would keep a finished command alive, for 180 ms. */
+  /** Waits for the event, at most `pollMs`. Ends the timer with the event: otherwise it would keep a finished command alive, for 180 ms. */
   async #sleepUntil(event: Promise<void> | undefined): Promise<void> {
     const { deps, signal } = this.#sending
     const woken = new AbortController()

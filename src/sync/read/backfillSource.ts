@@ -6,14 +6,13 @@ import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
-/** Number of bytes that are read to detect the encoding. In most files they include the first character beyond ASCII. */
+/** Number of bytes that are read to find the header and the encoding. In most files they include the first character beyond ASCII. */
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read as CSV in UTF-8 or
- * UTF-16; if a spreadsheet saved the file in another encoding, in the encoding of the first source. Every other source is read with the
- * settings of the first source, except its format, compression and proof of completeness, which are detected. It gets the credentials of
- * the first source if `mayShare` permits.
+ * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16.
+ * If a spreadsheet saved the file in another encoding, it is read in the encoding of the first source. Every other source is read with the
+ * settings of the first source, and with its credentials if `mayShare` permits. Format, compression and proof of completeness are detected.
  *
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */

@@ -1,7 +1,7 @@
 /**
  * Fills the cells of contradicting rows, so that `rejects --csv` can show the columns of the source. SQL finds these rows after
  * their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be read again, or
- * changed meanwhile, and after the first `rowsFilled` rows of the run.
+ * has changed meanwhile. They also stay empty after the first `rowsFilled` rows of the run.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -53,7 +53,7 @@ interface Search {
   readonly mapper: RecordMapper
   /** Lines of the rows. */
   readonly lines: ReadonlySet<number>
-  /** Number of rows without cells, by line and key. Rows are removed when they are found. */
+  /** Number of rows without cells, by line and key. A found row is subtracted. */
   readonly left: Map<string, number>
   /** Found rows, to which this search adds. */
   readonly found: FoundCells[]

@@ -15,13 +15,13 @@ export interface FallenSource {
   readonly now: number
 }
 
-/** Minimum number of rows to compare, as in `GUARD_ROWS_FELL`. */
+/** Minimum earlier number of rows for a comparison, as in `GUARD_ROWS_FELL`. */
 const comparedFrom = 20
 
 /**
  * Returns the note on valid rows that fell by more than half within a day. `GUARD_ROWS_FELL` compares a read only with the last read in
- * whose plan no guard fired (`goodValid`), so several small falls pass it. A fall in one step gets no note here, because the guard reports
- * it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ * whose plan no guard fired (`goodValid`), so several small falls pass this guard. A fall in one step gets no note here, because the guard
+ * reports it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  */
 export async function erodedNotes(
   db: Database,

@@ -1,6 +1,6 @@
 /**
  * Finds the destination that a pipeline wrote to before its file named another one. Unless another pipeline writes to that destination, no
- * run updates or removes its content, not even people who opt out. A pause of the pipeline there does not stop the pipeline here.
+ * run updates or removes its content, not even people who opt out. A pause of that destination does not stop runs to the present one.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'

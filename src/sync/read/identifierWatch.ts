@@ -21,10 +21,10 @@ export const sharedBytes = 8
  * one row only.
  */
 const mostLogged = 2_500_000
-/** Maximum number of shared identifiers. Above it, `mayShare` is undefined. */
+/** Maximum number of stored repeats. Above it, `mayShare` is undefined. */
 const mostShared = 100_000
 
-/** Collects the facts while rows are staged. */
+/** Collects `IdentifierFacts` while rows are staged. */
 export class IdentifierWatch {
   readonly #log = new PairLog()
   readonly #mostLogged: number

@@ -15,9 +15,9 @@ export class KeySpread {
   }
 
   /**
-   * Splits the keys into parts, in their order. `sizes`: maximum number of keys of each part except the last. Returns for each part
-   * except the last a key that is not below any key of the part, and below every later key. All keys with one prefix are in one part. If a
-   * part would have to end within the keys of its first prefix, its size is left out, so no part is empty.
+   * Splits the keys into parts, in their order, and returns the end of each part except the last. An end is not below any key of its part,
+   * and below every later key. `sizes`: maximum number of keys of each part except the last. All keys with one prefix are in one part. A
+   * size is skipped if the first prefix of its part has more keys, so no part is empty.
    */
   cut(sizes: readonly number[]): Buffer[] {
     const ends: Buffer[] = []

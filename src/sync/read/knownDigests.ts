@@ -8,24 +8,26 @@ const aheadAtStart = 4
 /** Largest number of sequences whose place is remembered: up to 16 of a first load, and one of each of the last reads. */
 const mostSequences = 32
 
-/** A file counts as reordered after 64 misses in a row, or once the misses are more than one in 32 known records. */
+/** Number of misses in a row above which a file counts as reordered. */
 const newInARow = 64
+/** A file also counts as reordered once more than one miss occurs per this number of known records. */
 const newOfAll = 32
 
 /**
- * Digests of a snapshot, which a read finds and marks as seen.
+ * Digests of the last complete snapshot. A gated read looks up its records here, and marks the found digests as seen.
  *
- * The digests consist of sequences, each in the order of the file. A full read stores one sequence. Instead, a first load with a
- * partitioned stage stores one for each partition if a staged row stopped being valid. Each later gated read adds one for its new and
- * changed records. A sequence starts at the start of a chunk.
+ * The digests consist of sequences, each in the order of the file. A full read stores one sequence. There is one exception: if the stage of
+ * a first load is partitioned and a staged row stopped being valid, each partition is a sequence. Each later gated read adds one for its
+ * new and changed records. A sequence starts at the start of a chunk.
  *
  * A file usually keeps its order, so a record is compared with the digests after the previous match in each sequence, and with the starts
  * of the chunks. A record without a match there is nearly always new. A moved record may count as new: the record is read again, and the
  * diff finds its content unchanged.
  *
- * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). For a million records
- * in 16 sequences, the table took 210 ms of processor, and the sequences take 80; one sequence takes 50. Memory: 18 bytes per known
- * record, and 5 to 11 for the table. The arrays are flat, because a million objects would take hundreds of megabytes.
+ * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). To find a million
+ * records in 16 sequences took 210 ms of processor time with the table, and takes 80 ms without it; in one sequence it takes 50 ms.
+ * Memory: 18 bytes per known record, and 5 to 11 for the table. The arrays are flat, because a million objects would take hundreds of
+ * megabytes.
  */
 export class KnownDigests {
   readonly #words: Int32Array
@@ -36,7 +38,7 @@ export class KnownDigests {
   readonly #seen: Uint8Array
   /** Index of the digest after the last match of each sequence. */
   readonly #next: number[] = []
-  /** Sequence of the last match. */
+  /** Index in `#next` of the sequence with the last match. */
   #sequence = 0
   /** Number of sequences found so far, including forgotten ones. */
   #sequences = 0

@@ -1,5 +1,5 @@
 /**
- * Collects the identifiers that a row of this read opted out, in the temporary table `opted_out`, which the diff uses too. No other row
+ * Collects the identifiers that rows of this read opt out, in the temporary table `opted_out`, which the plan uses too. No other row
  * may send these identifiers (docs/guarantees.md#a-no-is-never-sent).
  */
 import type { Connection } from '../../db/database.ts'
@@ -33,10 +33,13 @@ export async function collectOptedOut(tx: Connection, { optedOut, withholding, f
   return collected
 }
 
-/** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then a full read is needed. */
+/**
+ * Returns true if a record whose digest was seen, or that has no digest, has an opted-out identifier. Such a record is probably unchanged
+ * and was not staged, so a full read is needed.
+ */
 export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
-  // The cursor of the search needs a transaction, which must see one state of the tables: retention and erasures may change them meanwhile.
+  // The cursor of the search needs a transaction. The transaction sees one state of the tables, which retention and erasures may change.
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
@@ -58,9 +61,9 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
 }
 
 /**
- * Returns the places in an update of an earlier plan whose people opted out in this read, or are undesired since an earlier read. For
- * example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its source is unchanged. A person who has a
- * valid staged row in this read is not undesired.
+ * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or have an undesired identifier. An
+ * earlier read may have removed it: for example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its
+ * source is unchanged. An identifier that a valid row of this read has again does not count.
  */
 export async function findOptedOutEntries(
   tx: Connection,
@@ -87,17 +90,17 @@ export async function findOptedOutEntries(
   return rows.map(({ ord }) => ord)
 }
 
-/** Number of rows that lost identifiers because another row opted out. */
+/** Numbers of valid rows that share an identifier with a row that opted the identifier out. */
 export interface SharedRows {
-  /** Rows that share an identifier with a row that opted out. */
+  /** Number of all such rows. */
   readonly rows: number
-  /** Number of these rows that have no other identifier. These rows count as opted out. */
+  /** Number of these rows that have no other identifier. They count as opted out. */
   readonly emptied: number
 }
 
 /**
  * Removes the identifiers of `opted_out` from the valid rows of the stage. A row without another identifier keeps its identifiers, and
- * becomes opted out. All these rows lose their digest, so that the next read maps them again, because their outcome depends on other rows.
+ * becomes opted out. All these rows lose their digest, because their outcome depends on other rows, so the next read must map them again.
  */
 export async function omitOptedOut(tx: Connection): Promise<SharedRows> {
   await tx.query(

@@ -1,27 +1,29 @@
 const buckets = 256
-/** Numbers in a chunk of a bucket: 4 KB. */
+/** 32-bit numbers in a chunk of a bucket: 4 KB. */
 const chunkNumbers = 1024
 /** Chunks in one allocation: 1 MB. */
 const slabChunks = 256
 
 /**
- * Log of 64-bit values, which finds repeated values. Each value has two words and takes 8 bytes. `add` appends the value to one of 256
+ * Log of 64-bit values, which finds repeated values. Each value consists of two 32-bit numbers. `add` appends the value to one of 256
  * buckets, and `repeats` searches each bucket: a million values take 0.02 s. A hash table of all values took up to 20 bytes per value, and
  * 0.2 s, because nearly each access missed the processor's cache.
  */
 export class PairLog {
+  /** Allocations, each with `slabChunks` chunks. */
   readonly #slabs: Int32Array<ArrayBuffer>[] = []
   #chunks = 0
-  /** Numbers of the chunks of each bucket, in order. */
+  /** Ids of the chunks of each bucket, in order. */
   readonly #chunksOf: number[][] = Array.from({ length: buckets }, () => [])
-  /** Slab of the last chunk of each bucket. */
+  /** Index of the slab with the last chunk of each bucket. */
   readonly #slab = new Int32Array(buckets)
-  /** Place of the next value of each bucket in its slab. */
+  /** Index of the next value of each bucket in this slab. */
   readonly #next = new Int32Array(buckets)
   /** Number of values that still fit into the last chunk of each bucket. */
   readonly #left = new Int32Array(buckets)
   #size = 0
 
+  /** Number of added values, with repeats. */
   get size(): number {
     return this.#size
   }
@@ -56,7 +58,7 @@ export class PairLog {
     }
   }
 
-  /** Yields every value that was added before, once for each repeat. */
+  /** Yields each value that was added several times, once for each repeat. */
   *repeats(): Generator<readonly [low: number, high: number]> {
     let slots = new Int32Array(0)
     let values = new Int32Array(0)
@@ -81,7 +83,7 @@ export class PairLog {
         // Both indexes are below the length.
         const low = values[i] as number
         const high = values[i + 1] as number
-        // A free slot is 0, so places start at 1.
+        // A free slot is 0, so a slot has the index of the value plus 1.
         let slot = (Math.imul(low, 0x9e3779b1) ^ (high >>> 8)) & mask
         let at = slots[slot] ?? 0
         while (at !== 0 && (values[at - 1] !== low || values[at] !== high)) {

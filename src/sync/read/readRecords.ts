@@ -26,6 +26,7 @@ import { stageSources, type Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
+/** Inputs of a read. */
 export interface ReadContext {
   readonly deps: EngineDeps
   readonly tx: Connection
@@ -54,7 +55,7 @@ const mostColumns = 256
  * - with `guards.hold`, which needs all rows, and for a source with `join:`;
  * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
  *   and each gated read would end as a full read;
- * - for JSON or XML with more than `mostColumns` columns.
+ * - if a source other than CSV or TSV has more than `mostColumns` columns.
  * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`knownRecords`).
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
@@ -76,6 +77,7 @@ const storedQuality: z.ZodType<StoredQuality> = z.object({
   identifiers: frequent,
   due: z.boolean(),
 })
+/** Decodes the column `record_quality.quality`. */
 export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 
 /** Records of the last complete snapshot, for a gated read. */
@@ -86,20 +88,20 @@ export interface KnownRecords {
 }
 
 /**
- * Returns the digests of the last complete snapshot. Returns undefined if a full read is needed: if not every valid record has a digest,
- * there are too many records or outdated digests, or the statistics require it. `last`: row counts of that snapshot.
+ * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed: if not every valid
+ * record has a digest, there are too many records or outdated digests, or the statistics require it. `last`: row counts of that snapshot.
  */
 export async function knownRecords(tx: Connection, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(tx, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
-  // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not found
-  // would count as new. The result would be the same, but every gated read would end as a full read.
+  // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
+  // found would count as new. The result would be the same, but every gated read would end as a full read.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
-    // Every four megabytes.
+    // Called after every four megabytes of digests.
     if (chunk % 64 === 63) dropBuffers()
   }
   return { digests: known, quality }
@@ -128,7 +130,7 @@ export async function readRecords(
 ): Promise<ReadRecords | undefined> {
   const { deps, tx, pipeline, run } = context
   if (known) gate.setKnown(known.digests)
-  // A full read counts the frequent values of the last read separately.
+  // A full read uses only the frequent values of the last read (`openStatistics`).
   const before = known?.quality ?? (await lastQuality(tx, run.destinationId))
   const statistics = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
@@ -194,7 +196,8 @@ function optedOutNote(rows: number): WarningSummary {
 }
 
 /**
- * Returns true if a staged row has the key of a skipped record. First deletes rejected rows with such a key, because they change nothing.
+ * Returns true if a staged row has the key of a skipped record. Deletes rejected rows with such a key, which do not count, because they
+ * change nothing.
  */
 async function meetsUnstaged(tx: Connection, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'

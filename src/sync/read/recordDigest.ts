@@ -1,21 +1,22 @@
 /**
- * Computes the digest of a raw record: 128 bits from two HalfSipHash-1-3 with different keys, computed in parallel. The key is random
- * per destination, so the writer of a feed cannot construct a collision. Two different records have the same digest with a probability
- * of 2^-128.
+ * Computes the digest of a raw record: 128 bits from two HalfSipHash-1-3 with different keys, computed in parallel. The key is random per
+ * destination, so the writer of a feed cannot construct a collision. Two different records have the same digest with a probability of
+ * 2^-128.
  *
- * Implemented here because the platform has only slower digests: SHA-256 takes 0.26 µs per record of 98 bytes, this digest 0.1 µs. The
- * difference matters: an incremental run reads a million records in half a second (docs/decisions/record-digest.md).
+ * It is implemented here, because the platform has only slower digests: SHA-256 takes 0.26 µs per record of 98 bytes, this digest 0.1 µs.
+ * The difference matters: an incremental run reads a million records in half a second (docs/decisions/record-digest.md).
  */
 
-/** 32-bit words in a digest, and in a key. */
+/** Number of 32-bit words in a digest, and in a key. */
 export const digestWords = 4
+/** Number of bytes in a digest, and in a key. */
 export const digestBytes = digestWords * 4
 
 const initial2 = 0x6c796765
 const initial3 = 0x74656462
 const finalRounds = 3
 
-/** Digester with one key. Reuses its memory, so `digest` changes with each record. */
+/** Computes digests with one key. Reuses its memory, so `digest` changes with each record. */
 export class RecordDigester {
   readonly #key: Int32Array
   #bytes: Uint8Array | undefined

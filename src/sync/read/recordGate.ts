@@ -8,7 +8,7 @@ import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
-/** Digests every raw record, and skips the known records. */
+/** Gate that computes the digest of every raw record, and skips the known records. */
 export class DigestGate implements RecordGate {
   #knownDigests: KnownDigests | undefined
   /** Columns of the last read, set by the caller for each source (`RecordGate`). */
@@ -42,12 +42,12 @@ export class DigestGate implements RecordGate {
     return this.#knownDigests !== undefined
   }
 
-  /** Number of different known records that were found. */
+  /** Number of different known records that were skipped. */
   get unchanged(): number {
     return this.#unchanged
   }
 
-  /** Number of repeats of known records. */
+  /** Number of skipped repeats of known records. */
   get repeated(): number {
     return this.#repeated
   }
@@ -59,7 +59,7 @@ export class DigestGate implements RecordGate {
     return featureSets
   }
 
-  /** Sets the shape of the following records. */
+  /** Sets the shape (`RecordGate`) of the following records. */
   beginShape(shape: string): void {
     // A shape starts with a line end and a record never does, so the two cannot have the same digest.
     const bytes = Buffer.from(`\nshape ${shape}`)

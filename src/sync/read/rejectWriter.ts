@@ -2,7 +2,7 @@ import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
 
-/** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its reasons. */
+/** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */
 export class RejectWriter {
   readonly #db: Database
   readonly #runId: number
@@ -18,7 +18,7 @@ export class RejectWriter {
     return this.#rows.length >= 500
   }
 
-  /** Adds a reject. `cells`: the original cells, masked if personal. */
+  /** Adds a reject. `source`: number of its source, from 0. `cells`: original cells of the row, masked if personal. */
   add(reject: Reject, source: number, cells: readonly string[]): void {
     this.#rows.push({
       line: reject.line,

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory: 20 MB. Above it, `possible` is true, and a query searches for repeats. */
+/** Maximum number of keys in memory: 20 MB. Above it, `possible` is true. */
 const mostKeys = 2_500_000
 
 /**
- * Detects whether a key may be on two rows. Saves a query to Postgres, which takes half a second to group a million keys. Stores 64 bits
- * of each key. Two keys with the same bits cost one needless query.
+ * Detects whether a key may be on two rows. This saves a query to Postgres, which takes half a second to group a million keys. The class
+ * stores 64 bits of each key. If two different keys have the same bits, one unnecessary query is made.
  */
 export class RepeatWatch {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))

@@ -1,7 +1,7 @@
 /**
  * Reduces the staged rows to one row per key. Of rows with equal content, one stays. Contradicting rows are all rejected; with
- * `duplicates: last`, the last row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats are
- * searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
+ * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats
+ * are searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -18,16 +18,20 @@ export interface Resolved {
   readonly duplicates: number
   /** Rows rejected because another row of the same key has other content. */
   readonly conflicting: number
-  /** Rows without consent, opted out, or of people who are erased or on a do-not-reach list. */
+  /**
+   * Rows that opted out, and rows of people who are erased or on a do-not-reach list. For a do-not-reach list: rows that remove a person,
+   * and other rows with one of their identifiers.
+   */
   readonly suppressed: number
+  /** Rows that stay valid, one per key. */
   readonly valid: number
-  /** Rows that lost an identifier because another row opted it out. */
+  /** Rows that share an identifier with a row that opted it out. */
   readonly sharedRows: number
 }
 
 const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
-/** Resolves the staged rows, and stores the rejects of contradicting rows. */
+/** Reduces the staged rows to one row per key, stores the rejects of contradicting rows, and returns the counts. */
 export async function resolveStage(
   tx: Connection,
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
@@ -38,7 +42,7 @@ export async function resolveStage(
     readonly duplicates: 'reject' | 'last'
     /** Ids of the do-not-reach lists whose people must not be sent. */
     readonly suppressedBy: readonly number[]
-    /** Audience whose erased people are suppressed; undefined for other destinations. */
+    /** Audience whose erased people are suppressed; undefined if the destination does not reach people. */
     readonly erasures: ErasureScope | undefined
     /** Number of identifiers in the table `opted_out`. */
     readonly optedOutIdentifiers: number
@@ -111,7 +115,7 @@ async function keepLast(tx: Connection): Promise<number> {
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 
-/** Rejects all rows with one key and different contents; the message has their lines (docs/inputs.md 58). Returns their number. */
+/** Rejects all rows with one key and different contents (docs/inputs.md 58). The message has at most ten lines. Returns their number. */
 async function rejectContradictions(tx: Connection, options: { readonly runId: number; readonly keyField: string }): Promise<number> {
   const conflicting = await tx.execute(
     addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
@@ -150,7 +154,7 @@ export interface ErasureScope {
   readonly service: string
 }
 
-/** Marks staged rows of erased people as suppressed, and returns their number. */
+/** Marks valid staged rows of erased people as suppressed, and returns their number. */
 export async function suppressErased(tx: Connection, { destinationId, service }: ErasureScope): Promise<number> {
   const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
   if (known.length === 0) return 0
@@ -175,9 +179,9 @@ async function keepOneRowAKey(tx: Connection): Promise<void> {
 }
 
 /**
- * Suppresses the rows of a do-not-reach list that have an identifier which another row removes (plan/desired.ts, `optOutByIdentifier`);
- * without this the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows.
- * Returns the number of suppressed rows.
+ * Suppresses the rows of a do-not-reach list that have an identifier that another row removes (plan/desired.ts, `optOutByIdentifier`).
+ * Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows. Returns
+ * the number of suppressed rows.
  */
 async function suppressWithRemoved(tx: Connection): Promise<number> {
   return tx.execute(

@@ -1,4 +1,4 @@
-/** Bits of a block: one line of the processor's cache. */
+/** Number of bits of a block: one line of the processor's cache. */
 const blockBits = 512
 const blocks = 2 ** 20
 

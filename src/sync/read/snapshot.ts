@@ -32,7 +32,10 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /** `unchanged`: no source changed, and the stage is empty. `gated`: only rows that differ from known records are staged. */
+  /**
+   * `whole`: a full read of all rows. `gated`: only rows that differ from known records are staged. `unchanged`: no source changed, and the
+   * stage is empty.
+   */
   readonly reading: 'whole' | 'gated' | 'unchanged'
   /** Known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
@@ -43,7 +46,7 @@ export interface SnapshotResult {
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
-  /** Reason for which the end of the source is not proven; undefined if the read is complete. */
+  /** Reason why the end of a source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
   /** Ids of the do-not-reach lists of the account that the pipeline respects. */
   readonly suppressedBy: readonly number[]
@@ -58,7 +61,7 @@ export interface SnapshotResult {
   readonly spread?: KeySpread
 }
 
-/** Last complete snapshot of the pipeline's own sources. */
+/** Last complete snapshot of the destination, without backfills. */
 interface LastSnapshot {
   readonly id: number
   readonly runId: number
@@ -97,7 +100,8 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   const suppression = await suppressionOf(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]
   const last = readsBackfillSource(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  // True if equal bytes have the same outcome: definition and suppression are unchanged, and no full read is requested or required.
+  // True if a source with equal bytes counts as unchanged: definition and suppression are the same, and no full read is requested or
+  // required.
   const comparable =
     last !== undefined &&
     !run.options.full &&
@@ -127,7 +131,7 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   }
 
   const { destinationId, id: runId } = run
-  // Loaded on demand: an unchanged source needs none of the 60 files that read, map and stage rows.
+  // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
   const { isGateable, knownRecords, readRecords } = await import('./readRecords.ts')
   const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
   crashPoint('read.opened')
@@ -195,7 +199,7 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Returns the note that another pipeline had this destination before. Other checks compare only the pipelines of one folder. */
+/** Returns the note that another pipeline wrote to this destination before. Other checks compare only the pipelines of one folder. */
 function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
@@ -221,7 +225,7 @@ const notRepeated: ReadonlySet<string> = new Set([
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
 
-/** Returns the last complete snapshot of the pipeline's own sources. Leaves out backfills. */
+/** Returns the last complete snapshot of the destination, without backfills. Another pipeline may have read it. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &

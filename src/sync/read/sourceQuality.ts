@@ -20,7 +20,7 @@ export interface SourceResult {
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
-  /** Figures to compare the next read with. */
+  /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
   /** Codes of notes that cannot be decided without reading the unchanged rows too. */
   readonly doubts: readonly string[]
@@ -31,8 +31,9 @@ export interface SourceQuality {
   /** Adds a mapped row. Returns the number of its feature set (mapping/statistics/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
-   * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set. `lastGood`: facts of the last read in
-   * whose plan no guard fired, with which the opt-outs are compared.
+   * Finishes the source. `previous`: facts of the last read, with which columns and fill rates are compared. `known`: counts of unchanged
+   * rows, which were not mapped, by feature set. `lastGood`: facts of the last read in whose plan no guard fired, with which the opt-outs
+   * are compared.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
@@ -43,7 +44,7 @@ export interface SourceQuality {
 export interface WatchedMapper extends RecordMapper {
   /** Begins a source. `previous`: facts of the last read for a gated read; undefined for a full read. */
   readonly begin: (previous: SourceFacts | undefined) => void
-  /** Returns the feature set of the last mapped row that was not filtered out. */
+  /** Returns the number of the feature set of the last mapped row that was not filtered out. */
   readonly featureSet: () => number
   /** Ends a source. */
   readonly finish: SourceQuality['finish']
@@ -123,9 +124,9 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
 
 /** Minimum number of rows for checks of shares (docs/inputs.md). */
 const checkedFrom = 100
-/** Maximum share of rows that a spreadsheet damaged. */
+/** Share of rows damaged by a spreadsheet above which the file is rejected. */
 const damagedShare = 0.005
-/** Maximum share of rows with an email in a phone column, or the reverse. */
+/** Share of rows with an email in a phone column, or the reverse, above which the file is rejected. */
 const misplacedShare = 0.05
 /** Share of rows with a role or example address above which a warning is reported. */
 const roleShare = 0.01

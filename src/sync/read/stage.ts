@@ -1,6 +1,6 @@
 /**
- * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed, because the raw text of a row
- * is dropped once the row is staged.
+ * Stages the mapped rows of the sources in a temporary table by COPY. Memory is bounded for any feed, because the text of a row is dropped
+ * once the row is staged.
  */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
@@ -27,7 +27,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /** Number of rows after which a full read limits V8's space for new objects again. */
 const rowsUntilFlat = 30_000
-/** Size of a first load from which on its stage is partitioned, as a multiple of `usersInFirstPart`. Partitioning takes 0.1 s. */
+/** Number of rows of a first load from which on its stage is partitioned, in multiples of `usersInFirstPart`. Partitioning takes 0.1 s. */
 const firstPartsUntilPartitioned = 8
 
 /** Result of staging all sources. */
@@ -35,9 +35,9 @@ export interface Staged
   extends
     Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'filteredOut' | 'spread'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
-  /** False if every key was staged once. */
+  /** False if no key was staged twice. */
   readonly mayRepeat: boolean
-  /** Facts about the staged identifiers; undefined unless `first` is true. */
+  /** Facts about the staged identifiers; undefined unless the option `first` of `stageSources` is true. */
   readonly identifiers: IdentifierFacts | undefined
   readonly warnings: readonly WarningSummary[]
 }

@@ -15,7 +15,7 @@ import { partitionStage, stageWriters, type StageTally, type StageWriter } from 
 import { UnseenColumns } from './unseenColumns.ts'
 import type { WarningCounter } from './warningCounter.ts'
 
-/** Staging of all sources of a read: what they share, and their sums so far. */
+/** State that all sources of a read share, with their sums so far. */
 export interface Staging {
   readonly tx: Connection
   readonly pipeline: Pipeline
@@ -37,7 +37,7 @@ export interface Staging {
   /** Codes of notes that only a full read can decide. If there are any, a gated read is repeated as a full read. */
   readonly doubts: string[]
   readonly facts: SourceFacts[]
-  /** Columns of the first row of all sources. */
+  /** Columns of the first source that has any: those of its first row, or its header if it has no rows. */
   columns: readonly string[]
   /** Parsed rows, without rows that the gate skipped. */
   read: number
@@ -45,11 +45,11 @@ export interface Staging {
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
-  /** Number of rows from which on the stage is partitioned; undefined if it is, or never will be. */
+  /** Number of rows from which on the stage is partitioned; undefined if it is already partitioned, or never will be. */
   partitionFrom: number | undefined
 }
 
-/** Number of bytes of rows that wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
+/** Number of bytes of rows that may wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
 const waitingBytes = 2_000_000
 
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
@@ -66,8 +66,9 @@ export class SourceStager {
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
-  /** Statements between the COPY of `#writer` and the one before it. */
+  /** Statements between the COPY of `#writer` and the COPY before it; undefined before the first of them. */
   #between: Promise<unknown> | undefined
+  /** Buffers of ended COPYs, which the next COPY reuses. */
   readonly #spares: Buffer[] = []
   /** Columns of the first row; undefined before it. */
   #started: readonly string[] | undefined
@@ -111,7 +112,10 @@ export class SourceStager {
     }
   }
 
-  /** Writes what is buffered if there is enough of it. */
+  /**
+   * Writes buffered rows and rejects if there are enough of them. Partitions the stage once enough rows were read, and stores the collected
+   * digests once there are enough. Both end the current COPY and begin a new one.
+   */
   async flush(): Promise<void> {
     const staging = this.#staging
     if (this.#writer.copy.full) await this.#writer.copy.flush()
@@ -164,7 +168,7 @@ export class SourceStager {
     doubts.push(...result.doubts)
     for (const note of identifierNotes(unread)) {
       unmapped.set(note.field, note)
-      // A gated read maps few rows, and only a full read knows the share of rows with an identifier.
+      // A gated read maps few rows, so only a full read can decide the share of rows with an identifier.
       doubts.push(note.code)
     }
     facts.push({ ...ended, quality: result.figures, rows: read - this.#before.read + skipped })
@@ -176,7 +180,7 @@ export class SourceStager {
     await this.#between
   }
 
-  /** Binds the columns of the first row. */
+  /** Binds the mapper to the columns of the first row. */
   #start(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
     this.#atStart = this.#staging.mapper.start(columns, this.#uri, this.#isTable)

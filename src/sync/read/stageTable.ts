@@ -12,9 +12,10 @@ import type { KeySpread } from './keySpread.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
- * Kind of a staged row. `optedOut`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
- * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as the row of an erased person. `filtered`: identifiers that
- * a filtered row opts out, under a key that no record has.
+ * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
+ * `resolveStage.ts` also gives this kind to rows that another row opts out. `suppressed`: a valid row that must not be sent
+ * (`resolveStage.ts`), such as the row of an erased person. `filtered`: identifiers that a filtered row opts out, under a key that no
+ * record has.
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, filtered: 4 } as const
 
@@ -30,7 +31,9 @@ export async function createStage(tx: Connection): Promise<void> {
     create temp table opted_out (identifier bytea primary key)`)
 }
 
-/** Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition. */
+/**
+ * Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition.
+ */
 const partitions = 16
 
 /**
@@ -55,13 +58,13 @@ export async function partitionStage(tx: Connection): Promise<void> {
     alter table partitioned_stage rename to stage`)
 }
 
-/** Counts over all sources of a run. */
+/** Counts, keys and digests over all sources of a run. */
 export interface StageTally {
   /** Rows staged as valid. */
   valid: number
-  /** Member rows staged as `optedOut`, including rows that `remove:` takes off a do-not-reach list. */
+  /** Member rows staged as `optedOut`. */
   optedOut: number
-  /** Rows that opt out only some of their identifiers. */
+  /** Valid rows that opt out some of their identifiers. */
   withholding: number
   /** Filtered rows that opt out identifiers. */
   filteredOut: number
@@ -71,15 +74,16 @@ export interface StageTally {
   readonly identifiers: IdentifierWatch | undefined
   /** Digests of valid rows; undefined for a gated read. */
   readonly digests: StagedDigests | undefined
-  /** Keys of valid members; undefined for products. */
+  /** Number of keys of valid members by prefix; undefined for products. */
   readonly spread: KeySpread | undefined
 }
 
+/** Options of a `StageWriter`. */
 export interface StageOptions {
   /** Number of the source, from 0. */
   readonly source: number
   readonly tally: StageTally
-  /** Statements that the COPY waits for. */
+  /** Statements for which the COPY waits. */
   readonly later?: LaterCopy | undefined
 }
 
@@ -175,7 +179,7 @@ class MemberStage extends StageWriter {
     } else this.tally.optedOut++
     if (record.withoutConsent !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
-    // A row that opts out identifiers gets no digest, so that every read maps the row, because these identifiers affect other rows.
+    // A valid row that opts out some identifiers gets no digest. So every read maps the row, because these identifiers affect other rows.
     const kept = record.withoutConsent === undefined ? digest : undefined
     this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
@@ -217,6 +221,7 @@ function filteredKey(identifiers: readonly PackedIdentifier[]): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from('filtered\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }
 
+/** Writers of the table `stage`, by type of key. `keysAreDigests`: true if the record keys are evenly distributed digests. */
 export const stageWriters = { products: ProductStage, identifiers: MemberStage } satisfies Record<Destination['keys'], unknown>
 
 /** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */

@@ -1,24 +1,26 @@
-/**
- * Finds out which of some columns no row of a source has. Rows of JSON and XML omit empty cells, so their header lacks a column until a
- * row has it.
- */
 import { findColumn } from '../../mapping/fields.ts'
 import type { Row } from '../../model/record.ts'
 
+/**
+ * Finds the columns, among given ones, that no row of a source has. Rows of JSON and XML omit empty cells, so their header lacks a column
+ * until a row has it.
+ */
 export class UnseenColumns {
   #names: readonly string[]
   #columns: readonly string[] | undefined
   #indexes: readonly number[] = []
 
+  /** `names`: names of the columns to search for. */
   constructor(names: readonly string[]) {
     this.#names = names
   }
 
-  /** Returns the columns that no row had so far. */
+  /** Names of the given columns that no row had so far. */
   get names(): readonly string[] {
     return this.#names
   }
 
+  /** Removes the columns that this row has from `names`. */
   add(row: Row): void {
     if (this.#names.length === 0) return
     if (row.columns !== this.#columns) this.#find(row.columns)
@@ -27,7 +29,7 @@ export class UnseenColumns {
     this.#find(row.columns)
   }
 
-  /** Finds the places of the columns. Cached, because rows share the array of their columns. */
+  /** Caches the indexes of `names` in these columns, because rows share the array of their columns. */
   #find(columns: readonly string[]): void {
     this.#columns = columns
     this.#indexes = this.#names.map((name) => findColumn(columns, name))

@@ -8,7 +8,9 @@ import type { DestinationWords } from '../../destinations/destination.ts'
 import { UsageError } from '../../errors.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
+/** State of a batch (docs/states.md#batch). */
 export type BatchStatus = Value<'batch', 'status'>
+/** Outcome of an operation (docs/states.md#entry). */
 export type OperationOutcome = 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'superseded'
 
 /** Batch in a list. */
@@ -16,13 +18,14 @@ export interface BatchLine {
   readonly batch: number
   readonly operation: 'upsert' | 'delete'
   readonly status: BatchStatus
-  /** Number of operations: products, or users. */
+  /** Number of products, or of users. */
   readonly operations: number
   readonly attempts: number
-  /** Code of the last failed attempt, or why the batch was split, waits or was superseded (`reasonMeanings.ts`); null without one. */
+  /** Code of the reason why the batch is open again, parked, split, superseded or waiting (`reasonMeanings.ts`); null without one. */
   readonly reason: string | null
 }
 
+/** Batch with its attempts and outcomes. `words` and `showsRecords`: of its destination. */
 export interface BatchDetails extends BatchLine {
   readonly planId: string
   readonly runId: string
@@ -31,26 +34,29 @@ export interface BatchDetails extends BatchLine {
   readonly showsRecords: boolean
   /** Bytes of the body; null once it is no longer stored, or while it is stored without its digests. */
   readonly bytes: number | null
+  /** SHA-256 of the body in hex. */
   readonly bodySha256: string
   readonly createdAt: Date
   readonly settledAt: Date | null
   readonly nextAttemptAt: Date | null
+  /** Earliest end of the memberships in the batch; null if there is none. */
   readonly expiresAt: Date | null
   readonly parent: number | null
   /** Batches that operations of this batch were moved to, and deletes of its suppressed or erased identifiers. */
   readonly children: readonly number[]
-  /** Reason for which nothing is sent to the destination now; null if the destination is not paused. */
+  /** Reason of the destination's pause; null if it is not paused. Nothing is sent during a pause. */
   readonly paused: string | null
   /** Explanation of `reason`; empty if there is none. */
   readonly meaning: string
   /** Last 50 attempts, the latest first. */
   readonly lastAttempts: readonly AttemptLine[]
-  /** At most 50 groups. Groups that are not confirmed come first, then the largest. */
+  /** At most 50 groups. Groups that are not confirmed come first; each part is sorted by size, the largest first. */
   readonly outcomes: readonly OutcomeGroup[]
-  /** Operations; operations that are not confirmed come first. Empty if the destination does not show its records. */
+  /** All operations; those that are not confirmed come first. Empty if the destination does not show its records. */
   readonly entries: readonly EntryLine[]
 }
 
+/** Attempt of a batch. */
 export interface AttemptLine {
   readonly runId: string
   readonly startedAt: Date
@@ -58,6 +64,7 @@ export interface AttemptLine {
   readonly outcome: string | null
   readonly httpStatus: number | null
   readonly reason: string | null
+  /** Explanation of `reason`; empty if there is none. */
   readonly meaning: string
   readonly durationMs: number | null
   /** Counts and codes of the answer, without counts of 0. */
@@ -71,7 +78,7 @@ export interface OutcomeGroup {
   readonly code: string | null
   /** First message of the group in alphabetical order, or the meaning of the code; empty if there is neither. */
   readonly message: string
-  /** Number of products, or users. */
+  /** Number of products, or of users. */
   readonly count: number
   /** First five places in the request, from 1. */
   readonly places: readonly number[]
@@ -91,7 +98,7 @@ export interface EntryLine {
 
 const attemptsShown = 50
 const groupsShown = 50
-/** Maximum number of entries shown; a request has at most 25 products, so none is left out. */
+/** Maximum number of operations shown; a request has at most 25 products, so none is left out. */
 const entriesShown = 100
 
 /**
@@ -166,7 +173,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
   const rows = await db.query<
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
-    // The attempts of an apply are stored with the run that made the plan. `run_id` is the last apply that started before the attempt.
+    // The attempts of an apply are stored with the run that made the plan. Their `run_id` here is the last apply that started before them.
     `select coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
          and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id) as run_id,
        a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer

@@ -22,8 +22,8 @@ import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. An unknown text gives a
- * history without events. Creates the destination if it does not exist.
+ * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. The history of an
+ * unknown text has no events. Creates the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
@@ -53,7 +53,7 @@ function filterNote({ filters }: Pipeline): string {
   return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
 }
 
-/** Parts of a history that depend on the type of key. */
+/** Parts of a history that depend on the type of the destination's keys. */
 interface ExplainedKeys {
   /** Finds the records that the text names. */
   readonly find: (deps: ExplainDeps, destinationId: number, text: string) => Promise<Found>
@@ -244,7 +244,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     [destinationId, keys],
   )
   // A member that keeps one identifier and loses another is changed, not removed.
-  const leaves = rows.every((row) => row.ref_count === 0) ? { change: 'delete' } : {}
+  const removal = rows.every((row) => row.ref_count === 0) ? { change: 'delete' } : {}
   return rows.flatMap((row) => {
     const name = explained.nameOf(row)
     const digests = explained.digestsOf([row.key])
@@ -284,14 +284,15 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     if (row.ref_count > 0 && !row.same)
       events.push({ at: row.now.toISOString(), what: 'desired', ...digests, message: `${name} waits to be sent` })
     if (row.ref_count === 0 && row.synced)
-      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...leaves, message: `${name} waits to be deleted` })
+      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...removal, message: `${name} waits to be deleted` })
     return events
   })
 }
 
 /**
- * Returns events if a guard withheld deletes in the plan of the last read. For stored records: one for each whose row is missing from this
- * read, or may be, if no digests are stored. Without a stored record: one if a key waits to be deleted.
+ * Returns events if a guard withheld deletes in a plan of the last read; otherwise none. If records are stored: one event for each live
+ * record whose row is missing from this read; without stored digests for each live record, because its row may be missing. Without a stored
+ * record: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(
@@ -359,7 +360,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
   },
 }
 
-/** Messages of the causes for which a confirmation was invalidated. */
+/** Message for each cause that invalidates a confirmation. */
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
   notListed: 'was no longer listed',

@@ -8,6 +8,7 @@ import type { Row } from '../../db/row.ts'
 import type { ServiceIdentity } from '../engine.ts'
 import type { StoryEvent } from './story.ts'
 
+/** Database, and the service whose destinations are explained. */
 export interface ExplainDeps {
   readonly db: Database
   readonly service: ServiceIdentity
@@ -15,17 +16,17 @@ export interface ExplainDeps {
 
 /** Records that a text names. */
 export interface Found {
-  /** Keys of the records in the history. Not all of them must be stored. */
+  /** Keys of the records in the history. Some of them may not be stored. */
   readonly keys: readonly Buffer[]
   /** Events that are not in the history of a record: erasures, and the confirmed delete of an identifier that no row has now. */
   readonly former: readonly StoryEvent[]
-  /** Names of the found records, for the report. */
+  /** Names of the records for the report: the product id, or the keys of the stored people in hex. */
   readonly shown: readonly string[]
   /** Identifiers that match the text. */
   readonly identifiers: readonly Buffer[]
 }
 
-/** Returns the key of the product with this id, stored or not. */
+/** Returns the product with this id, stored or not. */
 export async function findProduct(_: ExplainDeps, _destinationId: number, text: string): Promise<Found> {
   return { keys: [Buffer.from(text)], former: [], shown: [text], identifiers: [] }
 }
@@ -50,7 +51,7 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
 type FoundKeys = Pick<Found, 'keys' | 'former'>
 
 /**
- * Finds records by a row key or an identifier: the record with this row key, and the records whose rows have or had the identifier.
+ * Finds records by a row key or an identifier: the record with this row key, and the records under which the identifier is or was sent.
  */
 async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<FoundKeys> {
   const own = memberKeysOf(text)
@@ -68,9 +69,9 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 }
 
 /**
- * Finds records by the operations of an identifier that has no row now. Scans every operation of the destination, so it is called only
- * for keys that are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on
- * people are kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
+ * Finds records by the operations of an identifier that is not sent under any record now. Scans every operation of the destination, so it
+ * is called only for keys that are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21).
+ * Operations on people are kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
  */
 async function formerRecordKeys(
   db: Database,

@@ -1,4 +1,4 @@
-/** Reasons for unconfirmed operations of a plan: the error of the service, or the reason of their batch. */
+/** Groups the unconfirmed operations of a plan by their reason: the error of the service, or the reason of their batch. */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Failure } from '../../model/report.ts'

@@ -34,7 +34,9 @@ export interface StoredReject extends Fault {
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
-  /** Cells of the row, masked where personal, in the order of the columns of its source. Empty 7 days after the run, or after an erasure. */
+  /**
+   * Cells of the row, masked where personal, in the order of the columns of its source. Empty 7 days after the run, or after an erasure.
+   */
   readonly cells: readonly string[]
   /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
   readonly key: string | null
@@ -96,7 +98,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }
 
-/** Adds the failures of the plan to a run that has unconfirmed operations. */
+/** Adds the failures of the plan to a run that has unconfirmed operations and may send. Returns other runs unchanged. */
 async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
   const { refused, ambiguous, pending } = run.counts
   if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
@@ -116,7 +118,7 @@ export async function listRuns(
   return rows.map(toRun)
 }
 
-/** One run in a list to choose from. */
+/** Run in a list from which the user chooses. */
 export interface RunLine {
   readonly id: string
   readonly pipeline: string
@@ -215,7 +217,7 @@ function toRun(row: RunRecord): StoredRun {
   }
 }
 
-/** Returns the names of every pipeline that has runs, sorted. */
+/** Returns the names of all pipelines that have runs, sorted. */
 export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
   const rows = await db.query<Row<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
   return rows.map(({ pipeline }) => pipeline)

@@ -1,4 +1,4 @@
-/** Next commands after a run. */
+/** Derives the next commands after a run, and the reason why it did not succeed. */
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
 import { figures, planned } from './runSteps.ts'
 
@@ -23,9 +23,9 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
   // Without an error, the run is skipped only for this process: a worker has claimed it.
   if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
-  // A cancelled run needs only `sluice run`, which is added below.
+  // A cancelled run gets `sluice run` below instead of its hint.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
-  // If the hint is not a command, adds a command that shows the same fault.
+  // If the hint has no command, adds a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
@@ -44,8 +44,8 @@ function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
 }
 
 /**
- * Returns true for a product set whose change is refused or unresolved. `refused` also means that Sluice did not send the change, for example
- * because the name is taken.
+ * Returns true for a product set whose change is refused or unresolved. `refused` also means that Sluice did not send the change, for
+ * example because the name is taken.
  */
 export function isOpenSet({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
@@ -58,7 +58,7 @@ function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notList
   return unresolved > 0 ? `sluice run ${pipeline}` : ''
 }
 
-/** Returns the reason for which a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */
+/** Returns the reason why a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */
 export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
   if (report.status === 'succeeded' || isUnderWay(report)) return undefined
   const [guard] = report.guards

@@ -1,4 +1,4 @@
-/** Overview of pipelines: running runs, the last outcomes, the last success. */
+/** Loads the overview of pipelines (running runs, last outcomes, last success), and pages of their runs. */
 import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runColumns.ts'
@@ -24,10 +24,10 @@ export interface RunLine {
   readonly cancelRequested: boolean
 }
 
-/** Current state of a pipeline, from its runs. Undefined: there is no run of this sort. */
+/** Current state of a pipeline, from its runs. A field is undefined if there is no such run. */
 export interface PipelineOverview {
   readonly pipeline: string
-  /** The running run, else the queued one. */
+  /** The running run, else the oldest queued one. */
   readonly open: RunLine | undefined
   /** Last ended run that could send, without cancelled and skipped ones. */
   readonly last: RunLine | undefined

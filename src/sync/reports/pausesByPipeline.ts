@@ -21,7 +21,7 @@ export async function pausesByPipeline(
   for (const pipeline of pipelines) {
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
-      // Without a service of the pipeline, its part is that of the pause, so that only the other parts decide.
+      // If the pipeline has no service, the service of the pause is used, so that only the other parts are compared.
       const own = destinationIdentity({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })

@@ -22,7 +22,7 @@ export interface FieldChange {
 
 /** Change of one record. */
 export interface PlanChange {
-  /** Product id; for people the digest of the row key. */
+  /** Product id; for people the digest of the row key, of the first user if several share an operation. */
   readonly key: string
   readonly action: Change
   /** Changed fields; empty for renewals and for deletes of products. */
@@ -44,11 +44,11 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed. */
+    /** True if the row still has these identifiers, but the end of its membership has passed; otherwise false or null. */
     readonly ended: boolean | null
   }
 
-/** Minimum number of entries of a page. A page consists of whole batches, so it may have more. */
+/** Number of entries after which a page ends. A page consists of whole batches, so it may have more. */
 const pageRows = 1_000
 
 /** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */
@@ -106,13 +106,13 @@ function changeOf(row: ChangeRow): PlanChange {
   }
 }
 
-/** Descriptions of changes by type of key. */
+/** Descriptions of changes by type of the destination's keys. */
 const descriptions: Readonly<Record<Destination['keys'], Description>> = {
   products: { keyEncoding: 'utf8', fields: productFields, reasonOfDelete: () => 'its row is not in the source' },
   identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
 }
 
-/** Parts of a change that depend on the type of key. */
+/** Parts of a change that depend on the type of the destination's keys. */
 interface Description {
   readonly keyEncoding: 'utf8' | 'hex'
   readonly fields: (row: ChangeRow) => readonly FieldChange[]

@@ -20,8 +20,8 @@ export interface PlanCounts {
 }
 
 /**
- * Counts products and users of a plan by outcome. The four outcomes add up to the planned number, so superseded entries count as pending
- * (docs/guarantees.md#nothing-lost).
+ * Counts the products or users of a plan by outcome. Superseded entries count as pending, so that the four outcomes add up to the planned
+ * number (docs/guarantees.md#nothing-lost).
  */
 export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
   const [row] = await db.query<PlanCounts & Record<string, number>>(

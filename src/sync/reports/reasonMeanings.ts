@@ -1,11 +1,11 @@
 /**
- * Meanings of the codes that Sluice gives attempts and batches. Codes of attempts come from destinations/ and sync/push/, those of waiting,
- * split and superseded batches from db/batches/ and sync/push/.
+ * Explains the codes that Sluice assigns to attempts and batches. Codes of attempts come from destinations/ and sync/push/. Codes of
+ * waiting, split and superseded batches come from db/batches/ and sync/push/.
  */
 
 /**
- * Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Empty for codes of the
- * service.
+ * Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Codes of the service have
+ * no meaning here and are left out; the result may be empty.
  */
 export function meaningOf(reason: string): string {
   return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')

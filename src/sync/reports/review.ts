@@ -26,7 +26,7 @@ export interface ReviewedPlan {
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   /** Number of planned requests. */
   readonly requests: number
-  /** Newest plan of the destination. If that is another plan, this plan is out of date. */
+  /** Id of the newest plan of the destination. */
   readonly newestPlanId: string
   /** Samples of deletes, creates, updates and renewals, in this order. */
   readonly samples: readonly ChangeSample[]
@@ -38,6 +38,7 @@ export interface ChangeSample {
   readonly change: Change
   /** Product id; for people a text with the number of their identifiers. */
   readonly name: string
+  /** Fields of a product; `before` is null if the field was unset or is not stored any more. Empty for deletes and for people. */
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
 }
 
@@ -83,7 +84,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   }
 }
 
-/** Loads the samples of each change. `showsRecords`: false for people, whose samples have no fields. */
+/** Loads the samples of each change. `showsRecords`: false for people, so that their samples have no ids and fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before

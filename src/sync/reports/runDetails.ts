@@ -6,6 +6,7 @@ import { decodeSources } from '../../db/snapshots.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { runNumber } from './history.ts'
 
+/** Details of a run. */
 export interface RunDetails {
   /** Last stored progress; null before the first, and after the end of the run. */
   readonly progress: StoredProgress | null
@@ -32,7 +33,10 @@ export interface RequestSummary {
   readonly latest: readonly RequestLine[]
 }
 
-/** One request. `outcome`, `httpStatus` and `durationMs` are null while the request is in flight. */
+/**
+ * One request. `outcome` and `durationMs` are null while the request is in flight. `httpStatus` is also null if no answer came. `users`:
+ * number of products or users.
+ */
 export interface RequestLine {
   readonly batch: number
   readonly at: Date

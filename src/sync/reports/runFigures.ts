@@ -5,8 +5,8 @@ import { decodeCounts, decodeStages } from '../../db/runColumns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /**
- * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds, null without requests. An apply
- * has no requests here, because its attempts are stored with the run that made the plan.
+ * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds; `p50` and `p95` are null if no
+ * request has ended. An apply has no requests here, because its attempts are stored with the run that made the plan.
  */
 export interface RunFigures {
   readonly runId: string

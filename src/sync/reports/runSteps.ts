@@ -4,6 +4,7 @@ import type { RunCounts } from '../../model/report.ts'
 
 type CountName = Exclude<keyof RunCounts, 'read' | 'requests'>
 
+/** Count of a run with its name in reports. */
 export interface Figure {
   readonly count: CountName
   readonly name: string
@@ -31,7 +32,7 @@ export function wordOf(name: CountName): string {
   return name === 'ambiguous' ? 'unresolved' : name === 'pending' ? 'not sent' : name
 }
 
-/** Returns the named figures, without `filtered` if the pipeline has no filters. */
+/** Returns the figures of the given counts, without `filtered` if the pipeline has no filters. */
 export function figures(counts: Partial<RunCounts>, ...names: readonly CountName[]): readonly Figure[] {
   return names
     .filter((name) => name !== 'filtered' || counts.filtered !== undefined)
@@ -53,7 +54,7 @@ export function planned(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns the steps of a run, and the figures of the records that its plan leaves out. */
+/** Returns the steps of a run, and the figures of the records and operations that its plan leaves out. */
 export function runSteps(
   counts: RunCounts,
 ): Readonly<Record<'rows' | 'changes' | 'outcomes', Step>> & { readonly notPlanned: readonly Figure[] } {

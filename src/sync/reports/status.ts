@@ -7,11 +7,11 @@ import type { RunReport } from '../../model/report.ts'
 /** State of one pipeline. */
 export interface PipelineState {
   readonly pipeline: string
-  /** Newest ended run, without plans and skipped runs; null if there is none. */
+  /** Newest ended run, without plans, audits and skipped runs; null if there is none. */
   readonly last: RunReport | null
   /** Id of the running run, like `r_81`; null if none is running. */
   readonly running: string | null
-  /** End of the last successful run, without plans; null if there is none. */
+  /** End of the last successful run, without plans and audits; null if there is none. */
   readonly lastSuccessAt: string | null
 }
 

@@ -1,10 +1,11 @@
-/** Types of a record's history as `explain` returns it, and its headline. */
+/** Types of a record's history as `explain` returns it, and functions that derive its headline and digests. */
 import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
 /** Event in the history of a record. */
 export interface StoryEvent {
   /** Time in ISO 8601. */
   readonly at: string
+  /** `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. Other events have the name of what happened. */
   readonly what:
     | 'read'
     | 'rejected'
@@ -25,8 +26,9 @@ export interface StoryEvent {
   readonly digest?: string
   /** All identifiers that the event is about; absent if there are none. */
   readonly identifiers?: readonly IdentifierDigest[]
-  /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
+  /** Hash by which changes are detected: of the mapped row (`read`), or of the content to send (`planned`). Not a hash of an identifier. */
   readonly contentHash?: string
+  /** Content that was read: the JSON of a product, or the masked identifiers of a person. */
   readonly value?: string
   readonly planId?: string
   readonly batch?: number
@@ -40,7 +42,7 @@ export interface StoryEvent {
   readonly live?: boolean
 }
 
-/** Identifier in the form of the service; `digest` is absent for a type that is sent as plain text. */
+/** Type of an identifier, and the digest that is sent; `digest` is absent for a type that is sent as plain text. */
 export interface IdentifierDigest {
   readonly type: IdentifierType
   readonly digest?: string

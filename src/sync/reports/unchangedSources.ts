@@ -11,8 +11,8 @@ export interface UnchangedSource {
 }
 
 /**
- * Returns the pipelines whose sources had the same bytes in the last `runs + 1` manual or scheduled runs that neither failed nor were
- * cancelled. Pipelines with fewer such runs are left out.
+ * Returns the pipelines whose sources had the same bytes in the last `runs + 1` manual or scheduled runs that ended as succeeded, partial
+ * or withheld. Pipelines with fewer such runs are left out.
  */
 export async function findUnchangedSources(
   db: Queryable,

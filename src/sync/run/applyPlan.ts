@@ -23,7 +23,7 @@ import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 /**
  * Sends a stored plan as it is, and returns the report of its run. Sends nothing if a newer plan replaced it, or if the synced or desired
  * state changed since: the report has the error `PLAN_STALE`. Sends nothing for a plan that was applied before: the report has the warning
- * `PLAN_APPLIED`.
+ * `PLAN_APPLIED`. If the pipeline is paused or the destination is locked, the run is skipped, as its report shows.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -65,9 +65,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 /**
  * Marks a ready plan as being applied, and attaches it to the run. Returns `done` for a plan that was applied before.
  *
- * Unless the plan wrote it, writes the new content of groups: one content for all identifiers of a changed user, so that one answer confirms
- * all of them. The service may delete a whole user by one identifier. Therefore the user's other identifiers are sent again
- * (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
+ * Writes the new content of groups, unless it was written when the plan was made. All identifiers of a changed user get one content, so
+ * that one answer confirms all of them. The service may delete a whole user by one identifier. Therefore the user's other identifiers are
+ * sent again (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -145,8 +145,8 @@ async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly Guar
 }
 
 /**
- * Sends a started plan, or waits for the end of `push`, which sends it already. Then changes the planned product sets, and checks
- * `imageSample` images. Returns the status of the run.
+ * Sends a started plan, or waits for the end of `push`, which sends it already. Then changes the planned product sets, and checks at most
+ * `imageSample` image links; undefined: none. Returns the ending of the run.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -160,7 +160,7 @@ export async function sendPlan(
 ): Promise<Ending> {
   const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // Its error is thrown only after the push, because a run that has ended must send nothing more.
+  // An error of `marking` is thrown only after the push, because a run that has ended must send nothing more.
   marking.catch(() => undefined)
   await push()
   await marking
@@ -169,7 +169,10 @@ export async function sendPlan(
   return ending
 }
 
-/** Derives the run's status from the final counts. Marks the plan as applied if none of its operations is pending. */
+/**
+ * Derives the run's status from the final counts. If no operation of the plan is pending, marks the plan as applied, and deletes the keys
+ * in sync from `changed_key`.
+ */
 async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<

@@ -26,7 +26,8 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /**
  * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
- * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the repair.
+ * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the
+ * repair.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run, such as `CATALOG_UNREADABLE`
@@ -42,7 +43,6 @@ export async function auditPipeline(
   let found: AuditFindings | undefined
   let planned: Planned | undefined
   const report = await runUnderLease(deps, run.row, async (lease) => {
-    // Closes the connection, which drops its temporary tables.
     const client = await deps.db.connect()
     const tx = connectionOf(client)
     try {
@@ -50,6 +50,7 @@ export async function auditPipeline(
       if (lease.deps.signal?.aborted) throw interrupted()
       if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, tx, pipeline, run.row)
     } finally {
+      // Closes the connection, which drops its temporary tables.
       client.release(true)
     }
     await updateRun(deps.db, run.row, {
@@ -87,6 +88,7 @@ export function listingOf({ name, destination }: Pipeline): Listing {
   })
 }
 
+/** Inputs of `audit`. */
 interface Audit {
   readonly deps: EngineDeps
   readonly tx: Connection
@@ -95,6 +97,7 @@ interface Audit {
   readonly listing: Listing
 }
 
+/** Reads the catalog back, compares it with the confirmed content, and returns the findings. Writes the drift to the audit log. */
 async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<AuditFindings> {
   const { accountId, targetId } = destinationIdentity(deps, pipeline)
   let done = 0
@@ -136,8 +139,8 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
 }
 
 /**
- * Returns true if products must be put again: they differ, are not listed, are hidden, or are out of sync. A lost answer with a product_key
- * leaves a product out of sync, for example.
+ * Returns true if products must be put again: they differ, are not listed, are hidden, or are out of sync. For example, a lost answer with
+ * a product_key leaves a product out of sync.
  */
 function canRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0

@@ -1,6 +1,6 @@
 /**
- * Checks the image links of a sample of the live products (`options.image_sample`), and adds a note about broken ones to the run.
- * Does not change the run's outcome.
+ * Checks the image links of a sample of the live products (`options.image_sample`), and adds a note about broken links to the run.
+ * Does not change the status of the run.
  */
 import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
@@ -18,7 +18,7 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks at most `imageSample` image links after the push. Does nothing after the signal. An error of the check itself is only logged. */
+/** Checks at most `imageSample` image links, and adds the note. Does nothing after the signal. An error of the check is only logged. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,
@@ -47,7 +47,7 @@ export async function noteBrokenImages(
   }
 }
 
-/** Returns those of `most` random live products that have an image link. */
+/** Selects `most` live products at random, and returns those with an image link. */
 async function sampleProducts(
   { db }: EngineDeps,
   destinationId: number,

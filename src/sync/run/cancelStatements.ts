@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Interval of cancel requests. One request is not enough, because a request between two statements has no effect. */
+/** Interval of cancel requests in milliseconds. One request is not enough, because a request between two statements has no effect. */
 const cancelIntervalMs = 250
 
 /**

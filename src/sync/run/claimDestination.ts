@@ -87,7 +87,7 @@ export async function requestAndClaimById(
   if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
-  // Only this process knows the password or query of a backfill source.
+  // The stored address of a backfill source lacks its password and query, so the caller's address replaces it.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
   const credentials = await ownerOf(deps.db, destinationId)
   // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
@@ -127,7 +127,10 @@ async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
-/** @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application */
+/**
+ * Checks that the destination belongs to the credentials of this environment, or to none yet.
+ * @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application
+ */
 export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
   if (!isOwn(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
 }
@@ -145,6 +148,7 @@ function otherCredentialsError({ service }: Pick<EngineDeps, 'service'>, pipelin
   )
 }
 
+/** Returns the error of a run whose destination is locked by another run. */
 export function lockedError(pipeline: string): RunError {
   return new RunError('PIPELINE_HELD', `${pipeline} is locked by another run. Nothing was sent.`, {
     where: pipeline,
@@ -152,7 +156,7 @@ export function lockedError(pipeline: string): RunError {
   })
 }
 
-/** Returns the error of a run of `pipeline`, whose destination may have been paused under another name of the pipeline. */
+/** Returns the error of a run of the paused `pipeline`. The destination may have been paused under another name of the pipeline. */
 export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
   const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
   const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`

@@ -9,10 +9,10 @@ import { timed } from './runUnderLease.ts'
  * `operations`: estimated number of operations of the whole plan. If `planning` throws, stops the push, and waits until its requests in
  * flight have ended.
  *
- * Returns the result of `planning`, and `endPush`. `endPush` waits for the end of the push and throws its error. It is undefined if the push
- * was not started.
+ * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if the
+ * push was not started.
  *
- * @throws the error of `planning`. The error of a failed push is thrown by the next call of `onPart`
+ * @throws the error of `planning`. The next call of `onPart` throws the error of a failed push
  */
 export async function pushWhilePlanning<Result>(
   deps: EngineDeps,

@@ -1,10 +1,10 @@
-/** Progress of a running stage, stored with the run, so that a page or another command can show it. */
+/** Stores the progress of a running stage with the run, so that a page or another command can show it. */
 import type { StoredProgress } from '../../db/runColumns.ts'
 import { storeProgress, type RunRow } from '../../db/runs.ts'
 import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Shortest time between two writes during one stage. */
+/** Shortest time in milliseconds between two writes during one stage. */
 const writeEveryMs = 1_000
 
 /**

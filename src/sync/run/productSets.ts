@@ -1,4 +1,4 @@
-/** Changes the product sets of a catalog in a run, after its plan is sent. */
+/** Plans the product sets of a catalog in a run, and changes them after the plan is sent. */
 import { plannedSetsOf, planProductSets } from '../sets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'

@@ -27,9 +27,12 @@ import { createStage } from '../read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
 
-/** Number of read rows from which on the connection is closed: dropping the temporary tables takes longer than a new connection. */
+/**
+ * Number of rows of a full read from which on the connection is closed: dropping the temporary tables takes longer than a new connection.
+ */
 const manyRows = 100_000
 
+/** Result of `readAndPlan`. */
 export interface PlanOutcome {
   /** Stored plan; undefined if a guard stopped the run, so that nothing is sent. */
   readonly planned: Planned | undefined
@@ -39,9 +42,9 @@ export interface PlanOutcome {
 }
 
 /**
- * Returns the stored plan, or the guard results that stopped the run; a stopped run discards its snapshot. A run of `sluice plan` does not
- * resolve earlier requests. `onPart`: called with the number of valid rows when a part of the plan is stored and may be sent, before the
- * rest is planned (`plan/loadParts.ts`).
+ * Returns the stored plan with its guard results. If a guard stops the run, returns only the guard results, and discards the snapshot. A
+ * run of `sluice plan` does not resolve earlier requests; `rerun --failed` reads nothing. `onPart`: called with the number of valid rows
+ * when a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`).
  *
  * @throws {RunError} `RUN_INTERRUPTED` if `deps.signal` is aborted, and the errors of the read and of the plan
  */
@@ -64,7 +67,7 @@ export async function readAndPlan(
     }
     const input = snapshot ?? (await nothingRead(deps, tx, run))
     if (run.trigger !== 'plan') {
-      await settle(deps, run, tx)
+      await resolveEarlier(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
     if (deps.signal?.aborted) throw interrupted()
@@ -93,7 +96,8 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
   return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
 }
 
-async function settle(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
+/** Resolves the unresolved requests of earlier runs, without people who opted out since. */
+async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
   // Several requests are prepared at the same time, and a connection executes one statement at a time.
   const inTurn = pLimit(1)
   await timed(deps, run, 'settle', () =>
@@ -104,6 +108,7 @@ async function settle(deps: EngineDeps, run: RunRow, tx: Connection): Promise<vo
   )
 }
 
+/** Reads the sources, and stores the row counts and the snapshot with the run. */
 async function read(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
@@ -136,6 +141,7 @@ async function stopIfReadDoubtful(
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 
+/** Makes the plan, and plans the product sets. `effective`: the pipeline with its backfill source, if the run reads one. */
 async function plan(
   deps: EngineDeps,
   tx: Connection,
@@ -161,8 +167,8 @@ async function plan(
 }
 
 /**
- * Creates an empty stage, and returns the input of a plan without a read: the last complete snapshot, or 0 if there is none. For
- * `rerun --failed`, limits the plan to keys with an unconfirmed operation in the earlier run.
+ * Creates an empty stage, and returns the input of a plan without a read, with the id of the last complete snapshot; 0 if there is none.
+ * For `rerun --failed`, limits the plan to keys with an unconfirmed operation in the earlier run.
  */
 export async function nothingRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)

@@ -1,4 +1,4 @@
-/** Repeats a run. Fails if the pipeline no longer writes to the destination of that run. */
+/** Repeats a run. Checks that runs and plans belong to the current destination of their pipeline. */
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
@@ -12,8 +12,8 @@ import { loadRun, runNumber } from '../reports/history.ts'
 import { runPipeline } from './run.ts'
 
 /**
- * Starts a run with the source of run `runId`, and a full refresh if that was one. With `failedOnly`, reads nothing and plans only keys with
- * an unconfirmed operation in that run. `pipelines`: folder of the pipeline files.
+ * Runs the pipeline of run `runId` again with the source of that run; as a full refresh if that run was one. With `failedOnly`, reads
+ * nothing and plans only keys with an unconfirmed operation in that run. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -47,7 +47,7 @@ interface Current {
 }
 
 /**
- * Checks that a run wrote to the current destination of its pipeline. An unknown run passes, and a run without a stored destination.
+ * Checks that a run wrote to the current destination of its pipeline. An unknown run and a run without a stored destination pass.
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the run
  */
 export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: Current): Promise<void> {

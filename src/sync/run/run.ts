@@ -30,7 +30,8 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
 }
 
 /**
- * Reads the sources and stores a plan; sends nothing. `full`: the plan sends all desired records again.
+ * Reads the sources and stores a plan; sends nothing. `full`: the plan sends all desired records again. The `planId` of the
+ * report is empty if a guard stopped the run.
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
@@ -113,7 +114,7 @@ function batchesOf({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
-/** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */
+/** Returns the error of a plan or audit that was not claimed: the destination is locked, or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error, runId)
 }

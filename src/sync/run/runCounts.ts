@@ -13,8 +13,8 @@ import { countedBatches, planCounts, type PlanCounts } from '../reports/planCoun
 import type { Settled } from '../../model/report.ts'
 
 /**
- * Returns the counts of a run at its end: the outcomes of the plan that it sent, and the number of its requests. If it also sent batches of
- * earlier plans, includes those requests, and what they settled.
+ * Returns the counts of a run at its end: the outcomes of the plan that it sent, and the number of requests. If the run also sent batches
+ * of other plans, includes these requests, and the number of products or users that they settled (`settled`).
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -28,7 +28,7 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
   }
 }
 
-/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include these requests. */
+/** Counts the requests that this run sent for batches of other plans than `planId`. `planCounts` of its own plan does not include them. */
 async function settlingRequests(db: Queryable, runId: number, planId: string | null): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
@@ -51,8 +51,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded have no attempt of this
- * run: searches them only among the last 20 runs of the pipeline, in those with ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that only the plan of this run superseded have
+ * no attempt of this run. They are searched in those of the last 20 runs of the pipeline that have ambiguous operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(

@@ -24,26 +24,27 @@ export interface Ending {
 const cancelPollMs = 2_000
 
 /**
- * Runs `work` under the run's lease, writes the end of the run, and returns its report. `work` gets `deps` whose signal also aborts if
- * the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are also thrown.
+ * Runs `work` under the run's lease, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets `deps`
+ * whose signal also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are
+ * also thrown.
  */
 export async function runUnderLease(
   deps: EngineDeps,
   run: RunRow,
   work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>,
 ): Promise<RunReport> {
-  const lost = new AbortController()
-  const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
+  const stop = new AbortController()
+  const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
-      (kept) => kept || lost.abort(),
+      (kept) => kept || stop.abort(),
       (error: unknown) =>
         deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
     )
   }, deps.settings.heartbeatMs)
   const watch = setInterval(() => {
     isCancelRequested(deps.db, run).then(
-      (isRequested) => isRequested && lost.abort(),
+      (isRequested) => isRequested && stop.abort(),
       // An error is ignored, because the heartbeat warns when the database is down.
       () => undefined,
     )
@@ -73,8 +74,8 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached. Otherwise the run would lock its destination
- * until its lease has expired, and another process would then report that the process of the run died.
+ * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached. Otherwise the run would lock its
+ * destination until its lease has expired, and another process would then report that the process of the run died.
  */
 async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -89,8 +90,8 @@ async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Prom
 }
 
 /**
- * Purges erased people. In the first run of a day, also deletes all expired data. Runs do this because there may be no workers. An error of
- * one task is only logged, and does not prevent the other. Does nothing after the signal.
+ * Deletes the data of erased people. In the first run of a day, also deletes all expired data. Runs do this because there may be no
+ * workers. An error of one task is only logged, and does not prevent the other. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
@@ -143,7 +144,7 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
   }
 }
 
-/** Returns an error in the form of a report. */
+/** Returns an error in the form that a report and the `run` table have. */
 export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
   return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
 }

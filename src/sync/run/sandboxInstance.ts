@@ -20,7 +20,7 @@ const timeoutMs = 2_000
 /**
  * Adds a warning to the run and returns true if the service is another sandbox instance than the stored one. Ids of product sets may then
  * belong to other sets. For a full refresh, and for a destination without synced state or stored instance, stores the new instance instead
- * and returns false. Returns false for any other service.
+ * and returns false; product sets of an earlier instance are forgotten. Returns false for a service that is not a local sandbox.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)

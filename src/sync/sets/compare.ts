@@ -4,8 +4,8 @@ import { newestOf, type StoredContent, type StoredSet } from '../../db/productSe
 import type { ProductSetChange } from '../../model/report.ts'
 
 /**
- * Returns the action that gives an existing set its desired content. A set whose type or filters differ is replaced, because the service
- * cannot change them.
+ * Returns the action that gives an existing set its desired content; `unchanged` if it has this content. A set whose type or filters differ
+ * is replaced, because the service cannot change them.
  */
 export function actionOf(desired: StoredContent, kept: StoredContent): ProductSetChange['action'] {
   if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
@@ -17,8 +17,8 @@ export function actionOf(desired: StoredContent, kept: StoredContent): ProductSe
 }
 
 /**
- * Returns the action that plan and run show for the set of a rule. It includes what an earlier run left open: a create without an answer,
- * and the delete of a replaced set. `stored`: sets before the run. `needed`: action that the newest set needs.
+ * Returns the action that plan and run show for the set of a rule. The action includes work that an earlier run left open: a create without
+ * an answer, and the delete of a replaced set. `stored`: sets before the run. `needed`: action that the newest set needs.
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)

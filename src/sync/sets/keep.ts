@@ -1,6 +1,6 @@
 /**
  * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. A create or delete is stored
- * before its request, so that the next run resumes those of a killed run.
+ * before its request, so that the next run resumes the requests of a killed run.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -32,10 +32,11 @@ export interface Keeping {
   readonly target: Target
 }
 
+/** Data that all steps of `keepProductSets` share. */
 interface Work extends Keeping {
   /** Run and actor, for the audit log. */
   readonly actor: { readonly id: number; readonly actor: string }
-  /** Undefined if the service has no listing of sets. */
+  /** All sets that the catalog lists; undefined if the listing cannot be read completely. */
   readonly listed: readonly ListedSet[] | undefined
 }
 
@@ -84,8 +85,9 @@ async function assertRunning({ deps, run }: Work): Promise<void> {
 }
 
 /**
- * Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. `names`:
- * sets with a rule. Forgets creates that were not applied only for these sets, because `removeSet` reports the others.
+ * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the names of sets whose create is
+ * still unresolved. `names`: names with a rule. Creates that were not applied are forgotten here only for these names, because `removeSet`
+ * reports the others.
  */
 async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
@@ -98,7 +100,7 @@ async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<R
     if (found !== undefined) {
       owned.add(found.id)
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
-      await removeReplaced(work, set.name, set.id)
+      await startRemovals(work, set.name, set.id)
     } else if (listed === undefined || set.knownIds === null || set.late) unresolved.add(set.name)
     else if (names.has(set.name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
@@ -108,7 +110,7 @@ async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<R
 /** Returns the time in milliseconds after the start of a create until a listing shows its set, if the service applied it. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
-/** Creates, updates or replaces the set of one rule. */
+/** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
 async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet<string>): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
@@ -143,8 +145,8 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
 }
 
 /**
- * Returns true if the service does not find an unlisted set by its id either. Returns false without a listing, and while reads may not
- * show the set yet.
+ * Returns true if the service answers 404 for a set that is not listed. Returns false without a listing, and while reads may not show the
+ * set yet.
  */
 async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
@@ -177,7 +179,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
   const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
   if (setId !== undefined) {
     await confirmProductSet(deps.db, actor, { id, setId, content, what: 'created' })
-    await removeReplaced(work, name, id)
+    await startRemovals(work, name, id)
     return { name, action, outcome: 'confirmed' }
   }
   if (answer.kind === 'refused' || answer.kind === 'again') {
@@ -196,7 +198,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
 }
 
 /** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
-async function removeReplaced({ deps, run }: Work, name: string, newId: number): Promise<void> {
+async function startRemovals({ deps, run }: Work, name: string, newId: number): Promise<void> {
   for (const set of await loadProductSets(deps.db, run.destinationId))
     if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
 }

@@ -19,7 +19,7 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  // One rule may have several sets, if the delete of a replaced one failed.
+  // One rule may have several sets, if the delete of a replaced set failed, so names are compared.
   const unneeded = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of unneeded) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }

@@ -1,15 +1,16 @@
-/** Returns the desired content of product sets: the filters of the rule, or the products of a brand from the current state. */
+/** Computes the desired content of product sets: the filters of the rule, or the products of a brand from the current state. */
 import { mostSetProducts } from '../../destinations/productSets.ts'
 import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 
-/** Reason for which a set is not changed. */
+/** Reason why a set is not created or changed. */
 export interface SetProblem {
   readonly code: 'PRODUCT_SET_TOO_LARGE' | 'PRODUCT_SET_EMPTY'
   readonly message: string
 }
 
+/** Desired content of a set, or the reason why the set cannot have it. */
 type Desired = StoredContent | SetProblem
 
 /** Returns true if the set cannot have its desired content. */
