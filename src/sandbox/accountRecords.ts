@@ -30,7 +30,8 @@ export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<str
 }
 
 /**
- * Returns the record that a path parameter names. A deleted record is found only with `with_deleted=true` (docs/spec-notes.md#errors).
+ * Returns the record of the call's account that the path parameter `parameter` names. A deleted record is found only with
+ * `with_deleted=true` (docs/spec-notes.md#errors).
  *
  * @throws {Refusal} 404 with `code`
  */
@@ -46,7 +47,7 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   return record
 }
 
-/** Marks the record that a path parameter names as deleted, and returns it (spec 3.3). @throws {Refusal} as `findRecord` */
+/** Finds a record as `findRecord` does, marks it as deleted, and returns it (spec 3.3). @throws {Refusal} 404 with `code` */
 export function deleteRecord<T extends Omit<AccountRecord, 'id'>>(
   call: Call<unknown>,
   table: Table<T>,
@@ -65,24 +66,26 @@ export function creationFields(call: Call<unknown>): Pick<AccountRecord, 'create
   return { created_at: at, updated_at: at, deleted: false }
 }
 
-/** Records whose endpoints follow the rules of all records of an account. */
+/** Description of a type of record, from which `recordHandlers` creates the handlers. */
 interface Resource<S, T> {
   readonly table: (state: S) => Table<T>
   /** Path parameter with the record's id. */
   readonly id: string
-  /** Code of the 404. */
+  /** Error code of the 404. */
   readonly missing: string
   /** Field that each list parameter filters by. */
   readonly filters: Readonly<Record<string, keyof T>>
+  /** Attributes that `sort_by` may name. Default: those of `listReply`. */
   readonly sortable?: readonly string[]
   /** Returns false for a record that the list omits, and for which get and delete answer 404. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean
+  /** Converts a record to its wire form. Default: the record itself. */
   readonly toWire?: (call: Call<S>, record: T) => unknown
 }
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with it. A resource with special rules replaces a handler by a later one of the same name.
+ * begins with `q`, ignoring case. If an area defines a handler of the same name after these handlers, that handler is used.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

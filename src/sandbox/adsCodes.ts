@@ -27,7 +27,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'SERVICE_UNAVAILABLE OVER_CAPACITY',
 }
 
-/** Code → HTTP status. */
+/** HTTP status by error code. */
 export const ADS_STATUS: ReadonlyMap<string, number> = new Map(
   Object.entries(CODES).flatMap(([status, codes]) => codes.split(' ').map((code): [string, number] => [code, Number(status)])),
 )

@@ -7,17 +7,18 @@ import type { AdsError, Refusal } from './refusal.ts'
 import type { RateState } from './verify/rates.ts'
 import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from './paths.ts'
 
+/** Answer to a request, before it is sent. */
 export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** Writes the whole answer, on a connection that stays open. Headers and body are then not used, and the status is only recorded. */
+  /** Writes the whole answer on a connection that stays open. `headers` and `body` are then not used. `status` is only for the ledger. */
   readonly stream?: (response: ServerResponse) => void
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Converts a reply. `echo`: `request.params` of the answer. */
+/** Converts the reply of a handler. `echo`: `request.params` of an `ads` reply that has no `request` of its own. */
 export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>): Answer {
   switch (reply.kind) {
     case 'ads': {
@@ -42,8 +43,8 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Converts a refusal. `echo`: as for `answerOf`. `style.integerCodes`: replaces each code in a body of kind `ads` by its status (the switch
- * `ads_error_codes`). `style.body`: the switch `error_body`.
+ * Converts a refusal. `echo`: `request.params` of a body of kind `ads`. `style.integerCodes`: replaces each code in such a body by its HTTP
+ * status (the switch `ads_error_codes`). `style.body`: value of the switch `error_body`.
  */
 export function answerOfRefusal(
   refusal: Refusal,
@@ -66,7 +67,7 @@ export function answerOfRefusal(
   }
 }
 
-/** Returns the headers of the governing rate limit. That of an account is in `x-account-rate-limit-…` too (docs/spec-notes.md#limits). */
+/** Returns the rate limit headers. The limit of an ad account is in `x-account-rate-limit-…` too (docs/spec-notes.md#limits). */
 export function rateHeaders(rate: RateState): Record<string, string> {
   const trio = (prefix: string): Record<string, string> => ({
     [`${prefix}-limit`]: String(rate.limit),
@@ -77,8 +78,8 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 }
 
 /**
- * Returns the headers of every answer of the advertising host: the current version, and a warning on a path of the older one. Empty for the
- * core host. `endpoint` is undefined for an unknown path; the beginning of the path then names the host.
+ * Returns the headers of every answer of the advertising host: the current version, and a warning on a path of the older version. Returns
+ * none for the core host. `endpoint` is undefined for an unknown path. The beginning of the path then determines the host.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
@@ -95,6 +96,7 @@ export function exactJson(value: unknown): string {
   }
 }
 
+/** Returns an HTML page that shows the status. */
 export function errorPage(status: number): string {
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1><p>Something is technically wrong.</p></body></html>\n`
 }

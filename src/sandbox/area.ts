@@ -1,9 +1,9 @@
 /**
  * Interface of every area of the sandbox: its state, and a handler for each of its endpoints.
  *
- * Handlers are called after routing, authentication, rate limits and validation. They must be deterministic, so that a journal of their calls
- * restores the state exactly: time from `call.now`, ids from `world.newId()`, random numbers from `world.random()`, and everything outside the
- * process through `call.effect()`.
+ * Handlers are called after routing, authentication, rate limits and validation. They must be deterministic, so that a journal of their
+ * calls restores the state exactly: time from `call.now`, ids from `world.newId()`, random numbers from `world.random()`, and everything
+ * outside the process through `call.effect()`.
  */
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
@@ -32,29 +32,38 @@ export interface Call<S> {
   readonly given: ReadonlySet<string>
   /** Parsed JSON body; undefined if the endpoint takes none, or the request has none. */
   readonly body: unknown
+  /** Body as sent. */
   readonly rawBody: Buffer
   /** Decoded query, for fields of browser pages, which the contract does not describe. */
   readonly query: ReadonlyMap<string, string>
   /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
   readonly echo: Record<string, unknown>
-  /** User of the access token; undefined without one. With the switch `ads_auth: bearer`, the first user on the advertising host. */
+  /**
+   * User of the access token; undefined without an access token. With the switch `ads_auth: bearer`, all calls of the advertising host have
+   * the first user.
+   */
   readonly user: SandboxUser | undefined
   /** Account of `:account_id`, to which the user has access; undefined on paths without an account. */
   readonly account: SandboxAccount | undefined
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
-  /** Returns true if the handler must apply the entry with this index and key. Returns false if a fault answers it without applying it. */
+  /**
+   * Returns true if the handler must apply the entry. Returns false if a fault omits the entry: the handler then answers as if it were
+   * applied. `index`: position of the product, product key or user in the request. `key`: product id, product key, or first identifier of
+   * the user.
+   */
   readonly applies: (index: number, key: string) => boolean
   /**
-   * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. A call that a
-   * fault does not apply runs nothing, and returns `unapplied`.
+   * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. If a fault
+   * does not apply the call, returns `unapplied` and runs nothing. Rejects with `DroppedRequest` if a reset or restore replaced the state
+   * meanwhile.
    */
   readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
 
 /**
- * Answer that a handler returns; for a refused call it throws `Refusal` instead. Values may contain bigint, which is written with exact
- * digits (docs/spec-notes.md#echoes-and-cursors).
+ * Answer that a handler returns. Values may contain bigint, which is written with exact digits
+ * (docs/spec-notes.md#echoes-and-cursors).
  */
 export type Reply =
   /** Answer of the advertising host: `request` and `data`, for lists also `next_cursor` and `total_count`. */
@@ -82,9 +91,10 @@ export type Reply =
   /** Connection that stays open. `open` writes the headers too. */
   | { readonly kind: 'stream'; readonly open: (response: ServerResponse) => void }
 
+/** Handler of an endpoint. Throws `Refusal`, or rejects with it, to refuse the call. */
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** Answer of the control API that is plain text. */
+/** Plain text as the answer of the control API. */
 export class ControlText {
   readonly body: string
   constructor(body: string) {
@@ -93,13 +103,15 @@ export class ControlText {
 }
 
 /**
- * Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. Throws ControlError.
+ * Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. Throws `ControlError`
+ * for 400.
  */
 export type ControlHandler<S> = (input: {
   readonly world: World
   readonly state: S
   /** Path segments after the registered path. */
   readonly rest: readonly string[]
+  /** Parsed JSON; undefined without a body. */
   readonly body: unknown
   readonly query: URLSearchParams
 }) => unknown
@@ -115,8 +127,8 @@ export interface AreaRef<State, Event = never> {
 export interface Area<S, Event = unknown, Saved = unknown> {
   readonly ref: AreaRef<S, Event>
   /**
-   * Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState`
-   * copies it.
+   * Creates the first state. Called at the start and on a reset. Returns plain data (objects, arrays, Map, Set, typed arrays, bigint),
+   * unless `cloneState` copies it.
    */
   readonly createState: (world: World) => S
   /** Copies the state for a snapshot. Default: structuredClone. */
@@ -133,13 +145,13 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly onClock?: (world: World, state: S) => void | Promise<void>
   /** Applies an event of `world.record`: a change that no call in the journal describes. Also called when the journal is replayed. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
-  /** Cancels running work, because a restore is about to replace the state for which it runs. */
+  /** Cancels running work. Called before a restore replaces the state. */
   readonly cancelWork?: (world: World) => void
-  /** Ends running work and open connections, before a reset and when the sandbox closes. */
+  /** Ends running work and open connections. Called before a reset, and when the sandbox closes. */
   readonly stop?: (world: World) => void
 }
 
-/** Returns the account of the call. `StateChanges` has checked the access to it. Throws for an endpoint without `:account_id`. */
+/** Returns the account of the call, to which the user has access. Throws for an endpoint without `:account_id`. */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
@@ -151,12 +163,13 @@ export function defineArea<S, Event, Saved>(area: Area<S, Event, Saved>): Area<u
   return area as unknown as Area<unknown>
 }
 
+/** User of the sandbox. `SandboxAccount.userIds` lists the users of an account. */
 export interface SandboxUser {
   readonly id: string
   name: string
   /** Without `@`. */
   screenName: string
-  /** Has a premium subscription. */
+  /** True with a premium subscription. */
   premium: boolean
   /** Time at which the user was added, ISO 8601. Absent for the first user. */
   readonly createdAt?: string
@@ -176,12 +189,13 @@ export interface SandboxAccount {
   updated_at: string
   deleted: boolean
   userIds: string[]
-  /** Roles on the account by user id. A user without one is `ACCOUNT_ADMIN`. */
+  /** Roles on the account by user id. A user without a role is `ACCOUNT_ADMIN`. */
   roles: Record<string, string>
-  /** Currency of the account's first funding instrument. No endpoint uses it. */
+  /** Always `USD`. No endpoint uses it. */
   currency: string
 }
 
+/** Keys of the app, and the access token of the first user. */
 export interface SandboxCredentials {
   readonly consumerKey: string
   readonly consumerSecret: string
@@ -222,6 +236,6 @@ export interface World {
   readonly stateOf: <S>(area: AreaRef<S, unknown>) => S
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
   readonly record: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void
-  /** Records a rule that the caller broke. `detail` never contains the value. */
+  /** Records that the current request broke a rule. `detail` must not contain the value. */
   readonly reportViolation: (rule: string, detail: string) => void
 }

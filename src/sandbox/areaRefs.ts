@@ -1,4 +1,7 @@
-/** Lists the areas with the types of their states and of their events in the journal, so that one area can read the state of another. */
+/**
+ * Lists the areas with the types of their states and of their journal events, so that an area can read the state of another
+ * (`World.stateOf`).
+ */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
 import type { AuthState, BearerExpired, UserAdded } from './auth/tokens.ts'

@@ -8,7 +8,7 @@ import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** The most common kinds of faults. docs/sandbox.md#faults describes all kinds. */
+/** The most common kinds of faults (docs/sandbox.md#faults describes all kinds). */
 export const commonFaultKinds = [
   'status',
   'delay',
@@ -30,10 +30,11 @@ export const commonFaultKinds = [
   'stall',
 ] as const
 
+/** Fault to arm (docs/sandbox.md#faults). */
 export interface FaultInput {
   /** Requests that the fault can hit. Default: all. */
   readonly match?: FaultMatch
-  /** Number of requests that the fault hits. Default: 1. */
+  /** Number of requests that the fault hits. Default: 1. Absent in an {@link ArmedFault} without limit. */
   readonly times?: number | 'always'
   /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {
@@ -54,32 +55,39 @@ export interface ArmedFault extends FaultInput {
   readonly fired: number
 }
 
+/** Content of a custom audience or do-not-reach list, at the time of the sandbox's clock. */
 export interface AudienceSummary {
+  /** Number of users with an identifier in force. */
   readonly members: number
   /** Number of identifiers in force, by type. */
   readonly identifiers: Readonly<Record<string, number>>
-  /** SHA-256 of the sorted lines `type TAB value LF`, in lower-case hex. */
+  /** SHA-256 of the lines `type TAB value LF` of the identifiers in force, sorted bytewise, in lower-case hex. */
   readonly digest: string
 }
 
+/** Content of a catalog. */
 export interface CatalogSummary {
+  /** Number of products, variants included. */
   readonly products: number
-  /** SHA-256 of the lines `id TAB JSON LF` sorted by id, in lower-case hex. The JSON has the written fields, sorted by name. */
+  /** SHA-256 of the lines `id TAB JSON LF`, sorted bytewise by id, in lower-case hex. The JSON has the written fields, sorted by name. */
   readonly digest: string
 }
 
+/** User to add. */
 export interface UserInput {
   /** Handle without `@`: 1 to 15 letters, digits and `_`. */
   readonly screen_name: string
+  /** Default: the handle. */
   readonly name?: string
-  /** Whole number as text. Default: the lowest free one from 1002. */
+  /** Whole number as text. Default: the lowest free id from 1002. */
   readonly id?: string
-  /** Has a premium subscription. */
+  /** True for a user with a premium subscription. Default: false. */
   readonly premium?: boolean
-  /** Accounts that the user can access: ids, or ids with a role. Default role: ACCOUNT_ADMIN. */
+  /** Accounts that the user can access: ids, or ids with a role. Default: none; default role: ACCOUNT_ADMIN. */
   readonly accounts?: readonly (string | { readonly id: string; readonly role?: (typeof ACCOUNT_ROLES)[number] })[]
 }
 
+/** User of the sandbox, with the accounts that the user can access. */
 export interface UserSummary {
   readonly user_id: string
   readonly screen_name: string
@@ -88,23 +96,28 @@ export interface UserSummary {
   readonly accounts: readonly { readonly id: string; readonly role: string }[]
 }
 
+/** Added user, with an access token. */
 export interface AddedUser extends UserSummary {
   readonly oauth_token: string
   readonly oauth_token_secret: string
 }
 
+/** Calls of the control API (docs/sandbox.md#the-control-api). */
 export interface SandboxControl {
   readonly faults: {
     /** Arms a fault and returns it with its id. */
     readonly arm: (fault: FaultInput) => Promise<ArmedFault>
+    /** Returns all faults, also those that have hit `times` requests. */
     readonly list: () => Promise<readonly ArmedFault[]>
-    /** Clears one fault, or all. */
+    /** Clears the fault with this id, or all faults. Rejects for an unknown id. */
     readonly clear: (id?: string) => Promise<void>
   }
   readonly clock: {
+    /** Returns the time of the sandbox's clock. */
     readonly now: () => Promise<Date>
+    /** Sets the clock. Resolves when the work that became due is done. */
     readonly set: (now: Date | string) => Promise<void>
-    /** Advances the sandbox's clock. Signatures and rate limits use the machine's clock instead. */
+    /** Advances the clock, and resolves as `set` does. Signatures and rate limits use the machine's clock instead. */
     readonly advance: (seconds: number) => Promise<void>
   }
   /** Returns the requests in order. `after`: only those with a higher `seq`. */
@@ -115,16 +128,20 @@ export interface SandboxControl {
   readonly violations: () => Promise<readonly Violation[]>
   /** Returns the counts and the digest of a custom audience or do-not-reach list. */
   readonly audience: (id: string) => Promise<AudienceSummary>
+  /** Returns the number of products and the digest of a catalog. */
   readonly catalog: (id: string) => Promise<CatalogSummary>
-  /** Returns the stored products of a catalog, variants included, sorted by id. */
+  /** Returns the products of a catalog, variants included, sorted by id: the written fields and the generated keys. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   /** Sets the switches in `values`, if it is given (docs/sandbox.md#switches). Returns all switches. */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
-  /** Emits an activity event (docs/sandbox.md#events). Resolves when the first delivery to each subscribed webhook has ended. */
+  /**
+   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt to deliver it to each subscribed webhook has ended.
+   */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
     /** Adds a user who can sign in. Returns the user with an access token. */
     readonly add: (user: UserInput) => Promise<AddedUser>
+    /** Returns all users. */
     readonly list: () => Promise<readonly UserSummary[]>
   }
   /** Adds and removes features of an account, if `change` is given. Returns the features of the account. */
@@ -132,7 +149,9 @@ export interface SandboxControl {
     accountId: string,
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
-  /** Restores the first state of data, faults, ledger, violations, rates, clock and switches. Default seed: the current one. */
+  /**
+   * Restores the first state of data, faults, TLS listeners, ledger, violations, rates, clock and switches. Default seed: the current seed.
+   */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }
 
@@ -157,7 +176,7 @@ export function sandboxControl(url: string): SandboxControl {
       throw new SandboxControlError(response.status, `${method} /_sandbox/${path}: ${response.status} ${content.slice(0, 500)}`)
     return content
   }
-  // The conformance tests check that answers have the types declared above.
+  // The answer is not checked: a control API of the same version returns these types.
   const call = async <Result>(method: string, path: string, body?: unknown) => JSON.parse(await text(method, path, body)) as Result
   const send = async (method: string, path: string, body?: unknown) => void (await text(method, path, body))
   return {

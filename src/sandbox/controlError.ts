@@ -1,2 +1,2 @@
-/** Rejection of a call of the control API, which is answered with status 400. */
+/** Error of a call of the control API, which answers 400 with the message. */
 export class ControlError extends Error {}

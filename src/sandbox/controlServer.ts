@@ -18,6 +18,7 @@ import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
 import { isPlainRecord, recordOf } from '../unknownValue.ts'
 
+/** Parts of the sandbox that the control API reads or changes. */
 export interface ControlParts {
   readonly world: SandboxWorld
   readonly changes: StateChanges
@@ -31,16 +32,16 @@ export interface ControlParts {
   readonly listeners: TlsListeners
 }
 
-/** @throws {ControlError} unless the text is a whole number */
+/** Reads the parameter `after` of `GET ledger`. @throws {ControlError} unless the text is a whole number */
 function seqOf(text: string): number {
   if (!/^-?\d+$/.test(text)) throw new ControlError('after is the seq of a request, a whole number')
   return Number(text)
 }
 
-/** Path segments after the name of the call, parsed body, and query. */
+/** Input of a call. `rest`: path segments after the name of the call. `body`: parsed JSON; undefined without a body. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
-/** Calls of the control API. A call that returns undefined is answered with 404. */
+/** Server of the control API. Calls that return undefined are answered with 404. */
 export class ControlServer {
   readonly #parts: ControlParts
   readonly #snapshots = new Map<string, Snapshot>()
@@ -84,8 +85,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the first state, with a new seed if one is given. Also ends waits and clears faults, TLS listeners, ledger, violations, rates
-   * and nonces. Keeps the snapshots.
+   * Restores the first state, by default with the current seed. Also ends waits, closes TLS listeners, and clears faults, ledger,
+   * violations, rates and nonces. Keeps the snapshots.
    */
   reset(seed?: number): { readonly ok: true } {
     const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
@@ -126,7 +127,7 @@ export class ControlServer {
     }
   }
 
-  /** Runs the call `METHOD name` of this class, or else of an area. Returns undefined for an unknown call. */
+  /** Runs the call `METHOD NAME` of this class or of an area. Returns undefined for an unknown call. */
   #call(name: string, input: Input): unknown {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)
@@ -166,6 +167,7 @@ export class ControlServer {
     return world.switches.all()
   }
 
+  /** Arms a fault. @throws {ControlError} for a wrong rule, or a fault that this sandbox cannot run */
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
     const rule = readRule(body)
@@ -174,6 +176,7 @@ export class ControlServer {
     return faults.add(rule)
   }
 
+  /** Removes a fault, or all without an id. Returns undefined for an unknown id. */
   #removeFaults(id: string | undefined): unknown {
     const { faults, world } = this.#parts
     const isKnown = id === undefined || faults.remove(id)
@@ -182,6 +185,7 @@ export class ControlServer {
     return isKnown ? { ok: true } : undefined
   }
 
+  /** Stores a copy of the state and the switches. Returns its id. */
   #snapshot(): unknown {
     const id = `s${this.#nextSnapshot++}`
     this.#snapshots.set(id, this.#parts.world.snapshot())
@@ -189,8 +193,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the state and the switches from a snapshot: the newest one for `''`. Keeps ledger, faults, violations and rates. Returns
-   * undefined if there is no such snapshot.
+   * Restores the state and the switches from the snapshot with this id, or from the newest snapshot for `''`. Keeps ledger, faults,
+   * violations and rates. Returns undefined if there is no such snapshot.
    */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)

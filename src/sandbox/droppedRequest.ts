@@ -1,2 +1,2 @@
-/** Thrown to drop a request to a closed sandbox, or to a state that a reset or restore replaced. It gets no answer and changes nothing. */
+/** Error that drops a request, because the sandbox is closed, or a reset or restore replaced the state. The request gets no answer. */
 export class DroppedRequest extends Error {}

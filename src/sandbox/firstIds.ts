@@ -1,4 +1,4 @@
-/** Ids and time of the records that every new sandbox has (docs/sandbox.md). */
+/** Ids and creation time of the records that every new sandbox has (docs/sandbox.md#initial-data). */
 
 /** Creation time of the first records. Constant, because a restart with a journal must show the same. */
 export const FIRST_DAY = '2026-01-15T12:00:00Z'
@@ -6,5 +6,7 @@ export const FIRST_DAY = '2026-01-15T12:00:00Z'
 export const FIXED_USER = '1001'
 export const FIXED_ACCOUNT = '18ce54d4x5t'
 export const FIXED_CATALOG = '4001'
+/** Custom audience. */
 export const FIXED_AUDIENCE = '1nmth'
+/** Do-not-reach list. */
 export const FIXED_LIST = '2dnr'

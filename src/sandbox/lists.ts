@@ -4,6 +4,7 @@ import type { Call, Reply } from './area.ts'
 import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
 import { recordOf } from '../unknownValue.ts'
 
+/** Options of a listing. */
 export interface ListOptions<T> {
   /** Attributes that `sort_by` may name. Default: `created_at`, `updated_at`, `name`. */
   readonly sortable?: readonly string[]
@@ -17,6 +18,8 @@ export interface ListOptions<T> {
  * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains
  * the id of the first record of the next page, so adding or deleting other records shifts nothing. If that record is no longer in the list,
  * the page begins at its former position.
+ *
+ * @throws {Refusal} for a wrong `sort_by`, a cursor of another listing, or a text that is not a cursor
  */
 export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
   const withDeleted = call.params['with_deleted'] === true
@@ -37,12 +40,12 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   }
 }
 
-/** Returns true if `q` is not a text, or is a prefix of `text`, ignoring case. */
+/** Returns true if `q` is a prefix of `text`, ignoring case, or is not a text. */
 export function matchesPrefix(text: string | null | undefined, q: unknown): boolean {
   return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
 }
 
-/** Returns true if `q` is not a text, or if each of its terms begins a word of one of the texts, ignoring case. */
+/** Returns true if each term of `q` begins a word of one of the texts, ignoring case, or if `q` is not a text. */
 export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
   if (typeof q !== 'string') return true
   const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
@@ -96,7 +99,7 @@ export function listingOf(call: Call<unknown>): string {
   return hash('sha256', text).slice(0, 12)
 }
 
-/** Returns the refusal for a cursor of another listing, and reports the violation. */
+/** Returns the refusal for a cursor of another listing, and records the violation. */
 export function otherListingRefusal(call: Call<unknown>, cursor: string): Refusal {
   call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account or other parameters')
   return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])

@@ -1,20 +1,21 @@
 /**
- * Translates between the neutral words of the specification and the service's own spelling (`SLUICE_SERVICE_NAMES`). The sandbox reads
- * parameter names and JSON keys in either spelling, and sends the signature header of webhook events in the service's own.
+ * Translates between the neutral words of the specification and the service's own names (`SLUICE_SERVICE_NAMES`). The sandbox reads
+ * parameter names and JSON keys in either form. The signature header of its webhook events has the service's own name.
  */
 
+/** Translation in both directions. */
 export interface Names {
   /** False if no word is spelled differently. */
   readonly active: boolean
   /** Returns the neutral word for a name that a caller sent; any other name unchanged. */
   readonly neutral: (name: string) => string
-  /** Returns the service's spelling of a neutral word. */
+  /** Returns the service's own name for a neutral word; any other name unchanged. */
   readonly own: (name: string) => string
   /** Returns a parsed body with neutral keys; the same object if `active` is false. */
   readonly neutralBody: (body: unknown) => unknown
 }
 
-/** Creates the translation from a map of neutral words to the service's spelling. */
+/** Creates the translation from a map of neutral words to the service's own names. */
 export function namesOf(spelling: Readonly<Record<string, string>> = {}): Names {
   const pairs = Object.entries(spelling).filter(([neutral, own]) => neutral !== own)
   if (pairs.length === 0) return { active: false, neutral: (name) => name, own: (name) => name, neutralBody: (body) => body }

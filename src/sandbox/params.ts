@@ -20,7 +20,7 @@ export function listParam(call: Call<unknown>, name: string): readonly string[] 
   return Array.isArray(value) ? listOf(value).filter((one) => typeof one === 'string') : undefined
 }
 
-/** Returns true if there is no filter, or if it contains `id`. */
+/** Returns true if `filter` contains `id`, or is undefined. */
 export function passesFilter(filter: readonly string[] | undefined, id: string): boolean {
   return filter === undefined || filter.includes(id)
 }

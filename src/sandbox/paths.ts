@@ -1,5 +1,8 @@
-/** Versions and hosts of request paths. The older version serves the same resources, with a warning. */
+/** Versions of the advertising host, and the host of a path. */
+
+/** Version of most paths. Only the paths of permissions have version 5 (spec 4.3). */
 export const CURRENT_VERSION = '12'
+/** Served like the current version, with a warning in a header. */
 export const OLDER_VERSION = '11'
 
 /** Returns true for a path of the core host. All other paths belong to the advertising host or its sandbox host. */

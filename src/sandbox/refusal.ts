@@ -1,4 +1,4 @@
-/** Creates refusals. Any layer throws them; the server answers them in the form of their host. */
+/** Creates refusals, and replies of the advertising host. Any layer may throw a refusal; the request handler converts it to an answer. */
 import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 
@@ -14,10 +14,11 @@ export interface AdsError {
   readonly value?: unknown
 }
 
+/** Body of a refusal. */
 export type RefusalBody =
   /** `{ errors, request: { params } }` of the advertising host. */
   | { readonly kind: 'ads'; readonly errors: readonly AdsError[] }
-  /** `{ errors: [{ code, message }] }` of /oauth, /oauth2 and /1.1, and of some refusals of /2. */
+  /** `{ errors: [{ code, message }] }` of /oauth, /oauth2 and /1.1, and of some refusals of other paths. */
   | { readonly kind: 'core'; readonly errors: readonly { readonly code: number; readonly message: string; readonly label?: string }[] }
   /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
@@ -52,11 +53,15 @@ export function adsRefusals(errors: readonly AdsError[], status?: number): Refus
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
 
+/** Returns the error for a missing parameter. */
 export function missingParameter(name: string): AdsError {
   return { code: 'MISSING_PARAMETER', message: `"${name}" is a required parameter`, parameter: name }
 }
 
-/** Returns an error with the service's sentence: `Expected EXPECTED, got "VALUE" for NAME`. */
+/**
+ * Returns the error for a wrong value: `Expected EXPECTED, got "VALUE" for NAME`. Shows at most 200 characters of the value. Default of
+ * `details`: `invalid NAME`.
+ */
 export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
   const shown =
     typeof value === 'string' || typeof value === 'bigint'
@@ -71,6 +76,7 @@ export function invalidParameter(name: string, expected: string, value: unknown,
   }
 }
 
+/** Returns the error for parameters of which only one is allowed. */
 export function exclusiveParameters(names: readonly string[]): AdsError {
   return {
     code: 'EXCLUSIVE_PARAMETERS',
@@ -100,6 +106,7 @@ export function callbackRefusal(): Refusal {
   return coreRefusal(403, 415, message)
 }
 
+/** Returns a refusal with any JSON body. */
 export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
@@ -127,17 +134,18 @@ export function v2ParameterRefusal(name: string, value: string, message: string)
   return v2ParameterRefusals([{ name, value, message }])
 }
 
-/** Returns the 429 in the form of the host; undefined means the core host. The texts are assumed (docs/spec-notes.md#unknown). */
+/** Returns the 429 in the form of the host; of the core host for undefined. The texts are assumed (docs/spec-notes.md#unknown). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
   return new Refusal(429, { kind: 'core', errors: [{ code: 88, message: 'Rate limit exceeded' }] }, headers)
 }
 
+/** Returns the reply of the advertising host with `data`. */
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
 
-/** Answers a record that was deleted for good, so that no later read shows it (spec 3.3). */
+/** Returns the reply for a record that was deleted for good: no later read shows it (spec 3.3). */
 export const okDeleted = (record: object): Reply => ok({ ...record, deleted: true })
 
-/** Answers a list that is always one page (spec, conventions: lists have `next_cursor`). */
+/** Returns the reply for a list that is always one page: `next_cursor` is null (spec Conventions). */
 export const okPage = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })

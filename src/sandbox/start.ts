@@ -20,36 +20,42 @@ import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
 import { TrafficRules } from './ledger/trafficRules.ts'
 
+/** Options of a sandbox. */
 export interface SandboxOptions {
   /** Default: 0, any free port. */
   readonly port?: number
+  /** Default: `fixedCredentials`. */
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
   /** Minimum size of the journal's lines, in bytes, at which the current state replaces them. Default: 64 MiB. */
   readonly compactAfterBytes?: number
+  /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
   /** Seed of tokens and random numbers. Default: 1. */
   readonly seed?: number
+  /** Default: logs nothing. */
   readonly logger?: Logger
   /** The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`). Requests may use either spelling. */
   readonly names?: Readonly<Record<string, string>>
-  /** Ends this process like a kill, for the fault `crash`. Without it the fault is rejected, because other code shares the process. */
+  /** Ends this process like a kill, for the fault `crash`. Without this function, arming the fault is rejected. */
   readonly crash?: () => void
 }
 
+/** Running sandbox. */
 export interface Sandbox extends SandboxControl {
   /** `http://127.0.0.1:PORT`, the address of all three hosts. */
   readonly url: string
   readonly port: number
   readonly credentials: SandboxCredentials
+  /** Drops waiting requests, ends all connections and releases the state file. */
   readonly close: () => Promise<void>
   /** Closes the sandbox: `await using sandbox = await startSandbox()`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
 /**
- * Starts a sandbox. Resolves when the sandbox listens and the journal is replayed. Rejects if the port is in use.
+ * Starts a sandbox. Resolves when the journal is replayed and the sandbox listens. Rejects if the port is in use.
  *
  * @throws {UsageError} if the state file is locked, damaged, or of another version
  */
@@ -97,6 +103,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
   if (options.stateFile !== undefined) {
     await changes.openJournal(options.stateFile, options.compactAfterBytes)
+    // Removes the violations that replayed calls reported again.
     ledger.clear()
   }
   const listensAt = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
@@ -117,7 +124,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     listeners.close()
     world.stop()
-    // Before the connections end: the end of the work that `stop` cancelled must not be recorded.
+    // Closed before the connections, so that the end of the work that `stop` cancelled is not recorded.
     changes.closeJournal()
     await server.listener.close()
   }

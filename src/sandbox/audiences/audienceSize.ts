@@ -1,4 +1,4 @@
-/** Size of an audience, with the reasons why it cannot be targeted, and the processing of its last upload. */
+/** Determines the size of an audience while uploads are processed, and the reasons why it cannot be targeted. */
 import type { Call } from '../area.ts'
 import { isProcessed } from '../processing.ts'
 import type { Audience, AudienceState } from './state.ts'
@@ -7,8 +7,8 @@ import type { Audience, AudienceState } from './state.ts'
 export const TARGETABLE_FROM = 100
 
 /**
- * Returns the number of members, and the reasons why the audience cannot be targeted. While an upload is processed, the size is the one
- * before the upload, and a small size has the reason `PROCESSING` instead of `TOO_SMALL`.
+ * Returns the number of members, and the reasons why the audience cannot be targeted. While an upload is processed, returns the number from
+ * before the upload, and for a small audience the reason `PROCESSING` instead of `TOO_SMALL`.
  */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience
@@ -18,8 +18,9 @@ export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonl
 }
 
 /**
- * Starts the processing of an upload, unless an earlier one is still processed (docs/spec-notes.md#audience-uploads). Only with the switch
- * `processing_times: clock`. Called before the upload is applied.
+ * Starts the processing of an upload, unless an earlier upload is still processed (docs/spec-notes.md#audience-uploads). Does nothing
+ * without the switch `processing_times: clock`. Must be called before the upload is applied, because it stores the current number of
+ * members.
  */
 export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
   // Counting members takes time, and the count is needed only with processing times.

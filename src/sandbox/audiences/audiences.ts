@@ -96,7 +96,7 @@ interface TargetingEntry {
   readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
 }
 
-/** Returns campaigns with their line items that target the audience as `CUSTOM_AUDIENCE` (spec 2.3). `activeOnly`: only servable items. */
+/** Returns the line items that target the audience as `CUSTOM_AUDIENCE`, by campaign (spec 2.3). `activeOnly`: only servable items. */
 function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
@@ -134,7 +134,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the account's own audience that the path names. `reads`: with `with_deleted`, also a deleted one. @throws {Refusal} 404 */
+/** Returns the account's own audience that the path names. `reads`: with `with_deleted`, also a deleted audience. @throws {Refusal} 404 */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)

@@ -62,7 +62,7 @@ function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   }
 }
 
-/** Returns the account's list that the path names. @throws {Refusal} 404 for a deleted list, one of another account or an unknown one */
+/** Returns the account's list that the path names. @throws {Refusal} 404 for an unknown or deleted list, or a list of another account */
 function doNotReachListOf(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = call.state.lists.get(id)

@@ -14,10 +14,11 @@ import { listParam } from '../params.ts'
 
 type InsightsCall = Call<AudienceState>
 
-const RELATED = 30
+const RELATED_COUNT = 30
 const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
+/** Returns invented volumes of the keywords per hour or day, and 30 invented related keywords. @throws {Refusal} */
 export function searchKeywords(call: InsightsCall): Reply {
   const keywords = listParam(call, 'keywords') ?? []
   const negative = listParam(call, 'negative_keywords') ?? []
@@ -38,11 +39,15 @@ export function searchKeywords(call: InsightsCall): Reply {
   for (let at = start; at < end; at += stepMs)
     volume.push(keywords.reduce((sum, keyword) => sum + (numberFrom(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
   const stem = keywords[0] ?? ''
-  const related = Array.from({ length: RELATED }, (_, index) => `${stem} ${WORDS[(numberFrom(stem) + index) % WORDS.length] ?? ''}`)
+  const related = Array.from({ length: RELATED_COUNT }, (_, index) => `${stem} ${WORDS[(numberFrom(stem) + index) % WORDS.length] ?? ''}`)
   return ok({ related_keywords: related, tweet_volume: volume })
 }
 
-/** Estimates an audience from a body `{ targeting_criteria: [...] }` or the bare array. @throws {Refusal} with every wrong criterion */
+/**
+ * Returns an invented range of the audience size for a body `{ targeting_criteria: [...] }` or the bare array.
+ *
+ * @throws {Refusal} with every wrong criterion
+ */
 export function estimateAudience(call: InsightsCall): Reply {
   const criteria = listOf(call.params['targeting_criteria'])
   const errors: AdsError[] = []

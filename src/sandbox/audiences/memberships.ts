@@ -1,14 +1,16 @@
 /**
  * Stores the identifiers of one audience or list with their times, and which of them belong to one user.
  *
- * Each identifier is a record of 48 bytes, not an object, because ten million must fit in memory (docs/benchmarks.md). A chunk has 65,536
- * records. A hash table with open addressing finds a record by its type and digest. The records of one user form a circular list.
- * Times are seconds since 1970.
+ * Each identifier is a record of 48 bytes, not an object, because ten million must fit in memory (docs/benchmarks.md). Each chunk of memory
+ * has 65,536 records. A hash table with open addressing finds a record by its type and digest. The records of one user form a circular
+ * list. Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
 import { userIdentifiers } from '../../service/contract/audienceResources.ts'
 
+/** Types of identifiers. A record stores the index of its type in this list. */
 export const IDENTIFIER_TYPES = userIdentifiers
+/** Type of an identifier. */
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
 // Sizes of records and chunks, then offsets of fields in a record. The digest is at 0 and has 32 bytes.
@@ -19,7 +21,7 @@ const TYPE = 32
 const EFFECTIVE = 36
 const EXPIRES = 40
 const NEXT = 44
-/** Bit of the type byte: the identifier was removed. Its record is reused if the identifier is added again. */
+/** Bit of the type byte: the identifier was removed. The record is reused if the identifier is added again. */
 const REMOVED = 0x80
 /** Maximum share of used slots. Above it the table doubles: ten million identifiers have 16.8 million slots. */
 const MAX_LOAD = 0.7
@@ -33,17 +35,17 @@ export interface Member {
   readonly expiresAt: number
 }
 
-/** Part of the content that is not in the chunks; fields as in `Memberships`. */
+/** Part of `Memberships` that is not in the chunks. The fields are those of `Memberships`. */
 export interface SavedMemberships {
   readonly records: number
   readonly live: number
   readonly plain: Map<number, string>
 }
 
-/** Identifiers of one audience or list. `type` is an index in `IDENTIFIER_TYPES`; `record` is the number of a stored identifier. */
+/** Identifiers of one audience or list. Parameters: `type` is an index in `IDENTIFIER_TYPES`, `record` the number of a record. */
 export class Memberships {
   #chunks: Buffer[] = []
-  /** Number of records, removed ones included. */
+  /** Number of records, including removed records. */
   #records = 0
   /** Number of records that were not removed. */
   #live = 0
@@ -57,7 +59,7 @@ export class Memberships {
     return this.#live
   }
 
-  /** Returns the record of an identifier; -1 if it is unknown or removed. `key` comes from `keyOf`. */
+  /** Returns the record of an identifier; -1 if the identifier is unknown or removed. `key`: result of `keyOf`. */
   find(type: number, key: Buffer): number {
     const slot = this.#slot(type, key)
     const record = (this.#index[slot] ?? 0) - 1
@@ -89,7 +91,7 @@ export class Memberships {
     return record
   }
 
-  /** Makes one user of the users that two records belong to. */
+  /** Merges the users of two records into one user. */
   join(a: number, b: number): void {
     if (a === b) return
     for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
@@ -157,6 +159,7 @@ export class Memberships {
     return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
   }
 
+  /** Returns an independent copy. */
   clone(): Memberships {
     const copy = new Memberships()
     copy.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk))
@@ -167,7 +170,7 @@ export class Memberships {
     return copy
   }
 
-  /** Returns the content for a file, without the index. `fromSaved` restores it. */
+  /** Returns the content for a file. Omits the hash table, which `fromSaved` builds again. The bytes are not copied. */
   save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
     const bytes = this.#chunks.map((chunk, at) =>
       chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#records - at * CHUNK_RECORDS) * RECORD_BYTES),
@@ -175,6 +178,7 @@ export class Memberships {
     return { plain: { records: this.#records, live: this.#live, plain: this.#plain }, bytes }
   }
 
+  /** Restores the result of `save`. */
   static fromSaved({ records, live, plain }: SavedMemberships, bytes: readonly Uint8Array[]): Memberships {
     const made = new Memberships()
     made.#chunks = bytes.map((one) => {
@@ -244,13 +248,13 @@ export class Memberships {
     }
   }
 
+  /** Appends a record that is marked as removed, so that `put` writes its type and counts it. Returns its number. */
   #append(key: Buffer): number {
     const record = this.#records++
     if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     key.copy(chunk, at, 0, 32)
-    // Marked as removed: `put` then writes the type and counts the record.
     chunk[at + TYPE] = REMOVED | 0x7f
     return record
   }
@@ -287,14 +291,14 @@ export class Memberships {
   }
 }
 
-/** Returns the 32 bytes that an identifier is stored under: the digest, or the SHA-256 of a `partner_user_id`. */
+/** Returns the 32 bytes by which an identifier is stored: its digest, or for a `partner_user_id` the SHA-256 of its value. */
 export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
 /**
- * Passes the lines of all identifiers in force to `sink`, sorted. Joins them to pieces of about 65,536 characters, because ten million
- * lines exceed the longest string.
+ * Passes the lines of all identifiers in force to `sink`, in the order of `sortedInForce`. Joins lines to texts of about 65,536 characters,
+ * because all lines of ten million identifiers exceed the longest string.
  */
 export function eachLine(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
   let text = ''

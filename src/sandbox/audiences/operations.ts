@@ -9,17 +9,20 @@ import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, type Memberships } from './memberships.ts'
 import type { Audience, AudienceState } from './state.ts'
 
+/** Call of an endpoint that uploads users. */
 export type UsersCall = Call<AudienceState>
 /** Identifiers of one user by type. */
 export type User = Readonly<Record<string, readonly string[]>>
 
+/** Checked operation of an upload. */
 export interface Operation {
   readonly type: 'Update' | 'Delete'
   readonly users: readonly User[]
-  /** As requested, in seconds since 1970; undefined for the default. */
+  /** Seconds since 1970, as requested; undefined for the default. */
   readonly effectiveAt: number | undefined
+  /** As `effectiveAt`. */
   readonly expiresAt: number | undefined
-  /** Index of the operation's first user among all users of the request. */
+  /** Index of the operation's first user among the users of the request. Operations whose users were not read do not count. */
   readonly firstUser: number
 }
 
@@ -27,9 +30,11 @@ export interface Operation {
 export interface UserList {
   readonly audience: Audience
   readonly kind: 'audience' | 'do-not-reach'
-  /** Members of the account's do-not-reach lists; none for an upload to a list. To add one is a violation (docs/sandbox.md#violations). */
+  /**
+   * The account's do-not-reach lists; none for an upload to a list. An update of their members is a violation (docs/sandbox.md#violations).
+   */
   readonly suppressed: readonly Memberships[]
-  /** Fields that the answer adds to each operation that it echoes. */
+  /** Ids of the path, which the answer adds to the echo of each operation. */
   readonly echo: Readonly<Record<string, string>>
 }
 
@@ -48,8 +53,8 @@ const JUNK: ReadonlySet<string> = new Set(
 )
 
 /**
- * Returns the operations of the body in order, undefined for each wrong one. Appends to `errors` one list for each operation, empty for a
- * correct one.
+ * Returns the operations of the body in order, undefined for each wrong operation. Appends a list to `errors` for each operation; the list
+ * of a correct operation is empty.
  */
 export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
   const nowS = Math.floor(call.now / 1000)
@@ -119,8 +124,8 @@ function checkTimes(
 }
 
 /**
- * Adds an error for each fault of a user, and reports violations. A request has up to 2,500 operations with any number of users, so a valid
- * value takes the shortest path.
+ * Adds an error for each wrong part of a user, and reports violations. Checks valid values first, because a request has up to 2,500
+ * operations with any number of users.
  */
 function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
   if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
@@ -146,8 +151,8 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
         if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue
       }
-      if (type === 'partner_user_id') errors.push(withoutValue(type, 'text of 1 to 1,000 characters'))
-      else checkOtherValue(call, type, value, errors)
+      if (type === 'partner_user_id') errors.push(identifierError(type, 'text of 1 to 1,000 characters'))
+      else checkNotLowerHex(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
@@ -157,27 +162,27 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
  * Reports a value that is not a lower-case digest. A digest in upper case is accepted; anything else is an error. No message contains the
  * value.
  */
-function checkOtherValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
+function checkNotLowerHex(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
     call.world.reportViolation('raw_identifier', `${type} looks like an email or phone`)
-  errors.push(withoutValue(type, 'SHA-256 in hex'))
+  errors.push(identifierError(type, 'SHA-256 in hex'))
 }
 
-/** Returns the error of an identifier. The identifier is not in it, because it may be personal. */
-function withoutValue(type: string, expected: string): AdsError {
+/** Returns the error of an identifier, without its value, which may be personal. */
+function identifierError(type: string, expected: string): AdsError {
   return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
-/** Reports a raw email or phone number in an unknown field, or in one that is not an array. */
+/** Reports a raw email or phone number in an unknown field, or in a field that is not an array. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
     call.world.reportViolation('raw_identifier', 'an unknown field, or one that is not an array, looks like an email or phone')
 }
 
-/** Returns a time in seconds since 1970; undefined if it is absent or wrong. Adds an error to `errors` if it is wrong. */
+/** Returns a time in seconds since 1970; undefined if it is absent, null or wrong. Adds an error to `errors` if it is wrong. */
 function readTime(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined

@@ -4,6 +4,7 @@ import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../firstId
 import { isoSeconds } from '../timestamps.ts'
 import { Memberships, type SavedMemberships } from './memberships.ts'
 
+/** Custom audience or do-not-reach list. */
 export interface Audience {
   readonly id: string
   readonly accountId: string
@@ -19,6 +20,7 @@ export interface Audience {
   processing: { readonly since: number; readonly members: number } | null
 }
 
+/** Permission of another account on an audience, in wire form (spec 2.3). */
 export interface Permission {
   readonly id: string
   readonly tailored_audience_id: string
@@ -29,12 +31,15 @@ export interface Permission {
   deleted: boolean
 }
 
+/** State of the area. Each map has ids as keys. */
 export interface AudienceState {
   readonly audiences: Map<string, Audience>
+  /** Do-not-reach lists. */
   readonly lists: Map<string, Audience>
   readonly permissions: Map<string, Permission>
 }
 
+/** Creates the first state: an empty audience, its permission for another account, and an empty do-not-reach list. */
 export function createAudienceState(): AudienceState {
   const fixed = (id: string, name: string): Audience => emptyAudience({ id, accountId: FIXED_ACCOUNT, name, at: FIRST_DAY })
   return {
@@ -74,6 +79,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 }
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
+  /** Part of the memberships that is not in `bytes`. */
   readonly saved: SavedMemberships
   /** Number of buffers of this audience in `bytes` of `saveAudienceState`. */
   readonly chunks: number

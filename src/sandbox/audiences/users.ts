@@ -25,13 +25,13 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
   }
   const request = operations.map((operation, index) => echoOf(call, list, operation, index))
   if (isWrong) {
-    const shown = call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors)
+    const shown = call.world.switch('operation_errors') === 'aligned' ? errors : firstErrors(errors)
     throw Object.assign(jsonRefusal(400, { operation_errors: shown, request }), { isPartlyApplied: isApplied })
   }
   return answer(call, list, correct, request)
 }
 
-/** Applies the operations in the order of the switch `operation_order`. */
+/** Applies the operations, in the order that the switch `operation_order` sets. */
 function applyAll(call: UsersCall, list: UserList, operations: readonly Operation[]): void {
   const order = call.world.switch('operation_order')
   const ordered = order === 'random' ? shuffled(operations, call.world.random) : [...operations]
@@ -50,7 +50,9 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly Operatio
   }
 }
 
-/** Adds the identifiers of a user object and joins them to one user. `replaces`: first removes every user with one of them. */
+/**
+ * Adds the identifiers of a user object and joins them to one user. `replaces`: first removes every user that has one of the identifiers.
+ */
 function updateUser(
   call: UsersCall,
   list: UserList,
@@ -74,7 +76,9 @@ function updateUser(
   }
 }
 
-/** Removes the identifiers of a user object. `wholeUser`: also all other identifiers of their users. Ignores unknown identifiers. */
+/**
+ * Removes the identifiers of a user object. `wholeUser`: also removes all other identifiers of the same users. Ignores unknown identifiers.
+ */
 function deleteUser(memberships: Memberships, user: User, wholeUser: boolean): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
@@ -125,8 +129,8 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
 }
 
 /**
- * Returns the echo of an operation: the ids of the path, its type and the dates that were sent, without users. `operation` is undefined for
- * a wrong operation; its echo has no dates.
+ * Returns the echo of an operation: the ids of the path, the type of the operation, and the dates that were sent, without users.
+ * `operation`: undefined for a wrong operation, whose echo has no dates.
  */
 function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
   const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']
@@ -141,6 +145,6 @@ function echoOf(call: UsersCall, list: UserList, operation: Operation | undefine
 }
 
 /** Returns the first error of each operation, or null (switch `operation_errors: flat`). */
-function flat(errors: readonly (readonly AdsError[])[]): unknown[] {
+function firstErrors(errors: readonly (readonly AdsError[])[]): unknown[] {
   return errors.map((one) => one[0] ?? null)
 }

@@ -49,8 +49,8 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * Shows the authorization page, or acts on its button (`decision`). `skipsGranted`: does not show the page to a user who granted access
- * before, unless `force_login` is set.
+ * Shows the authorization page, or handles the button that was pressed on it (`decision`). Without `screen_name`, the user is `sandbox`.
+ * `skipsGranted`: allows without the page if the user granted access before, unless `force_login` is set.
  */
 function authorize(call: AuthCall, skipsGranted: boolean): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
@@ -104,8 +104,8 @@ function invalidateToken(call: AuthCall): Reply {
 }
 
 /**
- * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). The token contains percent-escapes, which clients
- * must not decode.
+ * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). The token contains percent-escapes: clients must
+ * send them as they are.
  */
 function bearerToken(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
@@ -122,7 +122,7 @@ function invalidateBearer(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: bearer } }
 }
 
-/** Returns true for an http or https URL of this machine. */
+/** Returns true for an http or https URL with a loopback host. */
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)

@@ -1,18 +1,23 @@
-/** Renders the pages on which a person allows or denies an application (spec 4.1). Escapes every value. */
+/** Renders the pages on which a user allows or denies an application (spec 4.1). Escapes every value. */
 import type { RequestToken } from './tokens.ts'
 
 /** Fields of the page's form that are not parameters of the API. They arrive in the query. */
 export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
 
+/** Values that the authorization page shows. */
 export interface AuthorizationPage {
   readonly token: RequestToken
+  /** Path to which the form is sent. */
   readonly path: string
+  /** Value of the field for the handle. */
   readonly screenName: string
+  /** True if the page asks for a password too. The sandbox does not check it. */
   readonly forceLogin: boolean
-  /** True if no user has the handle. */
+  /** True if no user has the handle. The page then says so. */
   readonly unknown: boolean
 }
 
+/** Renders the form with the buttons Allow and Deny. */
 export function authorizationPage({ token, path, screenName, forceLogin, unknown }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(
@@ -27,7 +32,7 @@ ${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><
   )
 }
 
-/** Renders the PIN, which the person types into the application (out-of-band mode). */
+/** Renders the page with the PIN, which the user types into the application (out-of-band mode). */
 export function pinPage(pin: string): string {
   return page(
     'Access granted',
@@ -35,10 +40,12 @@ export function pinPage(pin: string): string {
   )
 }
 
+/** Renders the page after Deny (out-of-band mode). */
 export function deniedPage(): string {
   return page('Access denied', '<p>The application was not given access. You can close this page.</p>')
 }
 
+/** Renders the page for a request token that is unknown or was used. */
 export function wrongTokenPage(): string {
   return page('This link does not work', '<p>The request token is unknown or was used before. Start again from the application.</p>')
 }

@@ -2,41 +2,49 @@
 import type { SandboxUser, World } from '../area.ts'
 import { FIXED_USER } from '../firstIds.ts'
 
+/** Access token of a user. */
 export interface AccessToken {
   readonly token: string
   readonly secret: string
   readonly userId: string
+  /** `read` if the request token was requested with `svc_auth_access_type=read`. */
   readonly access: 'read' | 'write'
+  /** False once the token was invalidated. */
   active: boolean
 }
 
+/** Request token of the three-legged flow. */
 export interface RequestToken {
   readonly token: string
   readonly secret: string
+  /** URL, or `oob` for the PIN. */
   readonly callback: string
   readonly access: 'read' | 'write'
-  /** Created when the user agrees: a PIN, or a text for the callback. Null before. */
+  /** PIN, or text for the callback. Created when the user allows the access; null before. */
   verifier: string | null
+  /** User who allowed the access. Null before. */
   userId: string | null
   /** The authorization page accepts only `new`, the exchange for an access token only `allowed`. */
   state: 'new' | 'allowed' | 'denied' | 'used'
 }
 
+/** State of the area. The keys of the maps are the tokens themselves. */
 export interface AuthState {
   readonly accessTokens: Map<string, AccessToken>
   readonly requestTokens: Map<string, RequestToken>
   /** App-only token as it is sent, with its percent-escapes; null if none is valid (spec 3.2). */
   bearer: string | null
-  /** Ids of users who granted access. `oauth/authenticate` shows them no page again, unless `force_login` is set. */
+  /** Ids of users who granted access. `oauth/authenticate` does not show them the page again, unless `force_login` is set. */
   readonly granted: Set<string>
 }
 
-/** Event of the journal: an added user. Here and not in `users.ts`, because that imports `areaRefs`, which has this type. */
+/** Event of the journal: an added user. It is not in `users.ts`, because `users.ts` imports `areaRefs.ts`, which imports this type. */
 export interface UserAdded {
-  /** Old name of the kind, so that the state files of earlier versions stay readable. */
+  /** Name from an earlier version, kept so that its state files can be read. */
   readonly kind: 'person'
   readonly user: SandboxUser
   readonly accounts: readonly { readonly id: string; readonly role: string }[]
+  /** Access token of the user, and its secret. */
   readonly token: string
   readonly secret: string
 }
@@ -46,6 +54,7 @@ export interface BearerExpired {
   readonly kind: 'bearer_expired'
 }
 
+/** Creates the first state: only the access token of the sandbox's credentials is valid. */
 export function createAuthState(world: World): AuthState {
   const { accessToken, accessTokenSecret } = world.credentials
   return {
@@ -58,7 +67,7 @@ export function createAuthState(world: World): AuthState {
   }
 }
 
-/** Restores the state, and adds the access token of this process, which may differ from that of the process that wrote the journal. */
+/** Returns the restored state. Adds the access token of the current credentials, because the state may come from a sandbox with others. */
 export function loadAuthState(world: World, state: AuthState): AuthState {
   for (const [token, access] of createAuthState(world).accessTokens)
     if (!state.accessTokens.has(token)) state.accessTokens.set(token, access)
@@ -67,7 +76,7 @@ export function loadAuthState(world: World, state: AuthState): AuthState {
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Returns a random text, derived from the seed, so that a replayed journal issues the same tokens. */
+/** Returns a random text of letters and digits. A replay of the journal returns the same text. */
 export function randomText(world: World, length: number): string {
   let text = ''
   while (text.length < length) text += LETTERS[Math.floor(world.random() * LETTERS.length)] ?? 'A'

@@ -5,12 +5,14 @@ import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState, type UserAdded } from './tokens.ts'
 
-/** Roles on an account. Users with a role of {@link READ_ONLY_ROLES} may only read. */
+/** Roles on an account. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
+/** Roles that may only read. */
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
 const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
 
+/** Adds the user of the body. Returns the user with an access token. Throws `ControlError` for a wrong field, or an id or handle in use. */
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const input = isPlainRecord(body) ? body : {}
   const unknown = Object.keys(input).find((name) => !FIELDS.includes(name))
@@ -33,8 +35,10 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   return { ...userView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 
+/** Returns all users, with their accounts and roles. */
 export const listUsers: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => userView(world, user))
 
+/** Stores an added user, the access to the accounts, and the token. Ignores unknown accounts. */
 export function applyAddedUser(world: World, state: AuthState, { user, accounts, token, secret }: UserAdded): void {
   world.users.set(user.id, user)
   for (const { id, role } of accounts) {
@@ -69,7 +73,7 @@ function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
   })
 }
 
-/** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle. */
+/** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle (ignoring case). */
 function isTaken(world: World, id: string, handle: string): boolean {
   const { users } = world.stateOf(areaRefs.posts)
   const wanted = handle.toLowerCase()

@@ -78,7 +78,7 @@ function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }
   return wire
 }
 
-/** Returns the account of the call; a deleted one only with `with_deleted`. @throws {Refusal} 404 */
+/** Returns the account of the call. Finds a deleted account only with `with_deleted`. @throws {Refusal} 404 */
 function findAccount(call: Call<CampaignsState>): SandboxAccount {
   const account = call.account
   if (account === undefined || (account.deleted && call.params['with_deleted'] !== true)) {

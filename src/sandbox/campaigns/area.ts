@@ -1,4 +1,7 @@
-/** Defines the campaigns area: accounts, campaigns, line items and what belongs to them (spec 4.5, 4.6; docs/spec-notes.md#campaigns-and-line-items). */
+/**
+ * Defines the campaigns area: accounts, campaigns, line items and what belongs to them (spec 4.5, 4.6;
+ * docs/spec-notes.md#campaigns-and-line-items).
+ */
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { accountHandlers } from './accounts.ts'

@@ -15,6 +15,7 @@ import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 import { isPlainRecord, recordOf } from '../../unknownValue.ts'
 
+/** Handles an operation that is given as a call of the endpoint for a single record. */
 type Step = (call: Call<CampaignsState>) => unknown
 
 /** Operations of a batch endpoint by `operation_type`. */
@@ -42,8 +43,8 @@ const TARGETING: BatchSteps = {
   Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
 }
 
-/** Functions that read the stored record, by the endpoint that updates it. */
-const READ: Readonly<Record<string, Step>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
+/** Functions that return the stored record, by the endpoint that updates it. */
+const READERS: Readonly<Record<string, Step>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'campaigns.batch': (call) => runBatch(call, CAMPAIGNS),
@@ -51,6 +52,7 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
   'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
 }
 
+/** Runs all operations of the body, and restores the state if one fails. @throws {Refusal} 400 with `operation_errors` */
 function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
   if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
   const items: readonly unknown[] = call.body
@@ -116,7 +118,7 @@ function runStep(
   if (checked.errors.length > 0) return { errors: checked.errors }
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
   try {
-    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READ[step.endpoint]?.(single))
+    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[step.endpoint]?.(single))
     return { data: structuredClone(step.run(single)) }
   } catch (error) {
     if (error instanceof Refusal && error.body.kind === 'ads') return { errors: error.body.errors }
@@ -124,7 +126,7 @@ function runStep(
   }
 }
 
-/** Converts the parameters of an operation to those of the single endpoint. The record's id becomes part of the path. */
+/** Converts the parameters of an operation to path and pairs of the endpoint for a single record. */
 function readParams(
   endpoint: Endpoint,
   accountId: string,
@@ -138,7 +140,7 @@ function readParams(
     if (parameter?.in === 'path' && name !== 'account_id') path[name] = String(value)
     else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
   }
-  // Official SDKs send all fields of the record, so its id is in `id`.
+  // Official SDKs send all fields of the record, so its id may be in `id` only.
   const record = endpoint.parameters.findLast((one) => one.in === 'path')
   if (!strict && record !== undefined && path[record.name] === undefined && typeof params['id'] === 'string')
     path[record.name] = params['id']

@@ -8,6 +8,7 @@ import { addToHistory } from './history.ts'
 import { activeCount, limitRefusal } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
+/** Handlers of the endpoints of campaigns and funding instruments. */
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('campaigns', {
     table: (state: CampaignsState) => state.campaigns,
@@ -72,6 +73,7 @@ export function campaignOf(call: Call<CampaignsState>): Campaign {
   return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
 }
 
+/** Writes the given parameters into the campaign that the path names. @throws {Refusal} */
 export function updateCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = campaignOf(call)
   const before = { ...campaign }
@@ -81,6 +83,7 @@ export function updateCampaign(call: Call<CampaignsState>): Campaign {
   return campaign
 }
 
+/** Marks the campaign that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = deleteRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
   addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
@@ -105,7 +108,7 @@ function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
   const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
   if (daily !== null && total !== null && daily > total)
     throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
-  // `activeCount` already includes a campaign that is active, but not a new one. A new campaign has no id yet.
+  // `activeCount` includes a stored campaign that is active, but not a new campaign, which has no id yet.
   const becomesActive = next.entity_status === 'ACTIVE' && (campaign.id === '' || campaign.entity_status !== 'ACTIVE')
   if (becomesActive && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
     throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')

@@ -56,7 +56,11 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 
-/** Returns the ids of line item and category: those of the call, else of `before`. @throws {Refusal} 404 unless both exist */
+/**
+ * Returns the ids of line item and category: those of the call, else those of `before`.
+ *
+ * @throws {Refusal} 404 if the line item is missing or deleted, or the category is unknown
+ */
 function linksOf(call: Call<CampaignsState>, before: Links): Links {
   const { line_item_id: itemId = before.line_item_id, curated_category_id: categoryId = before.curated_category_id } = call.params
   liveLineItem(call, String(itemId))

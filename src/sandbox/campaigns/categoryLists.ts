@@ -1,13 +1,14 @@
-/** Invented categories in the shapes of spec 2.5, and invented placements (docs/spec-notes.md#categories-and-placements). */
+/** Lists invented categories in the form of spec 2.5, and invented placements (docs/spec-notes.md#categories-and-placements). */
 import { FIRST_DAY } from '../firstIds.ts'
 
+/** Business category of advertisers, with its IAB codes. */
 export interface BusinessCategory {
   readonly id: string
   readonly name: string
   readonly iab_categories: readonly string[]
 }
 
-/** Each code belongs to one category, so the codes of a line item determine the number of its categories. */
+/** All business categories. Each code is in only one category, so the codes of a line item determine how many categories it has. */
 export const businessCategories: readonly BusinessCategory[] = [
   { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
   { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },
@@ -19,6 +20,7 @@ export const businessCategories: readonly BusinessCategory[] = [
   { id: '20', name: 'Travel', iab_categories: ['IAB20', 'IAB20-1'] },
 ]
 
+/** Category of publishers, available in the countries of `country_codes`. */
 export interface CuratedCategory {
   readonly id: string
   readonly name: string
@@ -30,8 +32,9 @@ export interface CuratedCategory {
   readonly updated_at: string
 }
 
-const made = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
+const stamps = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
 
+/** All curated categories. */
 export const curatedCategories: readonly CuratedCategory[] = [
   {
     id: 'b0xt',
@@ -40,7 +43,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['US', 'GB'],
     publisher_user_ids: ['2001', '2002'],
     videos_monetized_in_last_thirty_days: 1250,
-    ...made,
+    ...stamps,
   },
   {
     id: 'b0xu',
@@ -49,7 +52,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['US', 'DE', 'FR'],
     publisher_user_ids: ['2003'],
     videos_monetized_in_last_thirty_days: 830,
-    ...made,
+    ...stamps,
   },
   {
     id: 'b0xv',
@@ -58,10 +61,11 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['DE'],
     publisher_user_ids: ['2004', '2005'],
     videos_monetized_in_last_thirty_days: 410,
-    ...made,
+    ...stamps,
   },
 ]
 
+/** Sets of placements that a line item of each product type may have. */
 export const placements: readonly { readonly product_type: string; readonly placements: readonly (readonly string[])[] }[] = [
   {
     product_type: 'PROMOTED_TWEETS',

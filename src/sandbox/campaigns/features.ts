@@ -1,4 +1,7 @@
-/** Features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5); the control API any upper-case key (spec 5 rule 7). */
+/**
+ * Handles the features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5). The control API adds and removes
+ * any upper-case key, because no endpoint grants some features (spec 5 rule 7).
+ */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
 import { ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -7,6 +10,7 @@ import { ok, okPage } from '../refusal.ts'
 import type { CampaignsState, FeaturesSet } from './state.ts'
 import { recordOf } from '../../unknownValue.ts'
 
+/** Handlers of the features endpoints. */
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
@@ -21,6 +25,7 @@ export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   },
 }
 
+/** Handlers of the control API: `GET features/ACCOUNT` and `PUT features`. */
 export const featureControls: Readonly<Record<string, ControlHandler<CampaignsState>>> = {
   'GET /_sandbox/features': ({ state, rest }) => state.features.get(rest[0] ?? '') ?? [],
   'PUT /_sandbox/features': ({ world, state, body }) => {
@@ -38,10 +43,12 @@ export function hasFeature({ world, account }: Call<unknown>, feature: string): 
   return account !== undefined && world.stateOf(areaRefs.campaigns).features.get(account.id)?.includes(feature) === true
 }
 
+/** Stores the new features of an account. */
 export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesSet): void {
   state.features.set(account, [...features])
 }
 
+/** Returns true for an array of feature keys. */
 function areKeys(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Z][A-Z0-9_]*$/.test(one))
 }

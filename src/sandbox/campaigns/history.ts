@@ -5,7 +5,7 @@ import type { CampaignsState } from './state.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Adds an entry to the history of the call's account. `before`: the entity before a change or deletion. */
+/** Adds an entry to the history of the call's account. `before`: the entity before an update or deletion; absent for a creation. */
 export function addToHistory(
   call: Call<CampaignsState>,
   change: {

@@ -1,10 +1,15 @@
-/** Defaults, limits and rules of line items (spec 2.5, 4.6). The rules check an item as it would be after the change. Pure. */
+/**
+ * Defaults and rules of line items (spec 2.5, 4.6), and the limits of active campaigns and line items. The rules check an item as it would
+ * be after the change. All functions are pure.
+ */
 import { adsRefusal, invalidParameter, missingParameter, type AdsError, type Refusal } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'
 
+/** Objectives that may have a frequency cap. */
 const CAPPED = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']
 
+/** Default goal by objective. */
 const DEFAULT_GOAL: Readonly<Record<string, string>> = {
   REACH: 'MAX_REACH',
   FOLLOWERS: 'FOLLOWERS',
@@ -16,6 +21,7 @@ const DEFAULT_GOAL: Readonly<Record<string, string>> = {
   WEBSITE_CLICKS: 'LINK_CLICKS',
 }
 
+/** Returns the default of `goal` for the objective (spec 4.6; the values are assumed). */
 export function defaultGoal(objective: string): string {
   return DEFAULT_GOAL[objective] ?? 'ENGAGEMENT'
 }
@@ -27,8 +33,8 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
 }
 
 /**
- * Returns an error for each rule that `next` breaks. `changes`: names of the fields that the caller sets to another value. Only these are
- * checked by the rules about changing a field, such as `pay_by`.
+ * Returns an error for each rule that `next` breaks. `campaign`: parent of the line item. `changes`: names of the fields that the caller
+ * sets to another value. Rules about changing a field, such as `pay_by`, check only these fields.
  */
 export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []

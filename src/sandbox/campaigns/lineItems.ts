@@ -10,6 +10,7 @@ import { activeCount, checkLineItem, defaultGoal, defaultPayBy, limitRefusal } f
 import { findChild, isVisible } from './parents.ts'
 import { unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
+/** Fields that an update may change, and a creation may set. */
 const WRITABLE = [
   'advertiser_domain',
   'advertiser_user_id',
@@ -35,6 +36,7 @@ const WRITABLE = [
   'target_cpa_local_micro',
 ] as const
 
+/** Handlers of the endpoints of line items. */
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('lineItems', {
     table: (state: CampaignsState) => state.lineItems,
@@ -92,8 +94,8 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     ...creationFields(call),
   }
   const checked = withGivenFields(call, drafted, campaign)
-  checkLimits(call, checked)
-  checkActive(call, checked)
+  checkCampaignLimit(call, checked)
+  checkActiveLimit(call, checked)
   const item = { ...checked, id: call.world.newShortId() }
   recordsOf(call, call.state.lineItems).set(item.id, item)
   addToHistory(call, { entity: 'LINE_ITEM', type: 'CREATE', after: item })
@@ -105,17 +107,18 @@ export function lineItemOf(call: Call<CampaignsState>): LineItem {
   return findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
 }
 
+/** Writes the given parameters into the line item that the path names. @throws {Refusal} */
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
   const item = lineItemOf(call)
   const before = { ...item }
   const next = withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id))
-  if (item.entity_status !== 'ACTIVE') checkActive(call, next)
+  if (item.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
   Object.assign(item, next, { updated_at: isoSeconds(call.now) })
   addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
   return item
 }
 
-/** Marks the line item as deleted. Its promoted tweets stay unchanged (spec 3.3). */
+/** Marks the line item that the path names as deleted. The promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   const before = { ...lineItemOf(call) }
   const item = deleteRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
@@ -142,20 +145,20 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   return next
 }
 
-/** Returns the bid strategy of a new line item (spec 4.6). */
+/** Returns the default of `bid_strategy` for the objective and bid of a new line item (spec 4.6; the values are assumed). */
 function defaultStrategy(objective: string, bid: unknown): string {
   if (bid === undefined || bid === null || objective === 'FOLLOWERS') return 'AUTO'
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** Refuses a new line item if its campaign has 100. @throws {Refusal} */
-function checkLimits(call: Call<CampaignsState>, item: LineItem): void {
+/** Refuses a new line item if its campaign has 100 line items. @throws {Refusal} */
+function checkCampaignLimit(call: Call<CampaignsState>, item: LineItem): void {
   const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
   if (siblings.length >= 100) throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
 }
 
-/** Refuses one more active line item if the account has 256. @throws {Refusal} */
-function checkActive(call: Call<CampaignsState>, next: LineItem): void {
+/** Refuses `next` if it is active and the account has 256 active line items. @throws {Refusal} */
+function checkActiveLimit(call: Call<CampaignsState>, next: LineItem): void {
   if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.lineItems)) >= 256)
     throw limitRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
 }

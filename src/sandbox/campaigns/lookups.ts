@@ -1,4 +1,4 @@
-/** Handles lookups of official SDKs: targeting values, content categories, promotable users. Outside the specification. */
+/** Handles lookups of official SDKs: targeting values, content categories, promotable users. They are outside the specification. */
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
@@ -7,7 +7,7 @@ import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
 
-/** Parameters with one value that filter options → the field that each compares. */
+/** Parameters that filter options by a single value, each with the field of the option that it is compared with. */
 const FILTERS: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',

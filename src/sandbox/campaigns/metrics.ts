@@ -1,14 +1,18 @@
-/** Lists the metrics of each metric group, with the factor that derives their values from impressions. */
+/** Lists the metrics of each metric group. The sandbox derives their values from impressions by a factor. */
 
+/** Metric of statistics. */
 export interface Metric {
   readonly name: string
-  /** Factor for the impressions of an hour. Null for metrics whose values are objects: the sandbox returns null for them. */
+  /**
+   * Factor by which the impressions of an hour are multiplied. Null for a metric whose value is an object: the sandbox returns null for it.
+   */
   readonly share: number | null
 }
 
-const none = (...names: string[]): Metric[] => names.map((name) => ({ name, share: 0 }))
+const zeros = (...names: string[]): Metric[] => names.map((name) => ({ name, share: 0 }))
 const objects = (...names: string[]): Metric[] => names.map((name) => ({ name, share: null }))
 
+/** Metrics by metric group. */
 export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
   BILLING: [
     { name: 'billed_engagements', share: 0.03 },
@@ -22,7 +26,7 @@ export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
     { name: 'likes', share: 0.02 },
     { name: 'retweets', share: 0.01 },
     { name: 'replies', share: 0.005 },
-    ...none(
+    ...zeros(
       'follows',
       'app_clicks',
       'card_engagements',
@@ -33,7 +37,7 @@ export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
       'unfollows',
     ),
   ],
-  VIDEO: none(
+  VIDEO: zeros(
     'video_views_25',
     'video_views_50',
     'video_views_75',
@@ -46,7 +50,7 @@ export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
     'video_15s_views',
     'video_mrc_views',
   ),
-  MEDIA: none('media_views', 'media_engagements'),
+  MEDIA: zeros('media_views', 'media_engagements'),
   MOBILE_CONVERSION: objects(
     'mobile_conversion_installs',
     'mobile_conversion_purchases',

@@ -13,6 +13,7 @@ import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.
 /** Fields that a criterion has only if the caller gave them. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
+/** Handlers of the endpoints of promoted tweets and targeting criteria. */
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('promotedTweets', {
     table: (state: CampaignsState) => state.promotedTweets,
@@ -43,7 +44,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
   'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
-/** Promotes the given posts in a line item, in order. A post that is promoted there already keeps its promotion. @throws {Refusal} */
+/** Promotes the given posts in a line item, in order. Returns the existing promotion of a post that has one there. @throws {Refusal} */
 function promote(call: Call<CampaignsState>): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
@@ -67,6 +68,7 @@ function promote(call: Call<CampaignsState>): PromotedTweet[] {
   })
 }
 
+/** Creates a targeting criterion from the parameters of the call. @throws {Refusal} */
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
@@ -88,7 +90,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
   return criterion
 }
 
-/** Requires an audience of the account, or one that is shared with it (spec 3.3). @throws {Refusal} */
+/** Requires an audience that belongs to the account or is shared with it (spec 3.3). @throws {Refusal} */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
   const { audiences, permissions } = call.world.stateOf(areaRefs.audiences)
   const audience = audiences.get(id)
@@ -105,6 +107,7 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
   throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'targeting_value', id)
 }
 
+/** Marks the targeting criterion that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
   findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
   const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')

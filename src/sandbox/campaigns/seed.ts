@@ -1,4 +1,4 @@
-/** Creates the first state of the campaigns area, with records for every read, and adds the second account. */
+/** Creates the first state of the campaigns area, with records that reads can return, and adds the second account. */
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../firstIds.ts'
@@ -7,6 +7,7 @@ import { unsetFields, type CampaignsState, type LineItem } from './state.ts'
 /** Second account of the first user. It has the feature of media polls, which no endpoint grants (spec 5 rule 7). */
 export const SECOND_ACCOUNT = '18ce55media'
 
+/** Creates the first state of the area. Adds the second account to `world`. */
 export function createCampaigns(world: World): CampaignsState {
   const state: CampaignsState = {
     apps: new Map(),
@@ -159,7 +160,7 @@ export function createCampaigns(world: World): CampaignsState {
     ...stamps,
   })
 
-  // A finished job. Its file is too old to be fetched.
+  // A finished job. Its file has expired.
   const start = Date.parse(FIRST_DAY)
   state.jobs.set('7001', {
     id: '7001',

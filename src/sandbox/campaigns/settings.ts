@@ -1,4 +1,4 @@
-/** Handles the settings of an account and its users, and the role of the caller. Outside the specification. */
+/** Handles the settings of an account and its users, and the role of the caller. These endpoints are outside the specification. */
 import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { notFound, ok } from '../refusal.ts'
@@ -17,6 +17,7 @@ export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   },
 }
 
+/** Names of stored settings: those for taxes, and those of the user in the path. */
 const taxKey = 'tax'
 const userKey = (call: Call<CampaignsState>) => `user ${String(call.params['user_id'])}`
 
@@ -30,12 +31,13 @@ function taxSettings(call: Call<CampaignsState>): Settings {
   return settingsOf(call, taxKey, () => unset(taxSettingsNames))
 }
 
-/** Returns the stored settings of the account; the result of `first` if they were never changed. */
+/** Returns stored settings of the account; the result of `first` if they were never changed. `name`: result of `userKey`, or `taxKey`. */
 function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
   const key = `${accountOf(call).id} ${name}`
   return call.state.settings.get(key) ?? first()
 }
 
+/** Stores `settings` with the given parameters, and returns the result. `name`: as for `settingsOf`. */
 function changeSettings(call: Call<CampaignsState>, name: string, settings: Settings): Settings {
   const names = Object.keys(settings).filter((name) => name !== 'user_id' && call.given.has(name))
   const next = {

@@ -1,9 +1,10 @@
 /**
- * State of the campaigns area. Records have the fields of their wire form; answers add derived fields to campaigns. Money is bigint, in
- * micro units.
+ * State of the campaigns area. Records have the fields of their wire form, except statistics jobs. Answers add derived fields to campaigns.
+ * Amounts of money are bigint, in micro units.
  */
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
+/** App of an account (spec 2.5). */
 export interface AccountApp extends AccountRecord {
   app_store_identifier: string
   conversion_tracking_enabled: boolean
@@ -11,6 +12,7 @@ export interface AccountApp extends AccountRecord {
   os_type: string
 }
 
+/** Funding instrument of campaigns (docs/spec-notes.md#campaigns-and-line-items). */
 export interface FundingInstrument extends AccountRecord {
   type: string
   currency: string
@@ -22,6 +24,7 @@ export interface FundingInstrument extends AccountRecord {
   end_time: string | null
 }
 
+/** Campaign (docs/spec-notes.md#campaigns-and-line-items). */
 export interface Campaign extends AccountRecord {
   name: string
   funding_instrument_id: string
@@ -35,6 +38,7 @@ export interface Campaign extends AccountRecord {
   duration_in_days: number | null
 }
 
+/** Line item of a campaign (spec 2.5, 4.6). */
 export interface LineItem extends AccountRecord {
   name: string | null
   campaign_id: string
@@ -66,7 +70,7 @@ export interface LineItem extends AccountRecord {
   creative_source: string
 }
 
-/** Optional fields of a line item that nothing has set. */
+/** Optional fields of a line item, with their values before they are set. */
 export const unsetFields = {
   frequency_cap: null,
   duration_in_days: null,
@@ -82,6 +86,7 @@ export const unsetFields = {
   creative_source: 'MANUAL',
 } as const satisfies Partial<LineItem>
 
+/** Post that a line item promotes. */
 export interface PromotedTweet extends AccountRecord {
   line_item_id: string
   tweet_id: string
@@ -89,6 +94,7 @@ export interface PromotedTweet extends AccountRecord {
   approval_status: string
 }
 
+/** Targeting criterion of a line item. */
 export interface TargetingCriterion extends AccountRecord {
   line_item_id: string
   name: string | null
@@ -101,23 +107,26 @@ export interface TargetingCriterion extends AccountRecord {
   tailored_audience_type?: string
 }
 
+/** Curated category of a line item (spec 2.5). */
 export interface LineItemCategory extends AccountRecord {
   line_item_id: string
   curated_category_id: string
 }
 
+/** Tracking tag of a line item. */
 export interface TrackingTag extends AccountRecord {
   readonly line_item_id: string
   readonly tracking_tag_type: string
   tracking_tag_url: string
 }
 
+/** Job that computes statistics into a file. */
 export interface StatisticsJob {
   readonly id: string
   readonly account_id: string
   readonly entity: string
   readonly entity_ids: readonly string[]
-  /** Milliseconds since 1970. */
+  /** Period of the statistics, in milliseconds since 1970. */
   readonly start: number
   readonly end: number
   readonly granularity: string
@@ -128,10 +137,12 @@ export interface StatisticsJob {
   readonly segmentation_type: string | null
   /** Name of the job's file, without `.json.gz`. */
   readonly file: string
+  /** Milliseconds since 1970. */
   readonly createdAt: number
   cancelled: boolean
 }
 
+/** Entry of the account history (spec 2.5). */
 export interface HistoryEntry {
   readonly change_by: { readonly user_id: string; readonly platform: string }
   readonly changes: Readonly<Record<string, unknown>>
@@ -142,6 +153,7 @@ export interface HistoryEntry {
   readonly change_type: string
 }
 
+/** State of the area. */
 export interface CampaignsState {
   readonly apps: Table<AccountApp>
   readonly funding: Table<FundingInstrument>
@@ -152,10 +164,12 @@ export interface CampaignsState {
   readonly lineItemCategories: Table<LineItemCategory>
   /** Granted feature keys by account. */
   readonly features: Map<string, string[]>
+  /** Entries by account, oldest first. */
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
   /** Settings that were changed, by `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
+  /** Statistics jobs of all accounts, by id. */
   readonly jobs: Map<string, StatisticsJob>
 }
 
@@ -166,7 +180,7 @@ export interface FeaturesSet {
   readonly features: readonly string[]
 }
 
-/** Returns the reasons why the campaign cannot serve; none if it can. */
+/** Returns the reasons why the campaign cannot serve; an empty list if it can. */
 export function campaignReasons(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
   const funding = state.funding.get(accountId)?.get(campaign.funding_instrument_id)
   return [

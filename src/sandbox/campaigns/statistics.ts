@@ -1,6 +1,7 @@
 /**
- * Handles statistics and lists of active entities. Outside the specification. Statistics are in the answer, or in the file of a job.
- * Values are derived from the line item and the hour, so that sums agree for every granularity. An entity without a serving line item has zeros.
+ * Handles statistics and lists of active entities. These endpoints are outside the specification. Statistics are in the answer, or in the
+ * file of a job. Values are derived from the line item and the hour, so sums of a period are equal for every granularity. The values of an
+ * entity without a serving line item are zeros.
  */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
@@ -56,6 +57,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.create': (call) => {
     const query = queryOf(call, 90)
+    // Refuses unknown entities.
     metricsOf(call.state, accountOf(call).id, query)
     const id = call.world.newId()
     const job: StatisticsJob = {
@@ -93,6 +95,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
 }
 
+/** Parameters of a call for statistics. Times are milliseconds since 1970. */
 interface Query {
   readonly entity: string
   readonly entity_ids: readonly string[]
@@ -103,7 +106,7 @@ interface Query {
   readonly placement: string
 }
 
-/** Reads a query over at most `days` days. @throws {Refusal} */
+/** Reads the parameters. @throws {Refusal} as `periodOf` */
 function queryOf(call: Call<CampaignsState>, days: number): Query {
   return {
     entity: String(call.params['entity']),
@@ -130,7 +133,7 @@ function periodOf(call: Call<unknown>, days: number): { readonly start: number; 
   return { start, end }
 }
 
-/** Returns the metrics of each entity, each with `length` values or null. @throws {Refusal} 404 for an entity that is not known */
+/** Returns the metrics of each entity. A metric is a list of `length` values, or null. @throws {Refusal} 404 for an unknown entity */
 function metricsOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
   const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
   const length = Math.ceil((query.end - query.start) / step)
@@ -144,7 +147,7 @@ function metricsOf(state: CampaignsState, accountId: string, query: Query): { re
   return { length, data }
 }
 
-/** Returns the values of a metric, summed over the line items; null for a metric of objects. */
+/** Returns `length` values of a metric, summed over the line items; null if its values are objects. `step`: milliseconds per value. */
 function series(items: readonly LineItem[], metric: Metric, query: Query, step: number, length: number): number[] | null {
   if (metric.share === null) return null
   const values = Array.from({ length }, () => 0)
@@ -169,7 +172,7 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   )
 }
 
-/** Returns the ids of the entities of a type whose metrics include those of the line item. */
+/** Returns the ids of the entities of type `entity` whose metrics include those of the line item. */
 function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
   switch (entity) {
@@ -203,7 +206,7 @@ function isKnown(state: CampaignsState, accountId: string, entity: string, id: s
       return recordsOfAccount(state.lineItems, accountId).has(id)
     case 'PROMOTED_TWEET':
       return recordsOfAccount(state.promotedTweets, accountId).has(id)
-    // Other entities need not exist: without a line item their values are zeros.
+    // Other types of entities need not exist. Their values are zeros, because `entitiesOf` returns none.
     default:
       return true
   }

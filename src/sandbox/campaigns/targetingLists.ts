@@ -1,14 +1,16 @@
 /** Options of the targeting lookups. Devices, operators, shows, events and conversations are invented. */
 
+/** Option of a targeting lookup, in wire form. */
 export interface TargetingOption {
   readonly name: string
   readonly [field: string]: string | number | boolean | null
 }
 
+/** Returns options whose values are their position, from 1, in base 36. */
 const named = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
-/** Countries with their ids as targeting values. The id of the first one is also the `place_id` in `posts/seed.ts`. */
+/** Countries. `id`: targeting value. The id of the first country is also the `place_id` in `posts/seed.ts`. */
 export const countryTargets: readonly (readonly [code: string, name: string, id: string])[] = [
   ['US', 'United States', '96683cc9126741d1'],
   ['DE', 'Germany', 'fdcd221ac44fa326'],
@@ -47,7 +49,7 @@ const locations: TargetingOption[] = [
   })),
 ]
 
-/** Options by lookup: the key `x` is the endpoint `targetingLookups.x`. */
+/** Options by lookup. The key `x` belongs to the endpoint `targetingLookups.x`. */
 export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>> = {
   appStoreCategories: ['Games', 'Shopping', 'Travel'].flatMap((name, index) =>
     ['ANDROID', 'IOS'].map((os, nth) => ({

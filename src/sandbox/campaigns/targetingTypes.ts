@@ -2,6 +2,7 @@
 import { targetingTypes } from '../../service/contract/campaignResources.ts'
 import type { AdsError } from '../refusal.ts'
 
+/** Returns true for a type of the contract. */
 export function isTargetingType(type: string): boolean {
   return targetingTypes.some((known) => known === type)
 }

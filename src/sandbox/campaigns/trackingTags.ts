@@ -1,4 +1,4 @@
-/** Handles the endpoints of tracking tags of line items. Outside the specification. */
+/** Handles the endpoints of tracking tags of line items. They are outside the specification. */
 import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Handler } from '../area.ts'
 import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
@@ -35,6 +35,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
   },
 }
 
+/** Returns the URL. @throws {Refusal} unless it is https */
 function httpsUrl(value: unknown): string {
   const url = String(value)
   if (!url.startsWith('https://')) throw adsRefusals([invalidParameter('tracking_tag_url', 'an https URL', url)])

@@ -39,7 +39,6 @@ export const catalogsArea = defineArea({
       const catalog = state.catalogs.get(rest[0] ?? '')
       if (catalog === undefined) return undefined
       if (rest[1] === undefined) return { products: catalog.products.size, digest: catalogDigest(catalog) }
-      // One line for each product, variants included: the fields as written, and the generated keys.
       return rest[1] === 'products'
         ? new ControlText(
             sortedById(catalog)
@@ -51,13 +50,14 @@ export const catalogsArea = defineArea({
   },
 })
 
-/** Returns the SHA-256 of the lines `id TAB canonical-JSON LF`, sorted bytewise by id, in hex. */
+/** Returns the SHA-256 of the lines `id TAB JSON LF`, sorted bytewise by id, in hex. The JSON is that of `canonicalJson`. */
 function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
   return digest.digest('hex')
 }
 
+/** Returns the products, sorted bytewise by id. */
 function sortedById(catalog: Catalog): Product[] {
   return [...catalog.products.values()]
     .map((product) => ({ product, bytes: Buffer.from(String(product.fields['id'])) }))
@@ -65,6 +65,7 @@ function sortedById(catalog: Catalog): Product[] {
     .map(({ product }) => product)
 }
 
+/** Returns the fields of a product as written, with its generated keys. */
 function line(product: Product): Record<string, unknown> {
   return { ...product.fields, product_key: product.key, ...(product.groupKey === null ? {} : { item_group_key: product.groupKey }) }
 }
@@ -113,7 +114,7 @@ function userOf(call: CatalogCall): string {
   return own
 }
 
-/** Renames the catalog's id in the echo to `id`, as the service echoes single catalogs. */
+/** Renames `product_catalog_id` in the echo to `id`, as the service does in answers with a single catalog. */
 function echoAsId(call: CatalogCall): void {
   call.echo['id'] = call.echo['product_catalog_id']
   delete call.echo['product_catalog_id']

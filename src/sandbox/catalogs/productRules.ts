@@ -13,8 +13,9 @@ const FIELDS: readonly Field[] = productFields
 export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
-/** Fields with a page of the shop, which must be https. */
+/** Fields with the URL of a page of the shop, which must be https. */
 export const LINK_FIELDS: readonly string[] = ['link', 'mobile_link']
+/** Fields that every product needs. `brand`, `gtin` and `mpn` are not listed, because a product needs only one of the three. */
 export const REQUIRED_FIELDS: readonly string[] = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
 const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   FIELDS.flatMap(({ name, values }) => (values === undefined ? [] : [[name, values]])),
@@ -32,12 +33,15 @@ const CURRENCIES = new Set(
   ).split(' '),
 )
 
-/** Stored product: the fields that are set, except generated ones. `inventory` is a number, every other field a text. */
+/** Fields of a product that are set, except generated ones. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
+/** Unit of the maximum lengths (the switch `length_unit`). */
 export type LengthUnit = 'code_points' | 'utf16' | 'bytes'
 
+/** Result of `checkProduct`. */
 export interface CheckedProduct {
+  /** Fields to store if there are no errors. */
   readonly fields: StoredProduct
   /** Sentences that begin with the name of the field. */
   readonly errors: readonly string[]
@@ -105,7 +109,7 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
-/** Requires an `inventory` of at least 1 while the product is in stock. `inventory` may be unset. */
+/** Requires an `inventory` of at least 1 for the availability `in stock`, unless `inventory` is unset. */
 function checkStock(fields: StoredProduct, errors: string[]): void {
   const { inventory } = fields
   if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1)
@@ -132,7 +136,7 @@ function priceOf(value: string | number | undefined): { amount: string; currency
   return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
 }
 
-/** Compares decimal texts exactly. */
+/** Compares the amounts of two prices exactly. Returns -1, 0 or 1. */
 function compareDecimals(a: string, b: string): number {
   const micro = (text: string): bigint => {
     const [whole = '0', fraction = ''] = text.split('.')
@@ -151,7 +155,9 @@ function isDateRange(text: string): boolean {
   return start !== undefined && end !== undefined && start < end
 }
 
-/** Returns true for a URL with http (unless `httpsOnly`) or https and without spaces. Most https links do not need the slower URL parser. */
+/**
+ * Returns true for a URL with https, or with http unless `httpsOnly`. For most https links, the expression avoids the slower URL parser.
+ */
 function isUrl(text: string, httpsOnly: boolean): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
@@ -160,8 +166,8 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
 }
 
 /**
- * Returns true if the extension names another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted: images are not
- * fetched.
+ * Returns true if the extension is that of another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted, because the
+ * sandbox does not fetch images.
  */
 function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
@@ -176,14 +182,16 @@ function lengthOf(text: string, unit: LengthUnit): number {
   return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : codePoints(text)
 }
 
-/** Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. Ignores spaces and hyphens. */
+/**
+ * Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. Ignores spaces and hyphens.
+ */
 export function isGtin(text: string): boolean {
   const digits = text.replaceAll(/[\s-]/g, '')
   if (/^\d{9}[\dX]$/i.test(digits)) return isIsbn10(digits.toUpperCase())
   return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasCheckDigit(digits)
 }
 
-/** Checks the weighted sum: weights 1 and 3 from the right, beginning with the check digit (GS1 General Specifications 7.9). */
+/** Checks the weighted sum. The weights are 1 and 3 alternately, from the check digit on the right (GS1 General Specifications 7.9). */
 function hasCheckDigit(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {

@@ -18,6 +18,7 @@ interface ProductResult {
   readonly status: 'CREATE_SUCCESS' | 'UPDATE_SUCCESS' | 'ERROR' | 'NO_CHANGE'
 }
 
+/** Creates or updates each product of the request, and returns a result for each (spec 4.2). @throws {Refusal} for a wrong list */
 export function putProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const list = listOf(call.params['products'])
@@ -46,7 +47,7 @@ export function putProducts(call: CatalogCall): Reply {
   }
 }
 
-/** Creates or updates one product. `index`: its position in the request. */
+/** Creates or updates a product. `id`: null if the product has no text as id. `index`: position in the request. */
 function putOne(
   call: CatalogCall,
   catalog: Catalog,
@@ -86,6 +87,7 @@ function putOne(
   return { warnings, errors: [], product_key: key, id, status: 'CREATE_SUCCESS' }
 }
 
+/** Deletes the products with the keys of the request, and returns a result for each key (spec 4.2). @throws {Refusal} */
 export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
@@ -114,7 +116,7 @@ export function deleteProducts(call: CatalogCall): Reply {
     }
     return { product_key: key, failed_product_key: null, message: null }
   })
-  // The echo contains only the keys.
+  // The echo does not contain the catalog's id.
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
 }
 
@@ -140,7 +142,7 @@ export function listProducts(call: CatalogCall): Reply {
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
     if (call.state.cursors.get(cursor)?.includes(listing) === false) throw otherListingRefusal(call, cursor)
   }
-  // The cursor is the last key of the page plus one: cursors of the service look like keys.
+  // The cursor is the last key of the page plus 1, because cursors of the service look like keys.
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
@@ -150,12 +152,12 @@ export function listProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** Maximum number of stored cursors. A cursor that was dropped is accepted in every listing. */
+/** Maximum number of stored cursors. A cursor that is not stored is accepted in every listing of products. */
 const MOST_CURSORS = 10_000
 
-/** Records the listing that a cursor belongs to, and drops the oldest cursors above `MOST_CURSORS`. */
+/** Stores that a cursor belongs to a listing. Drops the oldest cursors if there are more than `MOST_CURSORS`. */
 function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
-  // Listings of a catalog and of its groups can return the same cursor, which then belongs to each of them.
+  // Listings of a catalog and of its groups can return the same cursor. It then belongs to each of these listings.
   const listings = cursors.get(cursor)
   cursors.delete(cursor)
   cursors.set(cursor, listings === undefined || listings.includes(listing) ? (listings ?? listing) : `${listings} ${listing}`)
@@ -243,6 +245,7 @@ function groupKeyOf(call: CatalogCall, catalog: Catalog, group: string | number 
   return key
 }
 
+/** Returns true if both have the same fields with the same values. */
 function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   let count = 0
   for (const name in a) {
@@ -255,7 +258,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
 
 const NO_WARNINGS: string[] = []
 
-/** Returns a warning for an invalid GTIN. Reports a violation only if `product`, as it was sent, has a GTIN. */
+/** Returns a warning for an invalid GTIN in `fields`. Reports a violation only if the GTIN is in `product`, the product as sent. */
 function checkGtin(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS

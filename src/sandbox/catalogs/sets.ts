@@ -14,11 +14,13 @@ type CatalogCall = Call<CatalogState>
 const ATTRIBUTES: readonly string[] = filterAttributes
 const OPERATORS: readonly string[] = filterOperators
 
+/** Lists the product sets of a catalog. */
 export function listSets(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   return listReply(call, [...catalog.sets.values()], { render: (set) => setWire(catalog, set, statusOf(call, set)) })
 }
 
+/** Returns a product set. @throws {Refusal} 404 */
 export function getSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
@@ -26,6 +28,7 @@ export function getSet(call: CatalogCall): Reply {
   return ok(setWire(catalog, set, statusOf(call, set)))
 }
 
+/** Creates a product set. @throws {Refusal} for wrong filters or product keys */
 export function createSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { params } = call
@@ -51,6 +54,11 @@ export function createSet(call: CatalogCall): Reply {
   return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
+/**
+ * Changes the name, description, or product keys of a product set.
+ *
+ * @throws {Refusal} for product keys of a filtered set, or unknown product keys
+ */
 export function updateSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
@@ -69,6 +77,7 @@ export function updateSet(call: CatalogCall): Reply {
   return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
+/** Deletes a product set for good. @throws {Refusal} 404 */
 export function deleteSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
@@ -77,16 +86,19 @@ export function deleteSet(call: CatalogCall): Reply {
   return okDeleted(setWire(catalog, set, 'PROCESSING'))
 }
 
+/** Lists the scheduled feeds of a catalog. */
 export function listFeeds(call: CatalogCall): Reply {
   return listReply(call, [...catalogOf(call).feeds.values()])
 }
 
+/** Returns a scheduled feed. @throws {Refusal} 404 */
 export function getFeed(call: CatalogCall): Reply {
   const feed = feedOf(call, catalogOf(call))
   echoId(call, 'scheduled_feed_id')
   return ok(feed)
 }
 
+/** Creates a scheduled feed. @throws {Refusal} if the owner of the catalog has a feed already */
 export function createFeed(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const taken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
@@ -105,6 +117,7 @@ export function createFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
+/** Changes the given fields of a scheduled feed. @throws {Refusal} 404 */
 export function updateFeed(call: CatalogCall): Reply {
   const feed = feedOf(call, catalogOf(call))
   writeFeed(call, feed)
@@ -112,6 +125,7 @@ export function updateFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
+/** Deletes a scheduled feed for good. @throws {Refusal} 404 */
 export function deleteFeed(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const feed = feedOf(call, catalog)
@@ -121,8 +135,8 @@ export function deleteFeed(call: CatalogCall): Reply {
 }
 
 /**
- * Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always have
- * `PROCESSING`.
+ * Returns the `processing_status` for a read: `DONE` once the set is processed (the switch `processing_times`). Answers to writes always
+ * have `PROCESSING`.
  */
 function statusOf(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
@@ -145,6 +159,7 @@ function setWire(catalog: Catalog, set: ProductSet, status: string): Record<stri
   }
 }
 
+/** Returns the id of the product with a key; undefined for an unknown key. */
 function idOf(catalog: Catalog, key: string): string | undefined {
   const product = catalog.products.get(catalog.idByKey.get(key) ?? '')
   return product === undefined ? undefined : String(product.fields['id'])
@@ -191,7 +206,7 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   })
 }
 
-/** Reads product keys. Adds an error to `errors` if the catalog lacks one of them. */
+/** Reads product keys. Adds an error to `errors` if a key is not in the catalog. */
 function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
   const keys = listOf(input).map(String)
   const unknown = keys.find((key) => !catalog.idByKey.has(key))
@@ -199,6 +214,7 @@ function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] 
   return keys
 }
 
+/** Writes the given parameters into the feed. */
 function writeFeed(call: CatalogCall, feed: ScheduledFeed): void {
   const { params, given } = call
   if (typeof params['feed_url'] === 'string') feed.feed_url = params['feed_url']
@@ -221,7 +237,7 @@ function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
   return feed
 }
 
-/** Renames the id of the set or feed in the echo to `id`, as the service echoes single records. */
+/** Renames the parameter `name` in the echo to `id`, as the service does in answers with a single record. */
 function echoId(call: CatalogCall, name: string): void {
   call.echo['id'] = call.echo[name]
   delete call.echo[name]

@@ -3,26 +3,33 @@ import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
+/** Product of a catalog. */
 export interface Product {
+  /** Generated key (`product_key`). */
   readonly key: string
   /** Written fields, without unset and generated ones. */
   fields: StoredProduct
+  /** Generated key of the item group (`item_group_key`); null without a group. */
   groupKey: string | null
-  /** Rank by creation in the catalog. By default, a listing shows only the oldest product of each group (the switch `group_reads`). */
+  /** Position in the order of creation. By default, a listing shows only the oldest product of each group (the switch `group_reads`). */
   readonly order: number
 }
 
+/** Product set (spec 2.2). */
 export interface ProductSet {
   readonly id: string
   name: string
   description: string | null
   readonly type: 'MANUAL' | 'FILTERED'
+  /** Filters that all must match; none for a manual set. */
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
+  /** Keys of the products of a manual set; none for a filtered set. */
   productKeys: string[]
   /** Last change, milliseconds since 1970. It starts the processing of the set. */
   changedAt: number
 }
 
+/** Scheduled feed in wire form (docs/spec-notes.md#scheduled-feeds). */
 export interface ScheduledFeed {
   readonly id: string
   feed_url: string
@@ -33,32 +40,37 @@ export interface ScheduledFeed {
   time_zone: string | null
 }
 
+/** Catalog of a user. */
 export interface Catalog {
   readonly id: string
   readonly userId: string
   name: string
-  /** Products by id, in the form in which the switch `id_comparison` compares ids. */
+  /** Products by id, in the form that the switch `id_comparison` required when the product was created. */
   readonly products: Map<string, Product>
-  /** Product key → id as in `products`. */
+  /** Id as in `products`, by product key. */
   readonly idByKey: Map<string, string>
-  /** `item_group_id` → generated key of the group. */
+  /** Generated key of the group by `item_group_id`. */
   readonly groupKeys: Map<string, string>
   readonly sets: Map<string, ProductSet>
   readonly feeds: Map<string, ScheduledFeed>
   /** Keys of deleted products by id, for the switch `readd_key: same`. */
   readonly formerKeys: Map<string, string>
+  /** `order` of the next created product. */
   nextOrder: number
 }
 
+/** State of the area. */
 export interface CatalogState {
-  /** Cursor of a product list → the listings that it belongs to (`listingOf`), separated by spaces. */
+  /** Listings (`listingOf`) that a cursor of products belongs to, separated by spaces, by cursor. */
   readonly cursors: Map<string, string>
+  /** Catalogs by id. */
   readonly catalogs: Map<string, Catalog>
 }
 
+/** Creates the first state: a catalog without products, with a filtered set. */
 export function createCatalogState(_world: World): CatalogState {
   const catalog = newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')
-  // A set with a filter, because the first catalog has no products that a manual set could contain.
+  // Not a manual set, because the catalog has no products yet.
   catalog.sets.set('4101', {
     id: '4101',
     name: 'Sandbox set',
@@ -71,6 +83,7 @@ export function createCatalogState(_world: World): CatalogState {
   return { cursors: new Map(), catalogs: new Map([[FIXED_CATALOG, catalog]]) }
 }
 
+/** Returns a new, empty catalog. Does not store it. */
 export function newCatalog(id: string, userId: string, name: string): Catalog {
   return {
     id,

@@ -1,4 +1,7 @@
-/** Handles the endpoints of component cards, of legacy cards, which can only be read and deleted, and look-ups in all cards (spec 4.4). */
+/**
+ * Handles the endpoints of component cards and of legacy cards (spec 4.4), and the look-ups in cards of all types. Legacy cards can only be
+ * read and deleted.
+ */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
 import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord, type Table } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
@@ -79,7 +82,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
 }
 
 /**
- * Reads the content of a card. `before`: media keys that the card has already.
+ * Reads the components or slides of a card. `before`: media keys that the card has before the change.
  *
  * @throws {Refusal} if the content is wrong, or a new media key is not in the library
  */
@@ -91,6 +94,7 @@ function contentOf(call: Call<CreativesState>, before: readonly string[]): CardC
   return content
 }
 
+/** Returns the media keys of a card. */
 function mediaOf(card: Card): readonly string[] {
   return mediaPlaces(card).map(({ key }) => key)
 }
@@ -105,6 +109,7 @@ function tablesOf({ state }: Call<CreativesState>): readonly Table<AccountRecord
   return [cards, legacyCards, polls, conversations]
 }
 
+/** Returns the component card or legacy card that the path names. @throws {Refusal} 404 */
 function findCard(call: Call<CreativesState>): Card {
   const legacy = recordsOf(call, call.state.legacyCards)
   return findRecord(

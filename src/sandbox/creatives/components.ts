@@ -1,4 +1,4 @@
-/** Checks the components of a card and derives the card's type from them (spec 2.4, 4.4). Pure. */
+/** Checks the components of a card and derives the card's type from them (spec 2.4, 4.4). All functions are pure. */
 import { buttonLabels } from '../../service/contract/creativeResources.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { isCountryCode } from '../countries.ts'
@@ -6,6 +6,7 @@ import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '
 import { mediaKind } from './mediaKeys.ts'
 import type { Component } from './state.ts'
 
+/** Checked content of a card, with the type that is derived from it. Of `components` and `slides`, only one has content. */
 export interface CardContent {
   readonly components: readonly Component[]
   readonly slides?: readonly (readonly Component[])[]
@@ -21,7 +22,8 @@ interface Classified {
 }
 
 /**
- * Checks `components` or `slides` of a card and derives its type. `strict`: refuses `media_metadata` too.
+ * Checks `slides` of a card, or `components` if there are no slides, and derives the card's type. `strict`: refuses `media_metadata`, which
+ * is removed otherwise.
  *
  * @throws {Refusal} with the errors and their places
  */
@@ -54,7 +56,7 @@ function isUnset(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Removes `media_metadata` from components unless `strict`: the service sets it, and official SDKs send it back. */
+/** Removes `media_metadata` from components unless `strict`. The service sets this field, and official SDKs send it back. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
@@ -63,6 +65,7 @@ function withoutMetadata(value: unknown, strict: boolean): unknown {
   return rest
 }
 
+/** Checks the components of a card without slides. @throws {Refusal} */
 function readComponents(value: unknown): CardContent {
   const errors: AdsError[] = []
   const classified = classify(value, 'components', errors)
@@ -71,6 +74,7 @@ function readComponents(value: unknown): CardContent {
   return { components: listOf(value).filter(isPlainRecord), card_type: `${classified.media}${carousel}_${classified.goal}` }
 }
 
+/** Checks the slides of a multi-destination carousel. @throws {Refusal} */
 function readSlides(value: unknown): CardContent {
   const errors: AdsError[] = []
   if (!Array.isArray(value) || value.length < 2 || value.length > 6)
@@ -89,7 +93,7 @@ function readSlides(value: unknown): CardContent {
   }
 }
 
-/** Classifies a list of components. Undefined if the list is wrong; its errors are then added to `errors`. */
+/** Classifies a list of components. If the list is wrong, adds its errors to `errors` and returns undefined. */
 function classify(value: unknown, place: string, errors: AdsError[]): Classified | undefined {
   const before = errors.length
   if (!Array.isArray(value)) {
@@ -147,7 +151,7 @@ function classify(value: unknown, place: string, errors: AdsError[]): Classified
   return { media, swipeable, goal }
 }
 
-/** Returns the types of the valid media keys; a GIF counts as an image. Adds an error for each other key. */
+/** Returns the types of the valid media keys; a GIF counts as an image. Adds an error for each invalid or missing key. */
 function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[]): MediaType[] {
   return keys.flatMap((key) => {
     if (key === undefined) errors.push(missingParameter(place))
@@ -157,7 +161,7 @@ function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[])
   })
 }
 
-/** Returns the type that all have in common; MIXED_MEDIA if they differ. */
+/** Returns the type if all types are equal, else MIXED_MEDIA. */
 function commonType(types: readonly MediaType[]): MediaType {
   const [first] = types
   return first !== undefined && types.every((type) => type === first) ? first : 'MIXED_MEDIA'
@@ -205,7 +209,7 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   }
 }
 
-/** Returns the text of a field. Undefined if there is none; an error is then added to `errors`. */
+/** Returns the text of a field. If there is no text, adds an error to `errors` and returns undefined. */
 function requireText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
   const value = object[name]
   if (value === undefined || value === null || value === '') errors.push(missingParameter(`${at}.${name}`))

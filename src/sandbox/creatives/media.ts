@@ -8,8 +8,10 @@ import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { CreativesState, MediaObject } from './state.ts'
 
+/** Parameters that only a video may have. */
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
+/** Handlers of the endpoints of account media and the media library. */
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   ...recordHandlers('accountMedia', {
     table: (state: CreativesState) => state.accountMedia,

@@ -1,6 +1,7 @@
-/** Derives the type of media from their keys (spec 2.4, 4.4). */
+/** Derives the type of media from their keys, and creates objects of the media library (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
+/** Properties of all media with the same prefix of the key. */
 interface MediaKind {
   readonly type: MediaObject['media_type']
   readonly category: string
@@ -16,13 +17,18 @@ const kindByPrefix: Readonly<Record<string, MediaKind>> = {
   13: { type: 'VIDEO', category: 'AMPLIFY_VIDEO', ratio: '16:9', duration: 20_000 },
 }
 
-/** Returns the type of media by the prefix of its key: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined: not a media key. */
+/**
+ * Returns the properties of media by the prefix of the key: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined if it is not a media key.
+ */
 export function mediaKind(mediaKey: string): MediaKind | undefined {
   const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
   return match === null ? undefined : kindByPrefix[match[1] ?? '']
 }
 
-/** Returns a new library object for a media key; undefined for an invalid key. The API has no upload, so every valid key counts as uploaded. */
+/**
+ * Returns a new library object for a media key; undefined for an invalid key. `at`: time of its creation, ISO 8601. The sandbox has no
+ * upload of media, so every valid key counts as uploaded.
+ */
 export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
   const kind = mediaKind(mediaKey)
   if (kind === undefined) return undefined

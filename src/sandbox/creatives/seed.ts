@@ -1,11 +1,14 @@
-/** Creates the first state of the creatives area. */
+/** Defines the first records of the creatives area (docs/sandbox.md#initial-data). */
 import { recordsOfAccount, type AccountRecord } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { Component, CreativesState } from './state.ts'
 
-/** Creates a media library, account media, a card of each component type, a legacy card, two polls and a video conversation card. */
+/**
+ * Creates the first state: media library, account media, a card of each component type, a legacy card, two polls, a video conversation
+ * card.
+ */
 export function createCreatives(): CreativesState {
   const state: CreativesState = {
     accountMedia: new Map(),

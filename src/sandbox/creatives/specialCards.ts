@@ -1,4 +1,4 @@
-/** Handles the endpoints of poll cards, which cannot be changed, and of video conversation cards (spec 4.4, 3.3). */
+/** Handles the endpoints of poll cards and video conversation cards (spec 4.4). Poll cards cannot be changed (spec 3.3). */
 import { findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { hasFeature } from '../campaigns/features.ts'
@@ -51,6 +51,7 @@ function createPoll(call: Call<CreativesState>): SpecialCard {
   return card
 }
 
+/** Creates a video conversation card from the parameters of the call. @throws {Refusal} */
 function createConversation(call: Call<CreativesState>): SpecialCard {
   const id = call.world.newId()
   const fields = [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url']
@@ -82,12 +83,12 @@ function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly med
   return media
 }
 
-/** Writes the given parameters into the card. @throws {Refusal} before it changes anything */
+/** Writes the given parameters into a video conversation card. @throws {Refusal} before it changes anything */
 function changeConversation(call: Call<CreativesState>, card: SpecialCard): void {
   const next: Record<string, unknown> = { ...card }
   for (const name of call.given) {
     const value = call.params[name]
-    // Parameters of the path, and write-only ones (spec 4.4).
+    // Parameters of the path, and parameters that the card does not show (spec 2.4, 4.4).
     if (['account_id', 'card_id', 'unlocked_image_media_key', 'unlocked_video_media_key', 'poster_media_key'].includes(name)) continue
     if (value !== undefined) next[name] = value
   }
@@ -104,7 +105,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   if (!has('title') && !has('second_cta'))
     errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
   if (errors.length > 0) throw adsRefusals(errors)
-  // The card does not store the key of its poster. So the URLs are derived again only if the call changes the video or the poster.
+  // The card does not store the key of its poster, so an update without a new video or poster must keep the URLs.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)

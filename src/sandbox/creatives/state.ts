@@ -1,14 +1,17 @@
 /** State of the creatives area: records in wire form (spec 2.4), and the widths of media. */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
+/** Component of a card (spec 2.4). */
 export type Component = Readonly<Record<string, unknown>>
 
+/** Account media (spec 2.4). */
 export interface AccountMedia extends AccountRecord {
   video_id: string | null
   media_url: string | null
   creative_type: string
 }
 
+/** Component card or legacy card (spec 2.4). */
 export interface Card extends AccountRecord {
   name: string
   card_uri: string
@@ -18,6 +21,7 @@ export interface Card extends AccountRecord {
   slides?: readonly (readonly Component[])[]
 }
 
+/** Object of the media library (spec 2.4). */
 export interface MediaObject {
   readonly media_key: string
   media_type: 'GIF' | 'IMAGE' | 'VIDEO'
@@ -42,12 +46,15 @@ export interface MediaObject {
 /** Poll or video conversation card in wire form. Most of its fields are optional. */
 export type SpecialCard = AccountRecord & { name: string; card_uri: string; card_type: string } & Record<string, unknown>
 
+/** State of the area. */
 export interface CreativesState {
   readonly accountMedia: Table<AccountMedia>
   readonly cards: Table<Card>
   readonly legacyCards: Table<Card>
   readonly polls: Table<SpecialCard>
+  /** Video conversation cards. */
   readonly conversations: Table<SpecialCard>
+  /** Media libraries. */
   readonly media: Table<MediaObject>
   /** Width in pixels by media key. The API shows only the ratio. */
   readonly widths: Map<string, number>

@@ -1,8 +1,8 @@
-/** Stores the armed faults and finds the one that hits a request (docs/sandbox.md#faults). */
+/** Stores the armed faults, and finds the fault that hits a request (docs/sandbox.md#faults). */
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import type { FaultMatch, FaultRule } from './faultRule.ts'
 
-/** Armed rule. */
+/** Armed fault with its conditions. The control API shows it as a fault. */
 export interface ArmedRule extends FaultRule {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
@@ -16,18 +16,20 @@ export interface ArmedRule extends FaultRule {
   fired: number
 }
 
-/** Part of a request that rules match. */
+/** Properties of a request that rules match. */
 export interface FaultProbe {
   readonly method: string
   readonly path: string
   readonly query: string
   readonly worker: string | undefined
   readonly firstOfConnection: boolean
-  /** Undefined until the body is read, as is `bodyHash`. */
+  /** Absent until the body is read. */
   readonly body?: Buffer
+  /** SHA-256 of the body in hex. Absent until the body is read. */
   readonly bodyHash?: string
 }
 
+/** Armed rules in the order in which they were armed. */
 export class ArmedFaults {
   #rules: ArmedRule[] = []
   /** Number of requests by method, path and body, for `attempt_of_same_body`. */
@@ -41,43 +43,49 @@ export class ArmedFaults {
     this.#random = random
   }
 
+  /** True if a rule is stored, even if it has hit `times` requests. */
   get armed(): boolean {
     return this.#rules.length > 0
   }
 
-  /** Longest lag of the stored `stale` faults in milliseconds; 0 without one. Includes faults that have hit `times` requests. */
+  /**
+   * Longest lag of the stored `stale` faults in milliseconds; 0 without a `stale` fault. Includes faults that have hit `times` requests.
+   */
   get longestLagMs(): number {
     return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagMsOf(fault) : 0)))
   }
 
+  /** Returns all rules. */
   list(): readonly ArmedRule[] {
     return this.#rules
   }
 
-  /** Arms a rule. */
+  /** Arms a rule. Returns it with its id and counts. */
   add(rule: FaultRule): ArmedRule {
     const armed: ArmedRule = { id: `f${this.#nextId++}`, ...rule, armedAt: this.#now(), matched: 0, fired: 0 }
     this.#rules.push(armed)
     return armed
   }
 
+  /** Removes a rule. Returns false for an unknown id. */
   remove(id: string): boolean {
     const before = this.#rules.length
     this.#rules = this.#rules.filter((rule) => rule.id !== id)
     return this.#rules.length < before
   }
 
+  /** Removes all rules, and the counts for `attempt_of_same_body`. */
   clear(): void {
     this.#rules = []
     this.#attempts.clear()
   }
 
-  /** Returns the first rule that hits this request before its body is read; undefined without one. */
+  /** Returns the first rule that hits this request before its body is read; undefined if no rule hits it. */
   beforeBody(probe: FaultProbe): ArmedRule | undefined {
     return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && !needsBody(rule.match))
   }
 
-  /** Returns the first rule that hits this request once its body is read, and counts the request for `attempt_of_same_body`. */
+  /** Counts the request for `attempt_of_same_body`. Returns the first rule that hits the request once its body is read, or undefined. */
   withBody(probe: FaultProbe): ArmedRule | undefined {
     if (probe.bodyHash !== undefined && (probe.body?.length ?? 0) > 0) {
       const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
@@ -86,7 +94,10 @@ export class ArmedFaults {
     return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || needsBody(rule.match))
   }
 
-  /** Returns the first eligible rule that hits the request. Counts the request in each eligible rule that matches it and has hits left. */
+  /**
+   * Returns the first eligible rule that hits the request. Counts the request for each eligible rule that matches it and may hit more
+   * requests.
+   */
   #first(probe: FaultProbe, eligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
     let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {
@@ -101,6 +112,7 @@ export class ArmedFaults {
     return chosen
   }
 
+  /** Returns true if the request satisfies `match`, ignoring its `nth`, `every` and `probability`. */
   #hits({ match, armedAt }: ArmedRule, probe: FaultProbe): boolean {
     if (match.method !== undefined && match.method.toUpperCase() !== probe.method) return false
     if (match.path !== undefined && !probe.path.startsWith(match.path) && !pattern(match.path).test(probe.path)) return false
@@ -127,13 +139,14 @@ export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
+/** Returns true if the conditions can be checked only after the body is read. */
 function needsBody(match: FaultMatch): boolean {
   return match.contains_key !== undefined || match.attempt_of_same_body !== undefined
 }
 
 const PATTERNS = new Map<string, RegExp>()
 
-/** Returns the regular expression of `match.path`; one that matches nothing if the text is not valid. */
+/** Returns `match.path` as a regular expression. An invalid text becomes an expression that matches nothing. */
 function pattern(text: string): RegExp {
   let found = PATTERNS.get(text)
   if (found === undefined) {

@@ -8,15 +8,15 @@ import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Properties of the request on which the corruption of its answer depends. */
-interface Asked {
+/** Properties of the request that the corruption of its answer needs. */
+interface RequestFacts {
   readonly cursor: string | undefined
-  /** Number of products or users. */
+  /** Number of products, product keys or users. */
   readonly items: number
 }
 
-/** Returns the answer as the fault changes it. The kinds of `faultActions.ts` and `injectedAnswers.ts` do not change it. */
-export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: Asked): Answer {
+/** Returns the answer as the fault changes it. Kinds of `faultActions.ts` and `injectedAnswers.ts` leave the answer unchanged. */
+export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: RequestFacts): Answer {
   const { kind } = fault
   if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
   switch (kind) {
@@ -57,17 +57,21 @@ function isOnProducts(kind: FaultKind): kind is keyof typeof PRODUCTS {
 
 type ChangeResults = (results: unknown[], fault: Fault) => unknown[]
 
-/** Changes of the results of products, by kind. */
+/** Functions that change the results of products, by kind of fault. */
 const PRODUCTS = {
   alien_id: (results) =>
-    first(results, (one) => ({ ...one, id: `alien-${String(one['id'])}`, ...('failed_product_key' in one ? { product_key: '999' } : {}) })),
-  null_id: (results) => first(results, (one) => ({ ...one, id: null })),
-  null_key: (results) => first(results, (one) => ({ ...one, product_key: null })),
-  changed_key: (results) => first(results, (one) => ({ ...one, product_key: `9${String(one['product_key'])}`.slice(0, 19) })),
-  unknown_status: (results) => first(results, (one) => ({ ...one, status: 'QUEUED' })),
+    changeFirst(results, (one) => ({
+      ...one,
+      id: `alien-${String(one['id'])}`,
+      ...('failed_product_key' in one ? { product_key: '999' } : {}),
+    })),
+  null_id: (results) => changeFirst(results, (one) => ({ ...one, id: null })),
+  null_key: (results) => changeFirst(results, (one) => ({ ...one, product_key: null })),
+  changed_key: (results) => changeFirst(results, (one) => ({ ...one, product_key: `9${String(one['product_key'])}`.slice(0, 19) })),
+  unknown_status: (results) => changeFirst(results, (one) => ({ ...one, status: 'QUEUED' })),
   no_change: (results) => results.map((one) => ({ ...recordOf(one), status: 'NO_CHANGE' })),
   warnings: (results) => results.map((one) => ({ ...recordOf(one), warnings: ['image_link could not be fetched yet'] })),
-  success_with_errors: (results) => first(results, (one) => ({ ...one, errors: ['title is too short'] })),
+  success_with_errors: (results) => changeFirst(results, (one) => ({ ...one, errors: ['title is too short'] })),
   error_without_errors: (results) => results.map((one) => ({ ...recordOf(one), status: 'ERROR', errors: [], product_key: null })),
   product_error: (results, fault) => {
     const ids = Array.isArray(fault['ids']) ? fault['ids'].map(String) : undefined
@@ -79,10 +83,10 @@ const PRODUCTS = {
     })
   },
   failed_key: (results) =>
-    first(results, (one) => ({ product_key: null, failed_product_key: one['product_key'], message: 'Product could not be deleted' })),
+    changeFirst(results, (one) => ({ product_key: null, failed_product_key: one['product_key'], message: 'Product could not be deleted' })),
 } satisfies Partial<Record<FaultKind, ChangeResults>>
 
-/** Changes the results: `data` if it is an array, else the first array inside `data`. */
+/** Changes the results of a body: `data` if it is an array, else the first array inside `data`. */
 function editResults(body: Json, change: (results: unknown[]) => unknown[]): Json {
   const { data } = body
   if (Array.isArray(data)) return { ...body, data: change(data) }
@@ -90,21 +94,25 @@ function editResults(body: Json, change: (results: unknown[]) => unknown[]): Jso
   return name === undefined ? body : { ...body, data: { ...recordOf(data), [name]: change([...listOf(results)]) } }
 }
 
-/** Shifts a page, as if records changed between two reads: drops the first `by` records. For a negative `by`, repeats the first `-by`. */
+/**
+ * Drops the first `by` records of a page, as if records were deleted between two reads. For a negative `by`, repeats the first `-by`
+ * records.
+ */
 function shiftPage(body: Json, by: number): Json {
   const { data } = body
   if (!Array.isArray(data) || !('next_cursor' in body)) return body
   return { ...body, data: by >= 0 ? data.slice(by) : [...data.slice(0, -by), ...data] }
 }
 
+/** Returns a result for a product that the request does not contain, in the form of `last`. Counts have no id and are repeated. */
 function unknownResult(last: unknown): unknown {
   const one = recordOf(last)
   return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
 }
 
 /**
- * Returns a 400 with an error for each operation in `indices` (default: the first). `offset` is added to each index. `length` is the minimum
- * length of the list.
+ * Returns a 400 with an error for each operation in the fault's `indices` (default: the first). Its `offset` is added to each index. Its
+ * `length` is the minimum length of the list.
  */
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map(
@@ -117,7 +125,11 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
-/** Changes the JSON body of a success. Returns refusals, and JSON that is not an object, unchanged. @throws {SyntaxError} for other bodies */
+/**
+ * Changes the JSON body of a success. Returns refusals, and JSON that is a plain value, unchanged.
+ *
+ * @throws {SyntaxError} for other bodies
+ */
 function edit(answer: Answer, change: (body: Json) => Json): Answer {
   if (answer.status >= 400) return answer
   const body: unknown = JSON.parse(answer.body.toString())
@@ -125,13 +137,13 @@ function edit(answer: Answer, change: (body: Json) => Json): Answer {
 }
 
 /** Changes the first result only. */
-function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
+function changeFirst(results: unknown[], change: (one: Json) => unknown): unknown[] {
   return results.map((one, index) => (index === 0 ? change(recordOf(one)) : one))
 }
 
 /**
- * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was left out. The
- * applied part is that of `half` or `first:N`. With any other `apply`, the answer reports all entries as applied.
+ * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was not applied. The
+ * answer agrees with the applied part if `apply` is `half` or `first:N`. With any other `apply`, it reports all entries as applied.
  */
 function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer

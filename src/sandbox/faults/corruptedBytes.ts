@@ -6,7 +6,7 @@ import type { ActingKind } from './faultActions.ts'
 import { integerSetting, type Fault } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 
-/** Returns the answer as the fault of this kind changes it. Kinds that other modules implement do not change it here. */
+/** Returns the answer as the fault of this kind changes it. Kinds that other modules implement leave the answer unchanged. */
 export function corruptBytes(answer: Answer, fault: Fault, kind: keyof typeof CHANGES | InjectedKind | ActingKind): Answer {
   return isOnBytes(kind) ? { ...answer, ...CHANGES[kind](answer, Buffer.from(answer.body), fault) } : answer
 }
@@ -15,6 +15,7 @@ function isOnBytes(kind: string): kind is keyof typeof CHANGES {
   return Object.hasOwn(CHANGES, kind)
 }
 
+/** Functions that return the changed parts of an answer, by kind of fault. `bytes`: copy of the body. */
 const CHANGES = {
   extra_bytes: (_, bytes) => ({ body: Buffer.concat([bytes, Buffer.from('{"data":')]) }),
   bad_utf8: (_, bytes) => ({ body: Buffer.concat([bytes.subarray(0, -1), Buffer.from([0xff, 0xfe]), bytes.subarray(-1)]) }),

@@ -6,11 +6,11 @@ type Json = Record<string, unknown>
 
 /**
  * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the sum
- * of `total_count`; `n-1` and `n+2` are relative to it. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set. A value
- * that is not a whole number is written into the last result.
+ * of `total_count`; `n-1` and `n+2` are relative to this sum. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set.
+ * A value that is not a whole number is written into the last result.
  *
- * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a value
- * that is not a number.
+ * The fault's `shape` changes the form: `object`, `one` (array with one element), `empty`, `short`, `long`, `missing` (results without
+ * counts). In `object` and `one`, `n` replaces a value that is not a number.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
@@ -39,7 +39,7 @@ export function corruptCounts(body: Json, fault: Fault): Json {
   }
 }
 
-/** Resolves a setting: undefined and `n` become the sum, `n-1` becomes one less. Returns other values unchanged. */
+/** Resolves a setting: undefined and `n` become the sum `n`, `n-2` becomes the sum less 2. Returns other values unchanged. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
@@ -47,8 +47,8 @@ function resolveCount(value: unknown, n: number): unknown {
 }
 
 /**
- * Changes the field `name` of the results so that they add up to `sum`: the last result first, none below 0. If `sum` is negative, the last
- * result takes the whole difference. If `sum` is not a whole number, the last result gets it as its value.
+ * Changes the field `name` of the results so that its values add up to `sum`. Starts with the last result, and lowers no value below 0. If
+ * `sum` is negative, subtracts the whole difference from the last result. If `sum` is not a whole number, writes it into the last result.
  */
 function changeSum(results: Json[], name: string, sum: unknown): void {
   const last = results.at(-1)

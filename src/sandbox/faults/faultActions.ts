@@ -20,14 +20,15 @@ import {
   type Port,
 } from './wireFaults.ts'
 
-/** Functions of the server that a fault calls for its request. */
+/** Functions of the server that a fault calls for its request, and the size of the request. */
 export interface FaultHooks {
-  /** Handles the request. Returns refusals as answers. */
+  /** Handles the request and applies the given part. Returns refusals as answers. */
   readonly apply: (apply: Apply) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
   readonly refuse: (refusal: Refusal) => Answer
   /** Handles a read on the state as it was `lagMs` ago. */
   readonly applyAsOf: (lagMs: number) => Answer | Promise<Answer>
+  /** Sends the answer as usual. */
   readonly send: (answer: Answer) => void
   /** Ends the request after an error. */
   readonly fail: (error: unknown) => void
@@ -54,19 +55,19 @@ export interface FaultyRequest {
 }
 
 /**
- * Actions of a kind on a request, in the order in which they run, except that `wait` follows `apply` at the stages after applying. Each is
- * optional.
+ * Actions of a kind of fault on a request, all optional. They run in this order, but `wait` runs after `apply` if the stage is after
+ * applying. Before the body is read, only one of `wait`, `upload` and `end` runs, chosen in this order.
  */
 interface FaultAction {
   /** Starts reading the body with `readBody`. Runs only if the rule hits the request before its body is read. */
   readonly upload?: (on: FaultyRequest, readBody: () => void) => void
-  /** Resolves when the request may continue. The stage sets when: before the body is read, or before or after applying. */
+  /** Resolves when the request may continue. Runs before the body is read, or before or after applying, as the stage requires. */
   readonly wait?: (on: FaultyRequest) => Promise<void>
-  /** Handles the request itself. Returns undefined if the runner is to apply it, as the fault's `apply` sets. */
+  /** Handles the request in place of the runner. Returns undefined to let the runner apply the part that the fault's `apply` sets. */
   readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
-  /** Ends the request without an answer. Returns false at a stage that is still answered. */
+  /** Ends the request without an answer. Returns false, and does nothing, at a stage at which the request gets an answer. */
   readonly end?: (on: FaultyRequest) => boolean
-  /** Acts on the connection of an answer that is sent as usual. */
+  /** Acts on the connection. The answer is then sent as usual. */
   readonly accompany?: (on: FaultyRequest) => void
   /** Sends the answer, or a part of it. */
   readonly send?: (on: FaultyRequest, answer: Answer) => void | Promise<void>
@@ -75,8 +76,8 @@ interface FaultAction {
 const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
 
 /**
- * Breaks the connection with `cut`: before or in the middle of the body, and before or after the answer. In the middle of the answer, closes
- * it, also for a reset (`sendThenCut`).
+ * Breaks the connection with `cut`: before the body, in the middle of the body, before the answer, or after the answer. In the middle of
+ * the answer, `sendThenCut` closes the connection instead, because a reset could make the client discard the part that was sent.
  */
 const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
   end: ({ context, stage }) => {
@@ -98,6 +99,7 @@ const breakConnection = (cut: (context: FaultContext) => void): FaultAction => (
 
 const resetConnection = breakConnection(({ request }) => reset(request.socket))
 
+/** Resets the connection of the request. For `ms` (default: 1,000), also refuses or closes new connections, as `state` names. */
 const breakPort = (state: keyof Port): FaultAction => ({
   end: ({ context, fault, tools }) => {
     tools.port[state](integerSetting(fault, 'ms', 1000))
@@ -106,7 +108,7 @@ const breakPort = (state: keyof Port): FaultAction => ({
   },
 })
 
-const sendBySeconds: FaultAction = {
+const sendAtRate: FaultAction = {
   send: ({ context, fault, tools }, answer) =>
     sendSlowly(context, answer, integerSetting(fault, 'bytes_per_s', 100), (ms) => tools.waits.pause(ms)),
 }
@@ -165,8 +167,8 @@ const ACTIONS = {
   truncate: {
     send: ({ context, fault }, answer) => sendThenCut(context, answer, integerSetting(fault, 'bytes', Math.floor(answer.body.length / 2))),
   },
-  slow: sendBySeconds,
-  drip: sendBySeconds,
+  slow: sendAtRate,
+  drip: sendAtRate,
   wrong_length: {
     send: ({ context, fault }, answer) =>
       sendThenCut(context, answer, answer.body.length, answer.body.length + integerSetting(fault, 'by', 10)),
@@ -186,11 +188,12 @@ function isActing(kind: FaultKind): kind is ActingKind {
   return Object.hasOwn(ACTIONS, kind)
 }
 
-/** Returns the `cursor` of the request's query. */
+/** Returns the `cursor` of the request's query; undefined without a cursor. */
 export function cursorOf(context: FaultContext): string | undefined {
   return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]
 }
 
+/** Returns the wait of a fault: `ms`, plus a random part of `jitter`, in milliseconds. */
 function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number {
   return integerSetting(fault, 'ms', defaultMs) + Math.floor(world.random() * integerSetting(fault, 'jitter', 0))
 }
@@ -199,7 +202,7 @@ function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number 
 async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
   const skewMs = integerSetting(fault, 's', 3600) * 1000
   world.skewMs = skewMs
-  // Authentication ends before `apply` returns, so the clock can be reset before the handler ends.
+  // Authentication ends before `apply` returns, so the skew can end before the handler does.
   const applied = hooks.apply('all')
   world.skewMs = 0
   const answer = await applied

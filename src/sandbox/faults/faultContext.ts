@@ -1,13 +1,13 @@
-/** Part of a request that faults read or change: connection, answer and ledger entry. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { LedgerEntry } from '../ledger/ledger.ts'
 
+/** Part of a request that faults read or change: connection, answer and ledger entry. */
 export interface FaultContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly entry: LedgerEntry
-  /** Undefined if the request has no route. */
+  /** Undefined for an unknown path or method. */
   readonly endpoint: Endpoint | undefined
   /** True if a fault wrote the answer directly to the socket, so `response` never finishes. */
   answered: boolean

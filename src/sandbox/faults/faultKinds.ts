@@ -6,6 +6,7 @@
  * none of them does not compile.
  */
 
+/** Stages of a request at which a fault can act, in their order. */
 export const STAGES = [
   'before_read',
   'after_headers',
@@ -16,16 +17,20 @@ export const STAGES = [
   'mid_response',
   'after_response',
 ] as const
+/** Stage of a request. */
 export type Stage = (typeof STAGES)[number]
 
 /**
- * Part of the request that is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the
- * answer does not wait.
+ * Part of the request that is applied to the state. The entries of a request are its products, product keys or users. `twice`: the whole
+ * request, two times. `first:N`: the first N entries. `half`: the first half of the entries, rounded down. `later:MS`: the whole request,
+ * MS milliseconds later; the answer does not wait. `only`: the entries with these keys.
  */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
+/** Checked fault of a rule. Further fields are settings of its kind. */
 export interface Fault {
   readonly kind: FaultKind
+  /** `effectOf` has the defaults of `stage` and `apply`. */
   readonly stage?: Stage
   readonly apply?: Apply
   readonly [field: string]: unknown
@@ -53,14 +58,17 @@ const KINDS = {
   ...kinds('all', 'mid_upload', 'slow_upload'),
 }
 
+/** Name of a kind. */
 export type FaultKind = keyof typeof KINDS
+/** All kinds. */
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
+/** Returns true for the name of a kind. */
 export function isFaultKind(kind: unknown): kind is FaultKind {
   return typeof kind === 'string' && Object.hasOwn(KINDS, kind)
 }
 
-/** Union of the words of a text. */
+/** Union of the words of `Text`, which are separated by spaces. */
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
 /** Defaults of a kind. */
@@ -82,7 +90,7 @@ function kinds<Names extends string>(
   return Object.fromEntries(entries) as Record<Words<Names>, Effect> // the keys are the words of `names`
 }
 
-/** Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. */
+/** Returns the stage and the applied part of the fault: its settings `stage` (else `at`) and `apply`, else the defaults of its kind. */
 export function effectOf(fault: Fault): { readonly apply: Apply; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage

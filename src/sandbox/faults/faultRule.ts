@@ -3,22 +3,25 @@ import { isPlainRecord } from '../../unknownValue.ts'
 import { ControlError } from '../controlError.ts'
 import { FAULT_KINDS, isFaultKind, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
+/** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
 export interface FaultMatch {
+  /** Method, in any case. */
   readonly method?: string
   /** Prefix of the path, or a regular expression that matches a part of it. */
   readonly path?: string
-  /** Skips the matching requests before the nth, counted from arming. */
+  /** Number of the first matching request that is hit, counted from 1 since arming. */
   readonly nth?: number
-  /** Hits every nth matching request. */
+  /** Hits only matching requests whose number, counted from 1 since arming, is a multiple of this number. */
   readonly every?: number
+  /** Probability, from 0 to 1, of a hit. */
   readonly probability?: number
   /** Text that the path, query or body must contain, such as a product id or a digest. */
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Hits no request until this many milliseconds after arming. */
+  /** Time after arming, in milliseconds, during which no request is hit. */
   readonly after_ms?: number
-  /** Hits the nth request with the same method, path and non-empty body, counted while any fault is armed. */
+  /** Hits the request with this number among those with the same method, path and non-empty body, counted while any fault is armed. */
   readonly attempt_of_same_body?: number
   /** Hits only the first request of each connection. */
   readonly first_of_connection?: boolean
@@ -52,6 +55,7 @@ function checkFault(input: unknown): Fault {
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 
+/** Reads the applied part in any of its spellings: text, `only:[ids]`, `{ only: [ids] }`, or a list of ids. @throws {ControlError} */
 function checkApply(apply: unknown): Apply {
   if (Array.isArray(apply)) return { only: apply.map(String) }
   if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return { only: apply.only.map(String) }

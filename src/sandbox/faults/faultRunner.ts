@@ -13,6 +13,7 @@ import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { Port } from './wireFaults.ts'
 
+/** Runner of faults, with the requests that wait for a release. */
 export class FaultRunner {
   readonly #tools: FaultTools
   readonly #trafficRules: TrafficRules
@@ -47,7 +48,7 @@ export class FaultRunner {
     this.#tools.waits.clear()
   }
 
-  /** Runs a fault that acts before the body is read. Calls `readBody` if the request is to continue. */
+  /** Runs a fault that acts before the body is read. Calls `readBody` if the request continues after the fault. */
   runBeforeBody(context: FaultContext, rule: ArmedRule, readBody: () => void): void {
     const on = this.#faultyRequest(context, rule)
     const { upload, wait, end } = actionsOf(on.fault.kind)
@@ -64,7 +65,10 @@ export class FaultRunner {
     context.response.end(answer.body)
   }
 
-  /** Runs a fault that acts after the body is read. Resolves when the answer is sent, or when none will be. */
+  /**
+   * Runs a fault that acts after the body is read. Resolves when the answer is sent, or when the fault has ended the request without
+   * answer.
+   */
   async run(context: FaultContext, rule: ArmedRule, hooks: FaultHooks): Promise<void> {
     const on = this.#faultyRequest(context, rule)
     const actions = actionsOf(on.fault.kind)
@@ -85,9 +89,11 @@ export class FaultRunner {
     return { context, rule, fault: rule.fault, stage: effectOf(rule.fault).stage, tools: this.#tools }
   }
 
-  /** Applies the part of the request that the fault sets. Undefined if nothing is applied before the answer. */
+  /**
+   * Applies the part of the request that the fault sets, and returns the answer. Returns undefined if nothing is applied before the answer.
+   */
   async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
-    // Only answers to uploads of users have counts. Any other request is applied, because its answer still reports success.
+    // Only answers to uploads of users have counts. Any other request is applied, because `counts` does not change its answer.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
     const apply: Apply = withoutCounts ? 'all' : effectOf(fault).apply
     if (apply === 'none') return undefined
@@ -104,7 +110,7 @@ export class FaultRunner {
     return hooks.apply(apply === 'twice' ? 'all' : apply)
   }
 
-  /** Returns the answer that the fault injects, or else the answer of the handler as the fault corrupts it. */
+  /** Returns the answer that the fault injects. For other kinds, returns the answer of the handler as the fault changes it. */
   async #answer(on: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { context, fault } = on
     if (isInjected(fault.kind))
@@ -113,7 +119,7 @@ export class FaultRunner {
     return corruptAnswer(base, fault, { cursor: cursorOf(context), items: hooks.items })
   }
 
-  /** Returns the answer that the request would get, without applying it; `{}` for kinds that replace the body. */
+  /** Returns the answer that the request would get, without applying it. For kinds that replace the body, returns `{}`. */
   async #answerWithoutApplying({ context, fault }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors')
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }

@@ -16,15 +16,19 @@ interface InjectionParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Kinds whose answer the fault gives instead of the handler. */
 const INJECTED_KINDS = ['status', 'html', 'empty', 'rate_limit', 'expire_token'] as const
+/** Kind whose answer comes from the fault instead of the handler. */
 export type InjectedKind = (typeof INJECTED_KINDS)[number]
 
+/** Returns true for an {@link InjectedKind}. */
 export function isInjected(kind: string): kind is InjectedKind {
   return INJECTED_KINDS.some((one) => one === kind)
 }
 
-/** Returns the answer of a fault that {@link isInjected}. Records the wait that the answer of `status` or `rate_limit` requests. */
+/**
+ * Returns the answer of a fault that {@link isInjected}. If the answer of `status` or `rate_limit` requests a wait as a number, records the
+ * wait. `expire_token` also invalidates a bearer token. `toAnswer` converts a refusal.
+ */
 export function injectAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
@@ -66,7 +70,7 @@ function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: Fault
   return answer
 }
 
-/** Invalidates a bearer token. Refuses an access token only in this request, because no call could renew it. */
+/** Returns the 401. Invalidates a bearer token, but not an access token, because no call could renew it. */
 function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })

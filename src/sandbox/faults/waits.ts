@@ -14,6 +14,7 @@ export interface Hold {
   readonly since: string
 }
 
+/** Requests that a fault makes wait. */
 export class Waits {
   readonly #holds = new Map<Hold, () => void>()
   readonly #pauses = new Set<() => void>()
@@ -23,11 +24,12 @@ export class Waits {
     this.#now = now
   }
 
+  /** Returns the requests that wait for `release`. */
   holds(): readonly Hold[] {
     return [...this.#holds.keys()]
   }
 
-  /** Resolves when `release` is called with the name of the hold, or when `clear` is called. */
+  /** Resolves when `release` is called with the name of the hold (`Hold.name`), or when `clear` is called. */
   hold(rule: ArmedRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
     const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
     return new Promise((resolve) =>
@@ -35,7 +37,7 @@ export class Waits {
     )
   }
 
-  /** Releases every request of the hold. Returns their number. */
+  /** Releases every request that waits under this name. Returns their number. */
   release(name: string): number {
     const released = [...this.#holds].filter(([hold]) => hold.name === name)
     for (const [hold, resolve] of released) {
@@ -48,17 +50,17 @@ export class Waits {
   /** Resolves after `ms`, or when `clear` is called. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const done = (): void => {
+      const end = (): void => {
         clearTimeout(timer)
-        this.#pauses.delete(done)
+        this.#pauses.delete(end)
         resolve()
       }
-      const timer = setTimeout(done, ms)
-      this.#pauses.add(done)
+      const timer = setTimeout(end, ms)
+      this.#pauses.add(end)
     })
   }
 
-  /** Ends every wait immediately. After a reset, the server then drops the requests that are not applied yet. */
+  /** Ends every wait immediately. */
   clear(): void {
     for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
     for (const end of this.#pauses) end()

@@ -1,6 +1,5 @@
 /**
- * Faults of the connection, as a proxy, a load balancer or a dying host causes them, such as a reset or an answer that is cut
- * (docs/sandbox.md#faults).
+ * Breaks connections and sends incomplete or slow answers, as a proxy, a load balancer or a failing host does (docs/sandbox.md#faults).
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,7 +22,7 @@ export function isSilenced(socket: Socket): boolean {
   return silenced.has(socket)
 }
 
-/** Marks the connection as silent: it stays open, but the server ignores every further request on it. */
+/** Makes the server ignore every further request on the connection. Does not close it. */
 export function silence(socket: Socket): void {
   silenced.add(socket)
 }
@@ -34,7 +33,7 @@ export function reset(socket: Socket): void {
   else socket.resetAndDestroy()
 }
 
-/** Sends interim answers with the statuses of `statuses` (100, 102, 103; by default 100 and 103). The final answer follows. */
+/** Sends an interim answer for each status in the fault's `statuses`: 100, 102 or 103. Ignores other values. Default: 100 and 103. */
 export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
@@ -55,7 +54,7 @@ export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
   socket.end(answer.body)
 }
 
-/** Reads the body at `bytesPerS`, so that the sender has to wait. */
+/** Pauses the reading of the body after each chunk, so that it arrives at `bytesPerS` bytes per second. `wait` resolves after `ms`. */
 export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (ms: number) => Promise<void>): void {
   request.on('data', (chunk: Buffer) => {
     request.pause()
@@ -63,7 +62,7 @@ export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (m
   })
 }
 
-/** Sends half of the answer, then calls `end`. */
+/** Sends the headers and half of the body, then calls `end`. */
 export function sendHalfThen(context: FaultContext, answer: Answer, end: () => void): void {
   context.entry.status = answer.status
   const bytes = Buffer.from(answer.body)
@@ -71,26 +70,26 @@ export function sendHalfThen(context: FaultContext, answer: Answer, end: () => v
   context.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
 }
 
-/** Announces `length` bytes, sends `bytes` of the answer, at most `length - 1`, and closes the connection. */
+/** Sends a `content-length` of `length`, then `bytes` bytes of the body, at most `length - 1`. Then closes the connection. */
 export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
   context.entry.status = answer.status
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
   context.response.flushHeaders()
   const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
   context.entry.answer_bytes = part.length
-  // Closes after the part was sent: a reset would make the client discard it.
+  // Closes after the part is sent. A reset could make the client discard the part.
   context.response.write(part, () => context.request.socket.destroySoon())
   if (part.length === 0) context.request.socket.destroySoon()
 }
 
-/** Sends the whole body without the terminating chunk, and closes the connection. */
+/** Sends the whole body as chunks, but not the terminating chunk, and closes the connection. */
 export function sendWithoutEnd(context: FaultContext, answer: Answer): void {
   context.entry.status = answer.status
   context.response.writeHead(answer.status, answer.headers)
   context.response.write(answer.body, () => context.request.socket.destroySoon())
 }
 
-/** Sends the body at `bytesPerS`. `wait` resolves after a time in milliseconds. */
+/** Sends the headers, then the body at `bytesPerS` bytes per second. `wait` resolves after `ms`. */
 export async function sendSlowly(
   context: FaultContext,
   answer: Answer,
@@ -106,6 +105,6 @@ export async function sendSlowly(
     context.response.write(body.subarray(at, at + step))
     await wait((step * 1000) / bytesPerS)
   }
-  // Sends the last bytes with the end of the answer: a client that has all bytes may close immediately, which must not set `client_closed`.
+  // Sends the last bytes together with the end. A client that has all bytes may close immediately, and this must not set `client_closed`.
   context.response.end(body.subarray(at))
 }

@@ -1,4 +1,4 @@
-/** Reads a request before its endpoint handles it: route, form, JSON, size. */
+/** Reads and checks a request before its handler runs: path, endpoint, form, JSON, content type and size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from '../paths.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, v2Problem, Refusal } from '../refusal.ts'
@@ -11,7 +11,7 @@ import { reset } from '../faults/wireFaults.ts'
 /** Maximum number of bytes of a body that are kept. A larger body is read to its end, so that the refusal arrives. */
 export const MAX_BODY = 32 * 1024 * 1024
 
-/** Returns the path of a request target, also of one in absolute form, as a client sends it to a proxy (RFC 9112 3.2.2). */
+/** Removes scheme and host from a path, because a client of a proxy sends them too (RFC 9112 3.2.2). Returns any other path unchanged. */
 export function pathOf(path: string): string {
   return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
 }
@@ -53,7 +53,7 @@ export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
   throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
 }
 
-/** Returns the pairs of a form body; none for another content type. */
+/** Returns the decoded pairs of a form body; none for another content type. */
 export function formOf(context: RequestContext): readonly Pair[] {
   const type = context.request.headers['content-type']
   return context.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
@@ -63,7 +63,7 @@ export function formOf(context: RequestContext): readonly Pair[] {
 
 const NO_PAIRS: readonly Pair[] = []
 
-/** Returns true if the content type is JSON and the body has content: it is neither empty, `{}` nor `null`. Does not parse it. */
+/** Returns true if the content type is JSON and the body is not empty, `{}` or `null`. Does not parse the body. */
 export function isJsonBody(context: RequestContext): boolean {
   return (
     context.body.length > 0 &&
@@ -72,7 +72,7 @@ export function isJsonBody(context: RequestContext): boolean {
   )
 }
 
-/** Parses the body into `json`, with neutral keys, or sets `jsonError`. */
+/** Parses the body into `json`, with the neutral keys of `names`. Sets `jsonError` if the body is not JSON. */
 export function parseJson(context: RequestContext, names: Names): void {
   try {
     context.json = names.neutralBody(JSON.parse(context.body.toString()))
@@ -82,7 +82,7 @@ export function parseJson(context: RequestContext, names: Names): void {
 }
 
 /**
- * Requires `application/json` for the upload of audience users (spec 4.3). Other endpoints read JSON of any content type.
+ * Requires `application/json` for a body of the upload of audience users (spec 4.3). Other endpoints read JSON of any content type.
  *
  * @throws {Refusal}
  */

@@ -1,11 +1,12 @@
 /**
- * Listens on the port that all three hosts share. Limits the number of connections, and rejects new ones while a fault lasts
+ * Listens on the port that all three hosts of the service share. Limits the number of connections, and rejects new ones while a fault lasts
  * (docs/sandbox.md#faults).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Server as TcpServer, Socket } from 'node:net'
 import type { SandboxWorld } from '../state/world.ts'
 
+/** Loopback port of the sandbox, with its connections. */
 export class Listener {
   readonly #world: SandboxWorld
   readonly #server: Server
@@ -31,7 +32,9 @@ export class Listener {
     })
   }
 
-  /** Counts a request. Returns the number of its connection (0 if unknown), and whether it is the connection's first request. */
+  /**
+   * Counts a request. Returns the number of its connection (0 if unknown). `firstOfConnection`: it is the first request of the connection.
+   */
   countRequest(socket: Socket): { readonly connection: number; readonly firstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
     const firstOfConnection = connection?.requests === 0
@@ -77,7 +80,7 @@ export class Listener {
   }
 }
 
-/** Listens on 127.0.0.1. Returns the port: a free one for 0. Rejects if the port is in use. */
+/** Listens on 127.0.0.1. Resolves to the port; a free one for 0. Rejects if it cannot listen, for example because the port is in use. */
 export function listenOnLoopback(server: TcpServer, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

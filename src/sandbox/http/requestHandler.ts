@@ -15,6 +15,7 @@ import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } fr
 import { checkContentType, checkSize, formOf, isJsonBody, endpointOf } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
 
+/** Parts of the sandbox that the handler uses. */
 export interface HandlerParts {
   readonly world: SandboxWorld
   readonly changes: StateChanges
@@ -24,17 +25,20 @@ export interface HandlerParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Rate limit headers of an answer, and the echo of a refusal, as far as the request was checked. */
-interface RefusalParts {
+/** Parts of the answer that are known so far. */
+interface ResultParts {
+  /** Rate limit headers. */
   headers: Record<string, string>
+  /** `request.params` of a refusal. */
   echo: Record<string, unknown>
 }
 
+/** Handles requests whose body is complete. */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
   /** Admitted requests. A fault may handle a request twice, but its nonce is checked once, and rate limits count it once. */
-  readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: RefusalParts }>()
+  readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: ResultParts }>()
 
   #isClosed = false
 
@@ -43,17 +47,18 @@ export class RequestHandler {
   }
 
   /**
-   * Returns the answer, without a promise unless the handler returns one. Returns refusals as answers.
+   * Applies the part `apply` of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals
+   * as answers.
    *
-   * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced. Any other error is a mistake in the sandbox, for
-   * `answerInternalError`
+   * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced
+   * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admitted = this.#admitted.get(context)
-    const known: RefusalParts = admitted?.known ?? { headers: {}, echo: {} }
+    const known: ResultParts = admitted?.known ?? { headers: {}, echo: {} }
     try {
       const input = admitted?.input ?? this.#admit(context, known)
       this.#admitted.set(context, { input, known })
@@ -76,7 +81,7 @@ export class RequestHandler {
     }
   }
 
-  /** Converts a refusal to the answer in the form of its host. */
+  /** Converts a refusal to the answer in the form of its host. `echo`: `request.params` of the answer. */
   refuse(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
@@ -99,22 +104,22 @@ export class RequestHandler {
     )
   }
 
-  /** Drops all requests from now on, those too that a fault holds. */
+  /** Drops all requests from now on, including those that a fault delays. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** Drops the nonces of earlier requests. */
+  /** Deletes the nonces of earlier requests. */
   clear(): void {
     this.#nonces.clear()
   }
 
   /**
-   * Checks everything but the parameters, in the order of the service, and counts the request. Fills `known` as it proceeds.
+   * Checks everything but the parameters, and counts the request against its rate limits. Fills `known` step by step.
    *
    * @throws {Refusal}
    */
-  #admit(context: RequestContext, known: RefusalParts): DispatchInput {
+  #admit(context: RequestContext, known: ResultParts): DispatchInput {
     const { rates, world } = this.#parts
     if (context.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
@@ -158,7 +163,7 @@ export class RequestHandler {
   }
 
   /** Completes the answer of a handler and its ledger entry. */
-  #applied(context: RequestContext, answer: Answer, known: RefusalParts, isApplied: boolean): Answer {
+  #applied(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
     context.entry.applied = isApplied && answer.status < 400
     if (isApplied) context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
@@ -166,10 +171,10 @@ export class RequestHandler {
   }
 
   /** Converts a refusal to an answer, and throws any other error. */
-  #answerError(context: RequestContext, error: unknown, known: RefusalParts): Answer {
+  #answerError(context: RequestContext, error: unknown, known: ResultParts): Answer {
     if (!(error instanceof Refusal)) throw error
     const answer = this.refuse(context, error, known.echo)
-    // Headers of the refusal win over rate limit headers. A 429 may have none of the latter (the switch `rate_limit_headers`).
+    // Headers of the refusal replace rate limit headers. A 429 has these only if the switch `rate_limit_headers` is `reset`.
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers
@@ -177,7 +182,7 @@ export class RequestHandler {
     return answer
   }
 
-  /** Returns the facts by which the request counts against rate limits. Without a caller, those of an unknown user. */
+  /** Returns the properties of the request that its rate limits depend on. Without a caller, those of an unknown user. */
   #rateInput(endpoint: Endpoint, context: RequestContext, caller?: Caller): RateInput {
     const { world } = this.#parts
     return {
@@ -192,8 +197,8 @@ export class RequestHandler {
   }
 
   /**
-   * Returns the refusal for a request over its rate limit. Records the violation, and a wait until the end of the window, unless the limit is
-   * that of the bearer token endpoints.
+   * Returns the refusal for a request over its rate limit. Records the violation, and a wait until the end of the window, unless the limit
+   * is that of the bearer token endpoints.
    */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts

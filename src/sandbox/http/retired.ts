@@ -7,7 +7,10 @@ import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from '../paths.ts'
 
 const PATTERNS = retiredPaths.map((retired) => ({ retired, pattern: patternOf(retired.path) }))
 
-/** Endpoints whose path also matches a retired path: `/cards/:card_id` matches `/cards/website`. */
+/**
+ * Endpoints whose path also matches a retired path: `/cards/:card_id` matches `/cards/website`. None with DELETE, because cards of legacy
+ * types are deleted below such paths (spec 4.4).
+ */
 const MATCHING_RETIRED: ReadonlySet<Endpoint> = new Set(
   endpoints.filter(
     (endpoint) =>
@@ -20,7 +23,7 @@ export function matchesRetiredPath(endpoint: Endpoint): boolean {
   return MATCHING_RETIRED.has(endpoint)
 }
 
-/** Returns the refusal for a retired path; undefined for any other path, and for methods other than GET, POST, PUT and DELETE. */
+/** Returns the refusal for a path of `retiredPaths`. Undefined for any other path, and for methods other than GET, POST, PUT and DELETE. */
 export function retiredRefusal(method: string, rawPath: string): Refusal | undefined {
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method)) return undefined
   const path = rawPath

@@ -2,20 +2,24 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { CURRENT_VERSION, OLDER_VERSION } from '../paths.ts'
 
+/** Result of the search for an endpoint. */
 export type Route =
+  /** `path`: decoded path parameters by the names of the path that was called. */
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
   /** The path exists, with other methods only. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   | { readonly kind: 'unknown' }
 
 interface Node {
+  /** Next nodes by the text of their segment. */
   readonly literal: Map<string, Node>
-  /** Next segment if it is a parameter, whatever its name. */
+  /** Next node for a segment that is a parameter of any name. */
   parameter: Node | undefined
   /** Endpoints whose path ends here, by method, with the names of the path's parameters. */
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
+/** Index of the paths of endpoints, aliases included. */
 export class Router {
   readonly #root: Node = emptyNode()
 
@@ -23,7 +27,7 @@ export class Router {
     for (const endpoint of endpoints) for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) this.#add(endpoint, path)
   }
 
-  /** Returns the route of a path as sent, without its query. */
+  /** Returns the route. `rawPath`: as sent, not decoded, without the query. Treats the older version as the current one. */
   match(method: string, rawPath: string): Route {
     const segments = rawPath.split('/').slice(1)
     if (segments[0] === OLDER_VERSION) segments[0] = CURRENT_VERSION
@@ -60,8 +64,8 @@ export class Router {
 }
 
 /**
- * Finds a node for which `accept` returns true, and adds its path parameters to `values`. Tries literal segments first, then parameters
- * (`cards/poll/:id` beside `cards/:type/:id`).
+ * Finds a node for which `accept` returns true, and adds its path parameters to `values`. Undefined without one. Tries literal segments
+ * first, then parameters (`cards/poll/:id` beside `cards/:type/:id`).
  */
 function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
   const segment = segments[at]

@@ -17,6 +17,7 @@ import type { RequestHandler } from './requestHandler.ts'
 import type { Router } from './router.ts'
 import type { RequestContext } from './requestContext.ts'
 
+/** Parts of the sandbox that the server uses. */
 export interface ServerParts {
   readonly world: SandboxWorld
   readonly router: Router
@@ -28,6 +29,7 @@ export interface ServerParts {
   readonly control: ControlServer
 }
 
+/** HTTP server of the service and of the control API. */
 export class SandboxServer {
   readonly #parts: ServerParts
   readonly listener: Listener
@@ -51,7 +53,7 @@ export class SandboxServer {
     this.#read(context)
   }
 
-  /** Opens the context and the ledger entry of a request whose headers are complete. */
+  /** Creates the context and the ledger entry of a request whose headers are complete. */
   #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
     const questionMark = url.indexOf('?')
@@ -114,7 +116,7 @@ export class SandboxServer {
     })
     context.request.on('end', () => {
       context.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      // This closure exists as long as the request. Without this line, memory would contain each body twice.
+      // This closure, and so `chunks`, exists as long as the request. Without this line, memory would contain each body twice.
       chunks.length = 0
       context.entry.bytes = size
       this.#arrived(context)
@@ -122,7 +124,7 @@ export class SandboxServer {
     context.request.on('error', () => context.response.destroy())
   }
 
-  /** Parses the complete body, then runs the fault that hits the request, or answers it. Drops a request from before a reset. */
+  /** Parses the complete body. Then runs the fault that hits the request, or else answers it. Drops a request from before a reset. */
   #arrived(context: RequestContext): void {
     const { entry, endpoint } = context
     const { faults, handler, observer, runner, world } = this.#parts
@@ -147,7 +149,7 @@ export class SandboxServer {
       .catch((error: unknown) => this.#fail(context, error))
   }
 
-  /** Handles and answers a request without a fault. Synchronous if the handler is, because a promise costs time. */
+  /** Handles and answers a request without a fault. Creates no promise for a synchronous handler, because a promise costs time. */
   #answer(context: RequestContext): void {
     try {
       const answer = this.#parts.handler.handle(context, 'all')

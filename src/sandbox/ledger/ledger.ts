@@ -1,39 +1,53 @@
-/** Stores every request in order, counts those in flight, and stores the rules that callers broke (docs/sandbox.md#violations). */
+/** Stores every request in order, counts requests in flight, and stores the rules that callers broke (docs/sandbox.md#violations). */
 import type { KeyValue } from './requestContent.ts'
 
+/** Request, as `GET /_sandbox/ledger` shows it. Times are machine times, ISO 8601. */
 export interface LedgerEntry {
+  /** Position in the ledger, from 1. */
   readonly seq: number
-  /** Machine time at which the headers were complete, ISO 8601. */
+  /** Time at which the headers were complete. */
   readonly time: string
   readonly method: string
   /** Without the query. */
   readonly path: string
   query: string
+  /** Name of the endpoint; null without a route. */
   endpoint: string | null
   /** Null while in flight, and if the connection broke before a status was sent. */
   status: number | null
-  /** Size of the request body. */
+  /** Size of the request body; 0 until the body is read. */
   bytes: number
+  /** SHA-256 of the request body in hex, of at most its first 32 MiB. Empty until the body is read. */
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
   /** True if the handler ran on the state, not on a copy, and succeeded. The answer that was sent may differ. */
   applied: boolean
+  /** Kind of the fault that hit the request, and the id of its rule. */
   fault: string | null
   fault_id: string | null
+  /** Number of the connection, from 1; 0 if it is unknown. */
   readonly connection: number
+  /** Value of the header `x-test-worker`. */
   readonly worker: string | null
   body_end_at: string | null
+  /** Time at which the handler ended; null if `applied` is false. */
   applied_at: string | null
+  /** Null without an answer, and if a fault sent the answer itself, for example slowly. */
   answer_started_at: string | null
+  /** Time at which the answer was sent, or the connection ended. */
   answer_ended_at: string | null
+  /** Size of the answer's body. 0 for most answers that a fault sent itself. */
   answer_bytes: number
+  /** True if the connection ended before the answer was sent, whichever side closed it. */
   client_closed: boolean
   /** Only with the switch `ledger_keys`, for a request with products or identifiers. */
   keys?: readonly Pick<KeyValue, 'key' | 'value'>[]
 }
 
+/** Rule that a caller broke, with the request. */
 export interface Violation {
+  /** `seq` of the request; 0 without one. */
   readonly seq: number
   readonly time: string
   readonly rule: string
@@ -42,14 +56,17 @@ export interface Violation {
   readonly path: string
 }
 
+/** Counts of the requests to one endpoint. */
 export interface EndpointStats {
   requests: number
+  /** Number of requests by status, `none` for those without one. */
   readonly by_status: Record<string, number>
   items: number
   most_in_flight: number
   most_in_60_s: number
 }
 
+/** Requests and violations since the last reset. */
 export class Ledger {
   readonly entries: LedgerEntry[] = []
   readonly violations: Violation[] = []
@@ -58,7 +75,7 @@ export class Ledger {
   readonly #inFlight = new Map<string, { now: number; most: number }>()
   #seq = 0
 
-  /** Adds an entry. Its other fields are set while the request continues. */
+  /** Adds an entry. The caller sets its other fields while it handles the request. */
   open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
       seq: ++this.#seq,
@@ -87,7 +104,7 @@ export class Ledger {
     return entry
   }
 
-  /** Returns the entries after `seq`, exclusive. */
+  /** Returns the entries with a higher `seq`. */
   after(seq: number): readonly LedgerEntry[] {
     const first = this.entries[0]?.seq ?? 1
     return this.entries.slice(Math.max(0, seq - first + 1))
@@ -107,11 +124,12 @@ export class Ledger {
     if (counter !== undefined && counter.now > 0) counter.now--
   }
 
+  /** Returns the number of requests to the endpoint that are in flight. */
   inFlight(endpoint: string): number {
     return this.#inFlight.get(endpoint)?.now ?? 0
   }
 
-  /** Records a violation. `entry` is undefined for one that belongs to no request: its `seq` is 0. */
+  /** Records a violation. `time`: ISO 8601. `entry`: undefined for a violation that belongs to no request. */
   recordViolation(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
     this.violations.push({ seq: entry?.seq ?? 0, time, rule, detail, method: entry?.method ?? '', path: entry?.path ?? '' })
   }
@@ -143,6 +161,7 @@ export class Ledger {
     return stats
   }
 
+  /** Deletes all entries, violations and counts. */
   clear(): void {
     this.entries.length = 0
     this.violations.length = 0

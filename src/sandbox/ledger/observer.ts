@@ -1,4 +1,4 @@
-/** Records the content of every request, and the rules that its caller broke (docs/sandbox.md#violations). Changes no service state. */
+/** Records the content of every request, and the rules that the caller broke (docs/sandbox.md#violations). Changes no service state. */
 import { areaRefs } from '../areaRefs.ts'
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -9,6 +9,7 @@ import type { Ledger } from './ledger.ts'
 import { checkLimits, checkOperator, checkRawIdentifiers } from './requestRules.ts'
 import type { TrafficRules } from './trafficRules.ts'
 
+/** Calls the rules of this folder for each request. */
 export class Observer {
   readonly #world: SandboxWorld
   readonly #ledger: Ledger
@@ -29,7 +30,7 @@ export class Observer {
     this.#productIds = new ProductIds(parts.world)
   }
 
-  /** Records a request whose headers are complete. */
+  /** Records and checks a request whose headers are complete. */
   begin({ entry }: RequestContext): void {
     this.#ledger.begin(entry.endpoint ?? 'unknown')
     this.#trafficRules.begin(entry)
@@ -37,7 +38,7 @@ export class Observer {
       this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }
 
-  /** Records the complete, parsed body of a request, before it is handled. */
+  /** Records and checks the complete, parsed body of a request. Called before the handler. */
   arrive(context: RequestContext): void {
     const { entry, route } = context
     if (route.kind === 'found') {
@@ -63,7 +64,7 @@ export class Observer {
       this.#valueOrder.end(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
-  /** Drops everything that was recorded. */
+  /** Deletes everything that was recorded. */
   clear(): void {
     this.#ledger.clear()
     this.#trafficRules.clear()
@@ -71,7 +72,7 @@ export class Observer {
     this.#productIds.clear()
   }
 
-  /** True if the data of the test never returns to an earlier value of a key (the switch `values_recur`). */
+  /** True if no key of the test's data gets an earlier value again (the switch `values_recur`). */
   get #strict(): boolean {
     return this.#world.switch('values_recur') === 'never'
   }

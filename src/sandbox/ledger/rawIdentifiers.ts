@@ -5,7 +5,7 @@ export function looksLikeEmail(text: string): boolean {
   return (text.includes('@') || text.includes('%40')) && /[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
 }
 
-/** Returns true for a number of 8 to 15 digits with a plus sign, separators or a leading zero. Other numbers are ids. */
+/** Returns true for a number of 8 to 15 digits with a plus sign, separators or a leading zero. Any other number may be an id. */
 export function looksLikePhone(text: string): boolean {
   const number = text.trim().replace(/^%2B/i, '+')
   const digits = number.replaceAll(/\D/g, '').length
@@ -14,7 +14,7 @@ export function looksLikePhone(text: string): boolean {
 
 /**
  * Returns true for a text that is almost certainly a phone number: it starts with a plus sign or two zeros, has an opening parenthesis, or
- * is grouped like a phone number. Returns false for dates, and for most ids with hyphens or a leading zero.
+ * is grouped like a phone number. Returns false for ISO dates, and for most ids with hyphens or a leading zero.
  */
 export function isWrittenAsPhone(text: string): boolean {
   return (

@@ -2,10 +2,14 @@
 import { hash } from 'node:crypto'
 import { listOf, recordOf } from '../../unknownValue.ts'
 
+/** Products or users in a request. */
 export interface RequestContent {
   /** Number of products, product keys or users. */
   readonly items: number
-  /** Key of each product or identifier: equal in two requests that name the same one of the same catalog, audience or list. */
+  /**
+   * Key of each product or identifier. Requests with the same product of a catalog, or the same identifier of an audience or list, have the
+   * same key. A product key whose product is unknown has a key of its own.
+   */
   readonly keys: readonly string[]
 }
 
@@ -29,7 +33,7 @@ const NOTHING: RequestContent = { items: 0, keys: [] }
 /** Returns the id of the product with a product key; undefined for an unknown key. A PUT names products by id, a DELETE by key. */
 export type ProductIdOf = (catalogId: string, productKey: string) => string | undefined
 
-/** Returns the content of a request. Empty for endpoints without products or users. */
+/** Returns the content of a request to an endpoint. Empty for endpoints without products or users. `body`: parsed JSON. */
 export function contentOf(
   endpoint: string,
   path: Readonly<Record<string, string>>,

@@ -1,9 +1,11 @@
-/** Checks limits, the operator of a catalog's DELETE, and raw identifiers outside the body (docs/sandbox.md#violations). */
+/**
+ * Checks limits, the operator of a catalog's DELETE, and raw identifiers outside the body. Records violations (docs/sandbox.md#violations).
+ */
 import type { RequestContext } from '../http/requestContext.ts'
 import type { Ledger } from './ledger.ts'
 import { looksLikeEmail, looksLikePhone } from './rawIdentifiers.ts'
 
-/** Checks the limits of batched requests (spec 8). */
+/** Checks the maximum numbers of products, operations and bytes of a request (spec 8). */
 export function checkLimits(context: RequestContext, ledger: Ledger): void {
   const { entry, endpoint, content, json } = context
   const recordViolation = (rule: string, detail: string): void => ledger.recordViolation(entry, entry.time, rule, detail)
@@ -15,19 +17,19 @@ export function checkLimits(context: RequestContext, ledger: Ledger): void {
   if (bytes !== undefined && entry.bytes > bytes) recordViolation(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
 }
 
-/** Checks that the DELETE of a catalog names its operator, because only a person may delete one. */
+/** Checks that the DELETE of a catalog has the header `x-operator`, because only a person may delete a catalog. */
 export function checkOperator({ entry, endpoint, request }: RequestContext, ledger: Ledger): void {
   if (endpoint?.name === 'catalogs.delete' && request.headers['x-operator'] === undefined)
     ledger.recordViolation(entry, entry.time, 'catalog_delete_without_operator', 'no x-operator header names the operator')
 }
 
 /**
- * Checks the address and the headers except `authorization` for raw emails, and query values that start with a plus sign for phone numbers.
- * Other digits may be ids or times. The audiences area checks bodies.
+ * Checks path, query and headers except `authorization` for raw emails. Checks query values that start with a plus sign for phone numbers.
+ * Other digits may be ids or times. The audiences area checks bodies of uploads.
  */
 export function checkRawIdentifiers(context: RequestContext, ledger: Ledger): void {
-  const found = (place: string, looks = 'email'): void =>
-    ledger.recordViolation(context.entry, context.entry.time, 'raw_identifier', `looks like an ${looks} in the ${place}`)
+  const found = (place: string, type = 'email'): void =>
+    ledger.recordViolation(context.entry, context.entry.time, 'raw_identifier', `looks like an ${type} in the ${place}`)
   if (looksLikeEmail(context.rawPath)) found('path')
   if (context.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value))))
     found('query', 'email or phone')

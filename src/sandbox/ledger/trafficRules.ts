@@ -1,25 +1,28 @@
 /**
- * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or with
- * one body, and no request before a requested wait is over. Violations change no answer.
+ * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or
+ * with one body, and no request before a requested wait is over. Violations change no answer.
  */
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
-/** Request whose body arrived. Machine times, milliseconds. */
+/** Request whose body arrived. Machine times, milliseconds since 1970. */
 interface Seen {
   readonly entry: LedgerEntry
   readonly startedAt: number
   readonly content: RequestContent
+  /** Keys of `content`; undefined until they are needed. */
   keySet: Set<string> | undefined
+  /** Infinite while the request is in flight. */
   finishedAt: number
 }
 
-/** Wait that an answer requested of its caller. Machine times, milliseconds. */
+/** Wait that an answer requested. Machine times, milliseconds since 1970. */
 interface Wait {
   readonly until: number
   readonly askedAt: number
 }
 
+/** Requests in flight, and the waits that answers requested. */
 export class TrafficRules {
   /** Requests that a later one can overlap with. Emptied when none is in flight. */
   #seen: Seen[] = []
@@ -34,8 +37,8 @@ export class TrafficRules {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs`: time after an answer with a wait in which a request is still allowed, because it may have been sent before its caller read
-   * that answer. The same applies to a request on the same connection, because pools reuse a connection before the caller reads the answer.
+   * `graceMs` returns the time after an answer with a wait in which requests are still allowed. Such a request may have been sent before
+   * the caller read the answer, also on the same connection: pools reuse a connection before the caller reads the answer.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -43,7 +46,7 @@ export class TrafficRules {
     this.#graceMs = graceMs
   }
 
-  /** True if a caller was asked to wait. */
+  /** True if waits are stored, also waits that are over. */
   get hasWaits(): boolean {
     return this.#waits.size > 0
   }
@@ -72,18 +75,19 @@ export class TrafficRules {
     if (mine !== undefined) mine.finishedAt = this.#now()
     if (this.#open.size === 0) this.#seen = []
     else if (this.#seen.length > 64) {
+      // Limits memory and time. A dropped request may still overlap with a request whose body has not arrived yet.
       const oldest = Math.min(...this.#open)
       this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
     }
   }
 
-  /** Records that an answer of this endpoint requested a wait until the machine time `until`. Keeps the longest of several waits. */
+  /** Records that an answer of the endpoint requested a wait until `until`, a machine time. Of several waits, keeps the last to end. */
   noteWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
   }
 
-  /** Reports a violation if the request began after the grace time, but before its caller's wait was over. */
+  /** Records a violation if the request began after the grace time, but before the wait of its endpoint and caller was over. */
   checkWait(entry: LedgerEntry, caller: string, startedAt: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     const wait = this.#waits.get(key)
@@ -100,7 +104,7 @@ export class TrafficRules {
     this.#openBodies.clear()
   }
 
-  /** Reports a violation if both requests have a key in common. */
+  /** Records a violation if both requests have a key in common. */
   #compare(mine: Seen, other: Seen): void {
     const [small, large] = mine.content.keys.length < other.content.keys.length ? [mine, other] : [other, mine]
     large.keySet ??= new Set(large.content.keys)

@@ -2,9 +2,9 @@
  * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). If the
  * outcome of a value is unknown, the caller must send it again unchanged before a newer value, and never after one.
  *
- * Reports a violation only if it is certain. An earlier value whose outcome is known may be sent again (10, 12, 10 EUR), and so may the data
- * of a user after their erasure was answered. The switch `values_recur: never` declares that the data of the test never returns to an
- * earlier value. Then every older value after a newer one is a violation.
+ * Records a violation only if it is certain. An earlier value whose outcome is known may be sent again (10, 12, 10 EUR), and so may the
+ * data of a user after a `Delete` of the user was answered. The switch `values_recur: never` declares that the data of the test never
+ * returns to an earlier value. Then every older value after a newer one is a violation.
  */
 import type { KeyValue } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -31,9 +31,10 @@ interface History {
 /** Maximum number of unresolved and of superseded keys, more than concurrent requests have. To limit memory, the oldest are dropped. */
 const MOST_KEYS = 200_000
 
+/** Values of keys whose order is checked. */
 export class ValueOrder {
   readonly #unresolved = new Map<string, Unresolved>()
-  /** Values by key that a newer one followed while their outcome was unknown. */
+  /** Values by key that were superseded while their outcome was unknown. */
   readonly #superseded = new Map<string, Set<string>>()
   readonly #histories = new Map<string, History>()
   readonly #recordViolation: RecordViolation
@@ -42,7 +43,7 @@ export class ValueOrder {
     this.#recordViolation = recordViolation
   }
 
-  /** Returns true if a rule, apart from that of `values_recur: never`, can apply to one of the keys. Else the values need no hashes. */
+  /** Returns true if a rule other than that of `values_recur: never` can apply to one of the keys. If not, the values need no hashes. */
   concerns(keys: readonly string[]): boolean {
     return (
       (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
@@ -50,23 +51,26 @@ export class ValueOrder {
   }
 
   /**
-   * Checks the values of a request whose body arrived. `content`: all its keys. `now`: the sandbox's time. `strict`: `values_recur` is
-   * `never`.
+   * Checks the values of a request whose body arrived. `keysOfRequest`: all keys of the request. `now`: the sandbox's time, milliseconds
+   * since 1970. `strict`: `values_recur` is `never`.
    */
-  arrive(entry: LedgerEntry, values: readonly KeyValue[], content: readonly string[], now: number, strict: boolean): void {
+  arrive(entry: LedgerEntry, values: readonly KeyValue[], keysOfRequest: readonly string[], now: number, strict: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
-      const rule = this.#classify(value, content, now) ?? (strict && !value.removes ? this.#classifyHistory(value) : undefined)
+      const rule = this.#classify(value, keysOfRequest, now) ?? (strict && !value.removes ? this.#classifyHistory(value) : undefined)
       if (rule !== undefined) broken.add(rule)
     }
     for (const rule of broken) this.#recordViolation(entry, rule, DETAIL[rule] ?? '')
   }
 
-  /** Records the outcome of a request, as its caller sees it. `strict`: as for `arrive`. */
-  end(entry: LedgerEntry, values: () => readonly KeyValue[], content: readonly string[], strict: boolean): void {
+  /**
+   * Records the outcome of a request, as its caller sees it. `keysOfRequest`, `strict`: as for `arrive`. Calls `values` only if they are
+   * needed.
+   */
+  end(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
-    if (outcome === 'unknown') this.#keepUnresolved(values(), content)
-    else if (outcome === 'known' && this.concerns(content))
+    if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
+    else if (outcome === 'known' && this.concerns(keysOfRequest))
       for (const { key, value, removes } of values()) {
         const open = this.#unresolved.get(key)
         if (open?.value === value || (removes && open?.removes === true)) this.#unresolved.delete(key)
@@ -81,7 +85,7 @@ export class ValueOrder {
   }
 
   /** Returns the rule that the value breaks; undefined if it breaks none. Marks an unresolved value that it replaces as superseded. */
-  #classify({ key, value, removes }: KeyValue, content: readonly string[], now: number): string | undefined {
+  #classify({ key, value, removes }: KeyValue, keysOfRequest: readonly string[], now: number): string | undefined {
     const open = this.#unresolved.get(key)
     if (open !== undefined && open.value !== value) {
       // Two deletes of a key are equal, whatever else their requests contain.
@@ -95,7 +99,7 @@ export class ValueOrder {
         for (const other of open.ofOperation) if (this.#unresolved.get(other)?.beside === open.beside) this.#unresolved.delete(other)
       // Allowed (docs/sandbox.md#violations): the `Delete` of a user, which may be an erasure, and a new value for an expired one.
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
-      return content.every((other) => open.beside.has(other)) && removes === open.removes
+      return keysOfRequest.every((other) => open.beside.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
         : 'newer_before_older_settled'
     }
@@ -115,8 +119,8 @@ export class ValueOrder {
     return undefined
   }
 
-  #keepUnresolved(values: readonly KeyValue[], content: readonly string[]): void {
-    const beside = new Set(content)
+  #keepUnresolved(values: readonly KeyValue[], keysOfRequest: readonly string[]): void {
+    const beside = new Set(keysOfRequest)
     const operations = new Map<number, string[]>()
     for (const { key, value, expiresAt, removes, operation } of values) {
       const ofOperation = operations.get(operation) ?? []
@@ -134,12 +138,12 @@ const DETAIL: Readonly<Record<string, string>> = {
   older_after_newer: 'an older value after a newer one',
 }
 
-/** Returns true if the key is an identifier of an audience (`a …`) or a do-not-reach list (`d …`), not a product. Only users are erased. */
+/** Returns true for the key of an identifier in an audience (`a …`) or a do-not-reach list (`d …`). Only users are erased, not products. */
 function isUser(key: string): boolean {
   return key.startsWith('a ') || key.startsWith('d ')
 }
 
-/** Returns the outcome of a request. `neither`: the request was refused, and the outcome of earlier attempts is as unknown as before. */
+/** Returns the outcome of a request. `neither`: it was refused, and does not change whether the outcome of earlier attempts is known. */
 function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'neither' {
   if (status === null || closed || status >= 500 || status === 408) return 'unknown'
   return [401, 403, 404, 423, 429].includes(status) ? 'neither' : 'known'

@@ -1,13 +1,15 @@
 /**
- * Renders posts in the form of the ads API (spec 2.4 created post). Beside each `id`, an exact integer, is the same id as text, `id_str`
- * (docs/spec-notes.md#echoes-and-cursors).
+ * Renders posts in the form of the ads API (spec 2.4 created post). Each `id` is an exact integer, and `id_str` beside it is the same id as
+ * text (docs/spec-notes.md#echoes-and-cursors).
  */
 import type { World } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
 import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
+/** Options of a request that change the fields of a post. */
 export interface ViewOptions {
+  /** Shows only the ids of the author. */
   readonly trimUser: boolean
   /** Adds the fields that only reads and `tweet_mode=extended` return. */
   readonly extended: boolean

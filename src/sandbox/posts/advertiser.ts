@@ -1,4 +1,6 @@
-/** Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#scheduled-and-draft-posts). */
+/**
+ * Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#scheduled-and-draft-posts).
+ */
 import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
@@ -88,7 +90,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   'draftPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
 }
 
-/** Returns the scheduled posts that are due at `now`, in order of their time. */
+/** Returns the unpublished scheduled posts that are due at `now` (milliseconds since 1970), in order of their time. */
 export function duePosts(state: PostsState, now: number): WaitingPost[] {
   return [...state.scheduled.values()]
     .filter((one) => one.tweet_id === null && one.scheduled_at !== null && Date.parse(one.scheduled_at) <= now)
@@ -105,7 +107,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
   waiting.completed_at = waiting.scheduled_at
 }
 
-/** Stores a published post, and marks its media in the account's library as used (`tweeted`). */
+/** Stores a published post, and marks its media in the library of the account as used (`tweeted`). */
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
   const creatives = world.stateOf(areaRefs.creatives)
@@ -131,7 +133,7 @@ interface Content {
   readonly card_uri: string | null
 }
 
-/** Reads the given content. Parameters that are absent keep the value of `known`. @throws {Refusal} */
+/** Reads and checks the content of a post. A missing parameter has the value of `known`. @throws {Refusal} */
 function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
   const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
   const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
@@ -143,7 +145,7 @@ function contentOf(call: Call<PostsState>, known: Content = { text: '', media_ke
   return { text, media_keys: mediaKeys, card_uri: cardUri }
 }
 
-/** Allows up to 4 images, or 1 GIF, or 1 video (spec 8). @throws {Refusal} */
+/** Checks that there are up to 4 images, or 1 GIF, or 1 video (spec 8). @throws {Refusal} */
 function checkMedia(keys: readonly string[]): void {
   const kinds = keys.map((key) => {
     const kind = mediaKind(key)

@@ -1,4 +1,4 @@
-/** Finds known names in the text of a post, for `context_annotations` and for the `annotations` of its entities (spec 2.6). Pure. */
+/** Finds known names in the text of a post, for `context_annotations` and for `entities.annotations` (spec 2.6). Pure. */
 import { codePoints } from '../text.ts'
 
 interface Named {
@@ -21,7 +21,7 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Patterns of the names as whole words. They match neither after `#`, `@`, `/` or `.`, nor before `.` and a letter, as in most addresses. */
+/** Patterns of the names as whole words. They do not match after `#`, `@`, `/` or `.`, or before `.` and a letter, as in most addresses. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
 )
@@ -32,6 +32,7 @@ const DOMAINS = {
   Organization: { id: '45', name: 'Brand', description: 'Brands and companies' },
 } as const
 
+/** Known name in a text. */
 export interface Annotation {
   readonly start: number
   readonly end: number
@@ -41,8 +42,8 @@ export interface Annotation {
 }
 
 /**
- * Returns the first occurrence of each known name, in order of position. Positions are in code points, the end exclusive. Undefined without
- * names.
+ * Returns the first occurrence of each known name, sorted by position. `start` and `end` count code points; `end` is exclusive. Undefined
+ * without names.
  */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
   let rest = text

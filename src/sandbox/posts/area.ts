@@ -15,7 +15,8 @@ export const postsArea = defineArea({
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },
   applyEvent: (world, state, { scheduledId }) => {
-    // A replay of the journal takes an id here too. It is another id if a refused call, which is not replayed, took one just before.
+    // A replay of the journal calls `newId` here too. If a refused call used an id just before, the post gets another id, because refused
+    // calls are not replayed.
     publishScheduled(world, state, scheduledId, world.newId())
   },
 })

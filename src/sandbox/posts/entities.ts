@@ -1,12 +1,13 @@
 /** Finds links, mentions, hashtags and annotations in the text of a post (spec 2.6). Pure. */
 import { annotationsOf, type Annotation } from './annotations.ts'
 
-/** Position in code points, the end exclusive. */
+/** Position in code points. `end` is exclusive. */
 interface Place {
   readonly start: number
   readonly end: number
 }
 
+/** Entities of a post, as v2 shows them. */
 export interface Entities {
   readonly urls?: readonly (Place & { readonly url: string; readonly expanded_url: string; readonly display_url: string })[]
   readonly mentions?: readonly (Place & { readonly username: string })[]
@@ -25,7 +26,7 @@ export function entitiesOf(text: string): Entities {
     expanded_url: value,
     display_url: value.replace(/^https?:\/\//, ''),
   }))
-  // Mentions and hashtags are not searched in links. A space for each code point keeps the positions of the others.
+  // Replaces links by spaces, so that no mention or hashtag is found in them. One space for each code point keeps the positions.
   const plain = text.replaceAll(LINK, (url) => ' '.repeat([...url].length))
   const mentions = findAll(plain, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
   const hashtags = findAll(plain, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
@@ -38,7 +39,7 @@ export function entitiesOf(text: string): Entities {
   }
 }
 
-/** Returns true if the text mentions the user, who may then reply (spec 9). */
+/** Returns true if the text mentions `@username`, ignoring case. */
 export function mentionsUser(text: string, username: string): boolean {
   return (entitiesOf(text).mentions ?? []).some((mention) => mention.username.toLowerCase() === username.toLowerCase())
 }

@@ -5,6 +5,7 @@ import { newPost, type Post, type PostsState, type WaitingPost } from './state.t
 
 const HOUR = 3_600_000
 
+/** Returns new posts, users, media, places and polls, with constant ids. */
 export function createPosts(): PostsState {
   const state: PostsState = {
     posts: new Map(),

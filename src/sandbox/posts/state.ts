@@ -11,6 +11,7 @@ export interface Post {
   readonly createdAt: number
   name: string | null
   readonly nullcast: boolean
+  /** Account on whose behalf the post was made; null for other posts. */
   readonly account_id: string | null
   readonly conversation_settings: string
   readonly media_keys: readonly string[]
@@ -45,15 +46,17 @@ export interface WaitingPost {
   nullcast: boolean
   card_uri: string | null
   media_keys: readonly string[]
-  /** Null on drafts. */
+  /** ISO 8601; null for a draft. */
   scheduled_at: string | null
   scheduled_status: 'SCHEDULED' | 'SUCCEEDED'
+  /** Time of publication, and id of the published post. Null before. */
   completed_at: string | null
   tweet_id: string | null
   readonly created_at: string
   updated_at: string
 }
 
+/** State of the posts area. Keys are ids; for `media`, media keys. */
 export interface PostsState {
   readonly posts: Map<string, Post>
   readonly scheduled: Map<string, WaitingPost>
@@ -71,7 +74,7 @@ export interface PostPublished {
   readonly scheduledId: string
 }
 
-/** Returns the v2 user with the id, of the first state or added by the control API. Undefined for an unknown id. */
+/** Returns the v2 user with the id: a user of the first state, or one that the control API added. Undefined for an unknown id. */
 export function userOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
   const known = state.users.get(id)
   const added = world.users.get(id)
@@ -91,9 +94,9 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
 
 /** Returns the id of the user with the handle, with or without `@`, ignoring case. Undefined for an unknown handle. */
 export function idOfHandle(world: World, state: PostsState, handle: string): string | undefined {
-  const wanted = handle.replace(/^@/, '').toLowerCase()
-  for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id
-  for (const [id, user] of state.users) if (String(user['username']).toLowerCase() === wanted) return id
+  const name = handle.replace(/^@/, '').toLowerCase()
+  for (const user of world.users.values()) if (user.screenName.toLowerCase() === name) return user.id
+  for (const [id, user] of state.users) if (String(user['username']).toLowerCase() === name) return id
   return undefined
 }
 
@@ -132,8 +135,8 @@ export function postOf(waiting: WaitingPost, id: string, createdAt: number): Pos
 const DUPLICATE_MS = 86_400_000
 
 /**
- * Returns true if the author published an equal post (text, media, card, `nullcast`, references) within a day. Ignores earlier versions of the
- * same post. Always false with the switch `duplicate_posts: accept`.
+ * Returns true if the author published an equal post (text, media, card, `nullcast`, references) within a day. Ignores earlier versions of
+ * the same post. Always false with the switch `duplicate_posts: accept`.
  */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false

@@ -12,9 +12,10 @@ import { recordOf } from '../../unknownValue.ts'
 
 const HOUR = 3_600_000
 
-/** Called with each post that `posts.create` adds, edits included. The webhooks area passes `emitPost`. */
+/** Callback for each post that `posts.create` adds, edits included. */
 export type OnPost = (world: World, post: Post) => void
 
+/** Returns the handlers of the posts of v2. */
 export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<PostsState>>> {
   return {
     'posts.lookup': lookup,
@@ -95,8 +96,8 @@ function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
 }
 
 /**
- * Searches the caller's posts, newest first. An app-only token searches the posts of all users. `nullcast` posts are not found. Outside the
- * specification.
+ * Searches the caller's posts, newest first. With an app-only token, searches the posts of all users. Does not find `nullcast` posts.
+ * Outside the specification.
  */
 function search(call: Call<PostsState>): Reply {
   const names = checkedPrefix(call)
@@ -279,7 +280,8 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, and the caller has a premium subscription (spec 4.7)
+ * @throws {Refusal} unless the post is the caller's, its first version is at most an hour old, and the caller has a premium subscription
+ * (spec 4.7)
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
@@ -297,7 +299,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-/** Returns 1 to 4 media ids as keys of images (`3_ID`); none without `media`. `besides`: other accepted fields. @throws {Refusal} */
+/** Returns the 1 to 4 `media_ids` as keys of images (`3_ID`); none without `media`. `besides`: other accepted fields. @throws {Refusal} */
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']

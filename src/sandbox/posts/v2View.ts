@@ -1,4 +1,6 @@
-/** Renders posts, and the objects that they reference, in the form of v2: only the requested fields (spec 2.6, docs/spec-notes.md#posts). */
+/**
+ * Renders posts, and the objects that they reference, in the form of v2: only the requested fields (spec 2.6, docs/spec-notes.md#posts).
+ */
 import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { newestEditHistory } from '../../service/contract/postResources.ts'
@@ -8,6 +10,7 @@ import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
 import { idOfHandle, userOf, type Post, type PostsState } from './state.ts'
 
+/** Fields and expansions that a call requests, and the caller. */
 export interface Selection {
   readonly post: ReadonlySet<string>
   readonly user: ReadonlySet<string>
@@ -25,6 +28,10 @@ export interface Selection {
 
 type Wire = Record<string, unknown>
 
+/**
+ * Reads the requested fields and expansions. `names`: prefix of the parameter with the fields of posts. Takes `edit_history_post_ids` as
+ * `edit_history_tweet_ids`.
+ */
 export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
   const set = (name: string) =>
     new Set((listParam(call, name) ?? []).map((value) => (value === newestEditHistory ? 'edit_history_tweet_ids' : value)))
@@ -56,7 +63,9 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/** Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author. */
+/**
+ * Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author.
+ */
 export function postWire(post: Post, selection: Selection): Wire {
   const all = fieldsOf(post)
   const wire: Wire = { id: post.id, text: post.text }
@@ -68,7 +77,7 @@ export function postWire(post: Post, selection: Selection): Wire {
   return wire
 }
 
-/** Returns `includes`: the referenced objects that were requested, each once, in order of first use. Undefined without any. */
+/** Returns `includes`: the referenced objects that were requested, each once, in order of first use. Undefined without such objects. */
 export function includesOf(world: World, state: PostsState, posts: readonly Post[], selection: Selection): Wire | undefined {
   const { expansions } = selection
   const users = new Map<string, Wire>()
@@ -123,7 +132,7 @@ function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<
   return Date.parse(String(poll['end_datetime'])) <= now ? { ...poll, voting_status: 'closed' } : poll
 }
 
-/** Returns an error for each requested private field of another user's post. */
+/** Returns an error for each requested private field of a post. None if the caller is the author. */
 export function forbiddenFields(post: Post, selection: Selection, parameter: string): PartialError[] {
   if (selection.userId === post.author_id) return []
   return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
@@ -175,24 +184,24 @@ function fieldsOf(post: Post): Wire {
   }
 }
 
-/** Returns a user with the selected fields; undefined for an unknown id. Only that user gets `confirmed_email`. */
+/** Returns a user with the selected fields; undefined for an unknown id. `confirmed_email`: only if the caller is this user. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
-  const wanted = new Set([...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id))
-  return pick(known, ['id', 'name', 'username'], wanted)
+  const requested = new Set([...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id))
+  return pick(known, ['id', 'name', 'username'], requested)
 }
 
-/** Returns the fields of `always` and `wanted` that the object has. Omits private metrics if `post` is another user's. */
+/** Returns the fields of `always` and `requested` that the object has. Omits private metrics if `post` is another user's. */
 function pick(
   object: Readonly<Record<string, unknown>>,
   always: readonly string[],
-  wanted: ReadonlySet<string>,
+  requested: ReadonlySet<string>,
   post?: Post,
   selection?: Selection,
 ): Wire {
   const wire: Wire = {}
-  for (const name of new Set([...always, ...wanted])) {
+  for (const name of new Set([...always, ...requested])) {
     if (PRIVATE.includes(name) && selection?.userId !== post?.author_id) continue
     if (object[name] !== undefined) wire[name] = object[name]
   }

@@ -1,6 +1,6 @@
 /**
- * Lets only one sandbox use a state file. A lock file beside it (`FILE.lock`) names the process and the machine, so the lock of a killed
- * process of this machine is detected and replaced.
+ * Locks a state file, so that only one sandbox uses it. A lock file beside it (`FILE.lock`) names the process and the machine. So the lock
+ * of a killed process of this machine is detected and replaced.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -19,6 +19,7 @@ interface Holder {
 /** Files that this process has locked. Needed because two sandboxes in one process write the same process id into the lock file. */
 const ownFiles = new Set<string>()
 
+/** Lock of a state file. `release` deletes the lock file. */
 export interface FileLock {
   readonly release: () => void
 }
@@ -35,7 +36,8 @@ export function lockFile(file: string): FileLock {
     while (!linked(mine, lock)) {
       const holder = read(lock)
       if (holder !== undefined && isAlive(holder)) throw locked(path, lock, holder.pid)
-      // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock instead puts it back.
+      // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock by mistake puts it
+      // back.
       const stale = `${mine}.stale`
       if (!renamed(lock, stale)) continue
       const moved = read(stale)
@@ -92,8 +94,8 @@ function read(lock: string): Holder | undefined {
 }
 
 /**
- * Returns true if the process runs, or if that cannot be checked. False for the id of this process: `ownFiles` has its locks, so an earlier
- * process with the same id wrote this one.
+ * Returns true if the process runs, or if that cannot be checked. False for the id of this process: `ownFiles` has the locks of this
+ * process, so an earlier process with the same id wrote this lock.
  */
 function isAlive({ pid, host, startedAt }: Holder): boolean {
   // Processes of another machine cannot be checked: their lock stays until an operator deletes it.

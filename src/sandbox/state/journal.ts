@@ -1,10 +1,10 @@
 /**
- * Journal of state changes: one JSON line for each, written before the answer is sent, and replayed at the start. So every answered change
- * survives a SIGKILL. It may not survive a power cut, because lines are written without fsync.
+ * Journal of state changes: one JSON line for each change, written before the answer is sent, and replayed at the start. So every answered
+ * change survives a SIGKILL. The last changes may not survive a power cut, because lines are written without fsync.
  *
- * When the lines become larger than the stored state and than `compactAfter`, or a snapshot is restored, the file is replaced by the current
- * state: a line that names its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves one of them
- * complete.
+ * When the lines become larger than the stored state and than `compactAfter`, or a snapshot is restored, the file is replaced by the
+ * current state: a line that names its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves
+ * one of them complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
@@ -12,6 +12,7 @@ import type { Apply } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockFile, type FileLock } from './fileLock.ts'
 
+/** Change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. */
 export type JournalEntry =
   | {
       readonly kind: 'call'
@@ -26,8 +27,10 @@ export type JournalEntry =
       readonly query: readonly Pair[]
       readonly oauth: readonly Pair[]
       readonly user: string | null
+      /** Body as sent. */
       readonly body: string
       readonly apply: Apply
+      /** Results of `call.effect`, in the order of the calls. */
       readonly effects: readonly unknown[]
     }
   | { readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown }
@@ -45,6 +48,7 @@ export interface StatePart {
 /** Version of the stored state. Raise it when the shape of a state changes: a file whose state has another version is rejected. */
 const VERSION = 2
 
+/** First line of a file that begins with the state. `bytes`: length of each part. */
 interface Head {
   readonly kind: 'state'
   readonly version: number
@@ -55,15 +59,16 @@ interface Head {
 const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
+/** File with the journal. */
 export class Journal {
   readonly #path: string
   readonly #save: () => Iterable<StatePart>
   readonly #compactAfter: number
   /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
-  /** Bytes of the state at the beginning of the file. */
+  /** Length of the state at the beginning of the file, in bytes. */
   #headBytes = 0
-  /** Bytes of the lines after the state. */
+  /** Length of the lines after the state, in bytes. */
   #tailBytes = 0
   /** Scheduled compaction. */
   #due: NodeJS.Immediate | undefined
@@ -77,7 +82,8 @@ export class Journal {
   }
 
   /**
-   * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens it for more. Drops an incomplete last line.
+   * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens the file for further entries. Removes an
+   * incomplete last line.
    *
    * @throws {UsageError} if the file is locked, damaged, or of another version
    */
@@ -93,7 +99,7 @@ export class Journal {
   }
 
   async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    // A kill may have left an incomplete file.
+    // A kill during `compact` may have left an incomplete new file.
     rmSync(this.#beside, { force: true })
     if (existsSync(this.#path)) {
       const file = openSync(this.#path, 'r')
@@ -123,7 +129,7 @@ export class Journal {
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
-    // Compacts in the next turn of the event loop, when the state has the change: events are written before they are applied.
+    // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
     if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
   }
 
@@ -145,7 +151,7 @@ export class Journal {
     this.#file = openSync(this.#path, 'a', 0o600)
   }
 
-  /** Empties the file, because the state is the first one again. */
+  /** Empties the file. The next entry must be the reset of the state. */
   restart(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
@@ -153,6 +159,7 @@ export class Journal {
     this.#tailBytes = 0
   }
 
+  /** Closes the file and releases its lock. */
   close(): void {
     clearImmediate(this.#due)
     if (this.#file !== -1) closeSync(this.#file)
@@ -181,7 +188,7 @@ interface Place {
 async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
   let entry: JournalEntry
   try {
-    // This may not be an entry: the check below rejects a value without a `kind`.
+    // The value may not be an entry: the check below rejects a value without a `kind`.
     entry = JSON.parse(text) as JournalEntry
   } catch {
     throw damaged(place, 'is not JSON')
@@ -210,7 +217,11 @@ function cutState(path: string): UsageError {
   })
 }
 
-/** Returns the state at the beginning of the file, and its length in bytes; undefined if the file is empty or begins with an entry. */
+/**
+ * Returns the state at the beginning of the file, and its length in bytes. Undefined if the file is empty or begins with an entry.
+ *
+ * @throws {UsageError} if the state is incomplete, or of another version
+ */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let line = readFrom(file, 0, Math.min(size, 65_536))

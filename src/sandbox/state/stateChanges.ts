@@ -1,6 +1,6 @@
 /**
- * Makes the changes of the state, and writes each to the journal: calls of the service, events, and changes by the control API. Only
- * the cursors of product listings are not in the journal. No other module writes the journal, or sets the clock and the switches.
+ * Changes the state by calls of the service, by events and by the control API, and writes each change to the journal. Only the cursors of
+ * product listings are not in the journal. No other module writes the journal, or sets the clock and the switches.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -17,18 +17,21 @@ import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from 
 import { PAGE_FIELDS } from '../auth/page.ts'
 import { READ_ONLY_ROLES } from '../auth/users.ts'
 
+/** Authenticated request. */
 export interface DispatchInput {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
-  /** Query and form pairs. */
+  /** Decoded pairs of query and form, with neutral names. */
   readonly pairs: readonly Pair[]
   readonly query: readonly Pair[]
   readonly oauth: ReadonlyMap<string, string>
   readonly user: SandboxUser | undefined
+  /** Parsed JSON with neutral keys; undefined without one. */
   readonly body: unknown
   readonly rawBody: Buffer
 }
 
+/** Result of a handler. `echo`: `request.params` of the answer. */
 export interface Dispatched {
   readonly reply: Reply
   readonly echo: Readonly<Record<string, unknown>>
@@ -45,6 +48,7 @@ interface CallConditions {
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
+/** Makes and records every change of the state. */
 export class StateChanges {
   readonly #world: WorldState
   readonly #handlers = new Map<string, { area: Area<unknown>; handler: Handler<unknown> }>()
@@ -66,7 +70,11 @@ export class StateChanges {
     return this.#world
   }
 
-  /** Restores the state from the journal at `path`, then writes every change to it. */
+  /**
+   * Restores the state from the journal at `path`, then writes every change to it. `compactAfter`: as for `Journal`.
+   *
+   * @throws {UsageError} if the file is locked, damaged, or of another version
+   */
   async openJournal(path: string, compactAfter?: number): Promise<void> {
     const journal = new Journal(path, () => this.#world.save(), compactAfter)
     await journal.open(
@@ -106,11 +114,12 @@ export class StateChanges {
     this.#journal?.compact()
   }
 
+  /** Stops writing changes, and releases the file. */
   closeJournal(): void {
     this.#journal?.close()
   }
 
-  /** Decodes and checks the parameters. Returns their errors in the result. */
+  /** Decodes and checks the parameters. Returns errors in the result. */
   check(input: DispatchInput): Validated {
     // The fields of the authorization page are not parameters of the API.
     const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
@@ -119,8 +128,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler. Then writes the call to the journal if it may have changed the state: it is not a read, and it succeeded or was partly
-   * applied. Returns a promise only if the handler does.
+   * Runs the handler for the part `apply` of the request. Then writes the call to the journal, if its endpoint can change the state and the
+   * call succeeded or was partly applied. Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
@@ -136,7 +145,7 @@ export class StateChanges {
       apply,
       effect: async (run) => {
         const value = await run()
-        // Handlers wait only here. After a reset or restore, the state of this call is gone.
+        // Handlers wait only here. A reset or restore meanwhile replaced the state of this call.
         if (world.stateOf(found.area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
         effects.push(value)
         return value
@@ -178,8 +187,8 @@ export class StateChanges {
   }
 
   /**
-   * Returns the answer that the handler would give. It changes a copy of the state, and nothing outside the process. Create-only fields that
-   * the client sent back are not compared.
+   * Runs the handler on a copy of the state, without effects outside the process. Returns the result. Does not compare create-only fields
+   * that the client sent back.
    *
    * @throws {Refusal}
    */
@@ -214,7 +223,8 @@ export class StateChanges {
   /**
    * Returns the account of the path; undefined without one.
    *
-   * @throws {Refusal} if the user has no access, may only read and this is a write, or the account is deleted
+   * @throws {Refusal} if the user has no access, or may only read and this is a write, or if the account is deleted and the call has no
+   * `with_deleted`
    */
   #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
     const id = input.path['account_id']
@@ -302,7 +312,8 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect is written after calls that began later, with its earlier counters. Their ids are in use.
+    // A call that waited for an effect is written after calls that began later, but with its earlier counters. The ids of the later calls
+    // are in use, so the higher counters stay.
     if (nextId > BigInt(entry.nextId) || nextShortId > entry.nextShortId) Object.assign(world.core, { nextId, nextShortId, random })
   }
 
@@ -327,12 +338,15 @@ export class StateChanges {
   }
 }
 
-/** Returns true if the endpoint can change the state. The authorization page can, although it is read with GET. */
+/** Returns true if the endpoint can change the state. The authorization pages can, although they are read with GET. */
 function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
-/** Returns `Call.applies` for the part of the request that is applied. The caller has resolved `none`, `half`, `twice` and `later`. */
+/**
+ * Returns `Call.applies` for the part `apply` of a request. Takes `none`, `half`, `twice` and `later` as `all`: callers resolve them
+ * before.
+ */
 function appliesOf(apply: Apply): (index: number, key: string) => boolean {
   if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
   if (apply.startsWith('first:')) {

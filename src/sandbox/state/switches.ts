@@ -16,6 +16,7 @@ interface SwitchDefinition {
   readonly spellings?: Readonly<Record<string, string>>
 }
 
+/** All switches. docs/sandbox.md#switches describes their values. */
 export const SWITCHES = [
   {
     name: 'audience_users_response',
@@ -88,6 +89,7 @@ export const SWITCHES = [
 ] as const satisfies readonly SwitchDefinition[]
 
 type Switch = (typeof SWITCHES)[number]
+/** Name of a switch. */
 export type SwitchName = Switch['name']
 /** Type of the values of a switch; `string` where numbers are allowed. */
 export type SwitchValue<N extends SwitchName> =
@@ -98,10 +100,12 @@ export type SwitchValue<N extends SwitchName> =
 const DEFINITIONS: readonly SwitchDefinition[] = SWITCHES
 const DEFAULTS: ReadonlyMap<string, string> = new Map(DEFINITIONS.map(({ name, values }) => [name, values[0]]))
 
+/** Current values of the switches. */
 export class Switches {
   /** Values of all switches by name. */
   readonly #values = new Map(DEFAULTS)
 
+  /** Returns the value of a switch. */
   get<N extends SwitchName>(name: N): SwitchValue<N> {
     // `set` stores only values of the definition.
     return this.#values.get(name) as SwitchValue<N>
@@ -121,11 +125,12 @@ export class Switches {
     for (const [name, value] of changes) this.#values.set(name, value)
   }
 
+  /** Returns the values of all switches by name. */
   all(): Record<string, string> {
     return Object.fromEntries(this.#values)
   }
 
-  /** Returns true for the name of a switch; false for anything else, also for its number. */
+  /** Returns true for the name of a switch, but not for its number. */
   has(name: string): boolean {
     return DEFAULTS.has(name)
   }
@@ -142,7 +147,11 @@ function find(name: string): SwitchDefinition {
   return found
 }
 
-/** Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`. @throws {ControlError} */
+/**
+ * Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`.
+ *
+ * @throws {ControlError} for a value that the switch does not have
+ */
 function valueOf(definition: SwitchDefinition, value: unknown): string {
   if (value === true || value === false)
     return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')

@@ -8,10 +8,13 @@ import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import type { Names } from '../names.ts'
 import { Switches, type SwitchName, type SwitchValue } from './switches.ts'
 
+/** State that all areas share. */
 export interface CoreState {
+  /** Counters of `newId` and `newShortId`, and the state of `random`. */
   nextId: bigint
   nextShortId: number
   random: number
+  /** Milliseconds from the machine's clock to the sandbox's clock. */
   clockOffsetMs: number
   /** Random id of this state. Changes with a reset, and with a restart without a state file. A restore sets the id of the snapshot. */
   instance: string
@@ -19,6 +22,7 @@ export interface CoreState {
   accounts: Map<string, SandboxAccount>
 }
 
+/** Options of the state of a sandbox. */
 export interface WorldOptions {
   readonly areas: readonly Area<unknown>[]
   readonly credentials: SandboxCredentials
@@ -27,18 +31,18 @@ export interface WorldOptions {
   readonly log: Logger
   readonly names: Names
   readonly reportViolation: (rule: string, detail: string) => void
-  /** Called before an event is applied. */
+  /** Called with each event before it is applied, except on a copy of the state. */
   readonly onEvent: (area: string, event: unknown) => void
 }
 
-/** Copy of everything that a request or the control API can change, except the seed. */
+/** Copy of the state and the switches, without the seed. */
 export interface Snapshot {
   readonly core: CoreState
   readonly areas: ReadonlyMap<string, unknown>
   readonly switches: Readonly<Record<string, string>>
 }
 
-/** World without the changes that only `StateChanges` makes, because each needs an entry in the journal. */
+/** World without the methods that only `StateChanges` calls, because each change needs an entry in the journal. */
 export type SandboxWorld = Omit<
   WorldState,
   'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'replayAt' | 'applyEvent'
@@ -47,6 +51,7 @@ export type SandboxWorld = Omit<
 /** Name of the shared part in the journal. */
 const CORE = 'core'
 
+/** State and switches of a sandbox. */
 export class WorldState implements World {
   readonly credentials: SandboxCredentials
   readonly log: Logger
@@ -115,24 +120,26 @@ export class WorldState implements World {
     this.applyEvent(name, event)
   }
 
+  /** Applies an event with the function of its area. Does not write it to the journal. */
   applyEvent(area: string, event: unknown): void {
     this.areas.find(({ ref }) => ref.name === area)?.applyEvent?.(this, this.#states.get(area), event)
   }
 
-  /** Copies the state before a change, for reads of the state up to `lagMs` ago (the fault `stale`). Drops older copies. */
+  /** Keeps a copy of the state before a change, for reads of the state up to `lagMs` ago (the fault `stale`). Drops older copies. */
   keepPastState(lagMs: number): void {
     const now = this.machineNow()
     this.#past = this.#past.filter(({ until }) => until > now - lagMs)
     this.#past.push({ until: now, snapshot: this.snapshot() })
   }
 
+  /** Drops all copies of `keepPastState`. */
   dropPastStates(): void {
     this.#past = []
   }
 
   /**
-   * Runs `read` on the state of `lagMs` ago, or on the oldest state that was kept. `read` must be synchronous and must not change the
-   * state.
+   * Runs `read` on the state of `lagMs` ago, by the machine's clock. If the kept states begin later, takes the oldest one; if there is
+   * none, the current state. The clock is the current one. `read` must be synchronous and must not change the state.
    */
   asOf<T>(lagMs: number, read: () => T): T {
     const then = this.machineNow() - lagMs
@@ -151,8 +158,8 @@ export class WorldState implements World {
   }
 
   /**
-   * Runs `change` on a copy of the state, which is then dropped. Events are not written to the journal. Code that an async `change` runs after
-   * its first `await` gets the real state from the world again.
+   * Runs `change` on a copy of the state, and then drops the copy. Writes no event to the journal. After its first `await`, an async
+   * `change` gets the real state from the world again.
    */
   onCopy<T>(change: () => T): T {
     const [core, states] = [this.#core, this.#states]
@@ -169,6 +176,7 @@ export class WorldState implements World {
     }
   }
 
+  /** Sets the sandbox's clock to the machine's plus `ms`. */
   setClockOffset(ms: number): void {
     this.#core.clockOffsetMs = ms
   }
@@ -194,10 +202,12 @@ export class WorldState implements World {
     for (const area of this.areas) this.#states.set(area.ref.name, area.createState(this))
   }
 
+  /** Ends running work and open connections of all areas. */
   stop(): void {
     for (const area of this.areas) area.stop?.(this)
   }
 
+  /** Returns a copy of the state and the switches. */
   snapshot(): Snapshot {
     return {
       core: structuredClone(this.#core),
@@ -206,7 +216,7 @@ export class WorldState implements World {
     }
   }
 
-  /** Returns the whole state as bytes for the journal, with the seed and the switches. */
+  /** Yields the state as bytes for the journal, with the seed and the switches. */
   *save(): Iterable<StatePart> {
     yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
     for (const area of this.areas) {
@@ -217,7 +227,7 @@ export class WorldState implements World {
     }
   }
 
-  /** Restores the state from the bytes of `save`. An area that is newer than the bytes keeps its first state. */
+  /** Restores the state, the seed and the switches from the bytes of `save`. An area without bytes gets its first state. */
   load(parts: ReadonlyMap<string, Buffer>): void {
     // Only `save` writes these bytes.
     const { core, seed, switches } = deserialize(parts.get(CORE) ?? serialize(null)) as {
@@ -239,7 +249,7 @@ export class WorldState implements World {
     }
   }
 
-  /** Restores the state from a copy of the snapshot, which can be restored again. */
+  /** Restores the state and the switches from a copy of the snapshot, which can be restored again. Cancels running work first. */
   restore(snapshot: Snapshot): void {
     for (const area of this.areas) area.cancelWork?.(this)
     this.#core = structuredClone(snapshot.core)

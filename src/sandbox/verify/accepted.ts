@@ -1,6 +1,6 @@
 /**
- * Determines the parameters that an endpoint accepts: those of the contract, and those that official SDKs send too. SDKs load a record, change
- * one property and send all properties back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
+ * Determines the parameters that an endpoint accepts: those of the contract, and those that official SDKs send too. SDKs load a record,
+ * change one property and send all properties back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
  */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
 import {
@@ -14,9 +14,11 @@ import {
 import { endpoints } from '../../service/contract/index.ts'
 import { withDeleted } from '../../service/contract/parameter.ts'
 
+/** Parameters and fields that an endpoint accepts. */
 export interface Accepted {
   /** In the order of the contract. */
   readonly parameters: readonly Parameter[]
+  /** `parameters` by name, and all parameters of the path. */
   readonly byName: ReadonlyMap<string, Parameter>
   /** Fields that clients may send back although the endpoint does not write them. Their values are ignored. */
   readonly ignored: ReadonlySet<string>
@@ -55,10 +57,10 @@ function withReturnedFields(endpoint: Endpoint): Accepted {
     return { parameters, byName: names, ignored: readOnlyFields(endpoint), createOnly: NO_PARAMETERS }
   if (endpoint.method !== 'PUT') return { parameters, byName: names, ignored: NO_NAMES, createOnly: NO_PARAMETERS }
   const access = fieldAccess(endpoint)
-  const namesWith = (wanted: FieldAccess): string[] =>
-    [...access].flatMap(([name, own]) => (own === wanted && !names.has(name) ? [name] : []))
+  const namesWith = (searched: FieldAccess): string[] =>
+    [...access].flatMap(([name, own]) => (own === searched && !names.has(name) ? [name] : []))
   const creation = creationParameters(endpoint)
-  // Without an endpoint that reads the record, a change cannot be detected.
+  // Without an endpoint that reads the record, a changed value cannot be detected. Then create-only fields are refused as unknown.
   const createOnly = readerOf(endpoint) === undefined ? [] : namesWith('create-only')
   return {
     parameters,

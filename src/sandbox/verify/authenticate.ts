@@ -11,6 +11,7 @@ import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
+/** Part of a request that proves who the caller is. `query`, `form`: decoded. */
 export interface Incoming {
   readonly method: string
   readonly rawPath: string
@@ -22,9 +23,11 @@ export interface Incoming {
   readonly form: readonly Pair[]
 }
 
+/** Authenticated caller of a request. */
 export interface Caller {
   /** User of the token; undefined for a caller without one, such as an app-only token. */
   readonly user: SandboxUser | undefined
+  /** OAuth parameters of the header; empty without a signature. */
   readonly oauth: ReadonlyMap<string, string>
   readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
   /** User id, or else `app` or `browser`. Always `app` with a bearer token. Rate limits per user are counted by this id. */
@@ -39,7 +42,7 @@ const NONE: ReadonlyMap<string, string> = new Map()
  */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
-  /** Stores a nonce. Returns false if it was used with this timestamp before. */
+  /** Stores a nonce. Returns false if it was used with this timestamp before. Times in seconds. `key`: token and nonce. */
   add(timestampS: number, key: string, windowS: number, nowS: number): boolean {
     let set = this.#seen.get(timestampS)
     if (set === undefined) {
@@ -50,25 +53,26 @@ export class Nonces {
     set.add(key)
     return true
   }
+  /** Deletes all nonces. */
   clear(): void {
     this.#seen.clear()
   }
 }
 
-/** Authenticates a request. @throws {Refusal} in the form of the endpoint's host */
+/** Authenticates a request as its endpoint requires. @throws {Refusal} unless the credentials are valid and allow the call */
 export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming): Caller {
   if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, kind: 'browser', id: 'browser' }
   const header = incoming.authorization
   const scheme = /^\s*(\w+)/.exec(header ?? '')?.[1]?.toLowerCase()
-  const wanted = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
-  switch (wanted) {
+  const requiredAuth = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
+  switch (requiredAuth) {
     case 'basic':
       return byBasic(world, header)
     case 'basic-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBasic(world, header)
     case 'bearer':
       if (scheme === 'oauth') throw wrongTokenTypeRefusal()
-      return byBearer(world, endpoint, header, wanted === endpoint.auth ? undefined : FIXED_USER)
+      return byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBearer(world, endpoint, header)
     default:
@@ -78,12 +82,12 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
           ? wrongTokenTypeRefusal()
           : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
       }
-      return bySignature(world, nonces, endpoint, incoming, wanted)
+      return bySignature(world, nonces, endpoint, incoming, requiredAuth)
   }
 }
 
-/** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and its token and its app may make the call */
-function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
+/** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and the token and the app may make the call */
+function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, requiredAuth: Caller['kind']): Caller {
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
   // A function, because creating an Error costs time: it captures the stack.
   const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, incoming)
@@ -97,7 +101,7 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, in
   if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
   if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
   if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse()
-  const { user, secrets } = tokenOf(world, endpoint, incoming, fields, wanted, refuse)
+  const { user, secrets } = tokenOf(world, endpoint, incoming, fields, requiredAuth, refuse)
   const request = {
     method: incoming.method,
     scheme: incoming.scheme,
@@ -113,7 +117,7 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, in
   checkFreshness(world, nonces, fields, refuse)
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
-  return { user, oauth: fields, kind: wanted, id: user?.id ?? 'app' }
+  return { user, oauth: fields, kind: requiredAuth, id: user?.id ?? 'app' }
 }
 
 /** Returns the user of the token, and the secrets that may have signed the request. @throws {Refusal} */
@@ -122,20 +126,20 @@ function tokenOf(
   endpoint: Endpoint,
   incoming: Incoming,
   fields: ReadonlyMap<string, string>,
-  wanted: Caller['kind'],
+  requiredAuth: Caller['kind'],
   refuse: () => Refusal,
 ): { user: SandboxUser | undefined; secrets: readonly string[] } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
-  if (wanted === 'request-token') {
+  if (requiredAuth === 'request-token') {
     const name =
       token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
     if (found === undefined) throw refuse()
-    // With the token outside the header, some clients sign with its secret and some without.
+    // If the token is not in the header, some clients sign with its secret and some without.
     return { user: undefined, secrets: token === '' ? ['', found.secret] : [found.secret] }
   }
-  if (wanted === 'consumer' && token === '') return { user: undefined, secrets: [''] }
+  if (requiredAuth === 'consumer' && token === '') return { user: undefined, secrets: [''] }
   const found = auth.accessTokens.get(token)
   if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('.') : refuse()
   if (!found.active) throw invalidTokenRefusal('.')
@@ -187,6 +191,7 @@ function unescape(text: string): string {
   }
 }
 
+/** Returns the state of the auth area. */
 export function authState(world: SandboxWorld): AuthState {
   return world.stateOf(areaRefs.auth)
 }
@@ -214,8 +219,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incomin
 }
 
 /**
- * Returns the 403 for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in one
- * body (docs/spec-notes.md#tokens).
+ * Returns the 403 for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in
+ * one body (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {
@@ -227,7 +232,7 @@ function wrongTokenTypeRefusal(): Refusal {
   })
 }
 
-/** Returns the user id of the OAuth token in the header, without verification; `app` for an unknown token or another header. */
+/** Returns the user id of the OAuth token in the header, without verification. `app` for an unknown token or another header. */
 export function claimedCaller(world: SandboxWorld, authorization: string | undefined): string {
   const token = parseAuthorization(authorization ?? '')?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
   return authState(world).accessTokens.get(token)?.userId ?? 'app'

@@ -1,11 +1,12 @@
-/** Checks the rules of the contract across several parameters (`Rule`). */
+/** Checks the rules of the contract that concern several parameters (`Rule`). */
 import type { Endpoint, Rule } from '../../service/contract/endpoint.ts'
 import { exclusiveParameters, missingParameter, type AdsError } from '../refusal.ts'
 import { textOf } from '../text.ts'
 
 /**
- * Adds errors for the rules that the parameters break. `required-if` adds one for each missing parameter; `exclusive` adds none after another
- * `EXCLUSIVE_PARAMETERS`. Handlers check the rules of kind `other`.
+ * Adds to `errors` an error for `with_total_count` with `cursor`, and for each rule of the endpoint that the parameters break.
+ * `required-if` adds one for each missing parameter, unless the parameter has an error. `exclusive` adds none after another
+ * `EXCLUSIVE_PARAMETERS`. Handlers check the rules of kind `other`. `given`: names of the parameters that were sent.
  */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))

@@ -2,26 +2,31 @@
 import { limitOf, rateLimits, type LimitClass } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
+/** State of a rate limit. `remaining`: requests that the window still allows. */
 export interface RateState {
   readonly limit: number
   readonly remaining: number
-  /** End of the window in epoch seconds, rounded up, so that a client that waits for it waits long enough. */
+  /** End of the window in epoch seconds. Rounded up, so that a client that waits until then waits long enough. */
   readonly resetS: number
+  /** True if the request exceeds the limit. */
   readonly refused: boolean
   /** True if the limit is that of an ad account, which has headers of its own. */
   readonly account: boolean
 }
 
 interface Window {
+  /** Machine time, milliseconds since 1970. */
   endsAt: number
   used: number
 }
 
+/** Properties of a request and of switches that its rate limits depend on. */
 export interface RateInput {
   readonly endpoint: Endpoint
+  /** As `Caller.id`; `anonymous` before authentication. */
   readonly userId: string
   readonly accountId: string | undefined
-  /** True if the request asks for `with_total_count`, which has a limit of its own. */
+  /** True if the request has `with_total_count`, which has a limit of its own. */
   readonly totalCount: boolean
   /** Enforces only the limits that the specification names. */
   readonly namedOnly: boolean
@@ -31,10 +36,11 @@ export interface RateInput {
   readonly uploadsPer: 'user' | 'account'
 }
 
-/** Limit shown where no route was found. Assumed: that of reads without an account. */
+/** Limit in the answer to a request without a route. Assumed: that of reads without an account. */
 const UNROUTED = rateLimits.global_reads.limit
 const UNROUTED_MS = rateLimits.global_reads.windowMs
 
+/** Windows of all rate limits. */
 export class Rates {
   readonly #windows = new Map<string, Window>()
   readonly #now: () => number
@@ -61,6 +67,7 @@ export class Rates {
     return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
 
+  /** Ends all windows. */
   clear(): void {
     this.#windows.clear()
   }

@@ -1,9 +1,9 @@
-/** Checks create-only fields that a client sends back on an update: allowed only if they equal the stored values. */
+/** Checks the create-only fields that a client sends back on an update. They must equal the stored values. */
 import { isDeepStrictEqual } from 'node:util'
 import { recordOf } from '../../unknownValue.ts'
 import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'
 
-/** Compares the returned fields with the record that `read` returns. @throws {Refusal} that names each field that differs */
+/** Compares fields that a client sent back with the record that `read` returns. @throws {Refusal} that names each field that differs */
 export function refuseChangedFields(returned: ReadonlyMap<string, unknown>, read: () => unknown): void {
   const errors = changedFields(returned, recordOf(read()))
   if (errors.length > 0) throw adsRefusals(errors)
@@ -18,7 +18,7 @@ function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<
   )
 }
 
-/** Compares values as clients send them: an unset field may be empty or null, a list of texts may have another order, a number may be text. */
+/** Returns true for equal values. An unset field may be empty or null, a list of texts may have another order, and a number may be text. */
 export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }

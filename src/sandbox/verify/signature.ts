@@ -1,11 +1,13 @@
 /**
- * Verifies OAuth 1.0a signatures (RFC 5849, docs/spec-notes.md#signing). Shares no code with the client, so that a mistake in one is found by
- * the other (docs/decisions/independent-implementations.md). Pure: no clock, no state.
+ * Verifies OAuth 1.0a signatures (RFC 5849, docs/spec-notes.md#signing). Shares no code with the client, so that tests of one find mistakes
+ * of the other (docs/decisions/independent-implementations.md). Pure: no clock, no state.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
+/** Name and value of a parameter. */
 export type Pair = readonly [name: string, value: string]
 
+/** Part of a request that the signature covers, and the signature. */
 export interface SignedRequest {
   readonly method: string
   /** `http` or `https`. */
@@ -22,6 +24,7 @@ export interface SignedRequest {
   readonly oauth: readonly Pair[]
 }
 
+/** Secrets that sign. `tokenSecret`: empty without a token. */
 export interface Secrets {
   readonly consumerSecret: string
   readonly tokenSecret: string
@@ -47,7 +50,7 @@ export function verifySignature(request: SignedRequest, secrets: Secrets, duplic
   return collapsed.length !== pairs.length && sameText(given, sign(request, collapsed, secrets))
 }
 
-/** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). */
+/** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). `pairs`: decoded, of all sources. */
 export function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
   const encoded = pairs.map(([name, value]): Pair => [percentEncode(name), percentEncode(value)])
   encoded.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
@@ -89,7 +92,7 @@ function sign(request: SignedRequest, pairs: readonly Pair[], secrets: Secrets):
   return createHmac('sha1', key).update(signatureBase(request, pairs)).digest('base64')
 }
 
-/** Returns the pairs without repetitions of equal `oauth_*` pairs. */
+/** Returns the pairs, with only the first of several equal `oauth_*` pairs. */
 function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {
@@ -126,7 +129,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Compares texts of equal length in constant time. */
+/** Returns true for equal texts. Compares texts of equal length in constant time. */
 function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)

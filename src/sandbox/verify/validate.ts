@@ -7,7 +7,9 @@ import { checkConditions } from './conditions.ts'
 import { decode } from './decode.ts'
 import type { Pair } from './signature.ts'
 
+/** Parameters of a request, not checked yet. */
 export interface RequestInput {
+  /** Decoded path parameters by the names of the path that was called. */
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
@@ -19,12 +21,16 @@ export interface RequestInput {
   readonly strict?: boolean
 }
 
+/** Result of a validation. If there are errors, the other fields may be incomplete. */
 export interface Validated {
+  /** As `Call.params`. */
   readonly params: Record<string, unknown>
+  /** As `Call.given`. */
   readonly given: Set<string>
+  /** `request.params` of the answer. */
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
-  /** Decoded create-only fields that the client sent back on an update. Allowed only if they equal the stored ones. */
+  /** Decoded create-only fields that the client sent back on an update. The caller must compare them with the stored values. */
   readonly returned: ReadonlyMap<string, unknown>
 }
 
@@ -188,8 +194,8 @@ function readBody(validation: Validation, sent: unknown): void {
 }
 
 /**
- * Returns the content of `params` if it is the only field of a body that may be an object or array: one official SDK sends it so. Returns any
- * other body unchanged.
+ * Returns the content of `params` for a body `{ "params": … }`, which one official SDK sends, if the endpoint takes an object or an array.
+ * Returns any other body unchanged.
  */
 function unwrapped(endpoint: Endpoint, body: unknown): unknown {
   if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
@@ -213,13 +219,13 @@ function readJson(validation: Validation, parameter: Parameter, value: unknown):
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return decodeInto(validation, parameter, value.join(','))
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
-  const wanted = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
+  const typeName = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
   const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
-  if (text === undefined || (wanted === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, wanted, value))
+  if (text === undefined || (typeName === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, typeName, value))
   else decodeInto(validation, parameter, text)
 }
 
-/** Decodes one value into `params`; an empty value of an unsettable parameter becomes null. If the value is wrong, adds an error instead. */
+/** Decodes one value into `params`. Stores null for an empty value of an unsettable parameter. Adds an error for a wrong value. */
 function decodeInto({ params, errors, strict }: Validation, parameter: Parameter, text: string): void {
   const { name } = parameter
   if (text === '' && parameter.unsettable === true) {
@@ -232,7 +238,7 @@ function decodeInto({ params, errors, strict }: Validation, parameter: Parameter
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {
-  // Ids are strings in the echo (docs/spec-notes.md#echoes-and-cursors), except for these two.
+  // Ids are strings in the echo (docs/spec-notes.md#echoes-and-cursors), except `tweet_id` and `as_user_id`.
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }

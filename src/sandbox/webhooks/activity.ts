@@ -41,7 +41,7 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
   },
 }
 
-/** Checks the filter of a subscription. @throws {Refusal} */
+/** Reads and checks the filter of a subscription to events of `type`. @throws {Refusal} */
 function filterOf(type: string, value: unknown): SubscriptionFilter {
   const filter = recordOf(value)
   const texts: Record<string, string> = {}

@@ -10,15 +10,15 @@ const HOUR = 60 * MINUTE
 /** Time without a successful check after which transient failures invalidate a webhook. */
 const GRACE_MS = 28 * HOUR
 
-/** Sends a challenge to the URL. A reset or restore cancels it. `token`: default random. */
+/** Sends a challenge to the URL. Resolves to the outcome; `transient` if {@link cancelSignal} aborts. `token`: default random. */
 export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
   const { consumerSecret: secret } = world.credentials
   return checkWebhook({ url, secret, form: world.switch('signature_form'), token, cancelled: cancelSignal(world) })
 }
 
 /**
- * Returns true if a check of a valid webhook is due: 24 hours after the last success and then every 30 minutes, or hourly (switch
- * `crc_period`).
+ * Returns true if a check of a valid webhook is due: 24 hours after the last success and then every 30 minutes, or hourly. `period`: value
+ * of the switch `crc_period`.
  */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false
@@ -27,8 +27,8 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
 }
 
 /**
- * Records the outcome of a check. Success makes the webhook valid. A transient failure leaves it valid until {@link GRACE_MS} after the last
- * success. Any other failure invalidates it (spec 3.1).
+ * Records the outcome of a check. Success makes the webhook valid. A transient failure leaves it valid until {@link GRACE_MS} after the
+ * last success. Any other failure invalidates it (spec 3.1).
  */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now

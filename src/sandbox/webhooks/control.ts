@@ -19,7 +19,7 @@ interface EventInput {
   readonly event_uuid?: string | number
   readonly tag?: string
   readonly includes?: unknown
-  /** Event in the form in which it is delivered, instead of the fields above. */
+  /** Event in the form of a delivery, instead of the fields above. */
   readonly data?: EventInput
   /** Number of events. Each has its own id, unless `event_uuid` is set. */
   readonly times?: number
@@ -28,8 +28,8 @@ interface EventInput {
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
   /**
-   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Only the first element of an array may
-   * have it; the others are then ignored. `token`: token of the challenge, by default random.
+   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Read only in the first element of
+   * an array; then the other elements are ignored. `token`: token of the challenge, by default random.
    */
   readonly challenge?: string
   readonly token?: string
@@ -37,9 +37,10 @@ interface EventInput {
 
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
- * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt failed;
- * they are retried. Both counts include events that other calls emit meanwhile, and exclude streams. A challenge resolves to `{ outcome }`,
- * which is `unknown` for an unknown webhook.
+ * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt
+ * failed; they are retried. Both counts include events that other calls emit meanwhile, and exclude streams.
+ *
+ * Sends a challenge instead if the body has one. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]

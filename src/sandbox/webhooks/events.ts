@@ -10,21 +10,27 @@ import { sendEvent } from './outbound.ts'
 import { unlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
-/** Maximum number of attempts of one delivery, and the time between them by the sandbox's clock. */
+/** Maximum number of attempts of one delivery. */
 const ATTEMPTS = 3
+/** Time between two attempts, by the sandbox's clock. */
 const PAUSE_MS = 60_000
+/** Age up to which an event can be replayed. */
 const REPLAY_MS = 5 * 86_400_000
 
+/** Event to emit. */
 export interface ActivityEvent {
   readonly event_type: string
   readonly filter: SubscriptionFilter
   readonly payload: unknown
+  /** Default: random. */
   readonly event_uuid?: string
   readonly tag?: string
   readonly includes?: unknown
 }
 
+/** Options of the deliveries of an event. */
 export interface EmitOptions {
+  /** Default: `good`. */
   readonly signature?: 'good' | 'bad' | 'none'
   /** Speed of the body in bytes per second. Default: no limit. */
   readonly bytesPerS?: number
@@ -34,11 +40,12 @@ export interface EmitOptions {
   readonly subscribedOnly?: boolean
 }
 
-const sending = pLimit(32)
+/** Limits how many deliveries run at the same time, over all sandboxes of the process. */
+const attemptLimit = pLimit(32)
 
 /**
- * Emits `post.create` to the matching subscriptions. Does not wait for the deliveries. Returns null, because the journal stores the result of
- * this effect.
+ * Emits `post.create` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because the journal stores
+ * the result of this effect.
  */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
@@ -83,8 +90,9 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 }
 
 /**
- * Returns one tag for each copy of the event that the receiver gets: a webhook, or null for the streams. A receiver with subscriptions gets a
- * copy for each that matches. A receiver without any gets one copy, unless the options exclude it.
+ * Returns a tag, or undefined, for each copy of the event that a receiver gets. `receiver`: id of a webhook, or null for the streams. A
+ * receiver with subscriptions gets a copy for each that matches. A receiver without subscriptions gets one copy, unless the options exclude
+ * it.
  */
 function tagsFor(
   receiver: string | null,
@@ -98,20 +106,27 @@ function tagsFor(
   return options.subscribedOnly === true ? [] : [event.tag]
 }
 
-/** Sends every delivery that is due. Resolves when all of them have ended, those that were already running included. */
+/**
+ * Makes one attempt of every delivery that is due. Resolves when all these attempts have ended, including those that were already running.
+ */
 export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
-    due.map((delivery) => unlessRunning(world, delivery.key, (cancelled) => sending(() => attempt(world, state, delivery, cancelled)))),
+    due.map((delivery) =>
+      unlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled))),
+    ),
   )
 }
 
-/** Makes one attempt of a delivery, and records its result. Does neither once it is cancelled. */
+/**
+ * Makes one attempt of a delivery, and records the result. Ends a delivery to an invalid webhook without sending. Does nothing once
+ * cancelled.
+ */
 async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal): Promise<void> {
   if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
-  // The log still has an event for an invalid webhook, for a replay when the webhook is valid again.
+  // The event for an invalid webhook stays in the log, so that a replay can deliver it when the webhook is valid again.
   const isValid = webhook?.valid === true
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
@@ -123,7 +138,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery, c
   })
 }
 
-/** Posts an event, signed as `delivery.signature` requests. Resolves to the status of the answer; 0 without one, or if it was cancelled. */
+/** Posts an event, signed as `delivery.signature` requests. Resolves to the status of the answer; 0 without an answer, and if cancelled. */
 export function postEvent(
   world: World,
   url: string,
@@ -164,7 +179,7 @@ export function applyEntries(
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 
-/** Returns true if a subscription requests the event. */
+/** Returns true if the event matches the type and the filter of the subscription. */
 function matches(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
@@ -194,13 +209,18 @@ function canonicalDirection(direction: string | undefined): string | undefined {
   return direction === 'inbound' ? 'received' : direction === 'outbound' ? 'sent' : direction
 }
 
-/** Returns `sent` or `received`, by the filter or else by the type of the event. Undefined if neither has one of the two. */
+/**
+ * Returns the direction of the event, `sent` or `received`: that of its filter, or else of its type. Undefined if neither has a direction.
+ */
 function directionOf(event: ActivityEvent): string | undefined {
   const given = canonicalDirection(event.filter.direction)
   return given === 'sent' || given === 'received' ? given : /\.(sent|received)$/.exec(event.event_type)?.[1]
 }
 
-/** Returns the filter as the event shows it: for direct messages and chats with the direction, as the switch `direction_values` names it. */
+/**
+ * Returns the filter as the event shows it. Events of direct messages and chats have their direction, named by the switch
+ * `direction_values`.
+ */
 function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   const direction = directionOf(event)
   if (direction === undefined || !/^(dm|chat)\./.test(event.event_type)) return event.filter

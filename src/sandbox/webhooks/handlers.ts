@@ -9,7 +9,7 @@ import { cancelSignal } from './runtime.ts'
 import type { Webhook, WebhooksState } from './state.ts'
 import { webhookUrlProblem } from './url.ts'
 
-/** Assumed, because the number is not published. */
+/** Maximum number of webhooks of the app. Assumed, because the number is not published. */
 const MAX_WEBHOOKS = 10
 const MINUTE = 60_000
 const REPLAY_BACK_MS = 5 * 86_400_000
@@ -95,7 +95,7 @@ export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
   return webhook
 }
 
-/** Returns a 400 whose message begins with the reason. */
+/** Returns the 400 whose message begins with the reason. */
 function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
   return v2ParameterRefusal(parameter, value, `${reason}: ${message}`)
 }

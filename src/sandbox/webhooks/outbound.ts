@@ -5,12 +5,13 @@ import https from 'node:https'
 import type { CheckOutcome } from './state.ts'
 import { errorCode, isRecord } from '../../unknownValue.ts'
 
-/** Time in which a receiver must answer (spec 8). */
+/** Time in milliseconds in which a receiver must answer (spec 8). */
 export const RESPONSE_LIMIT_MS = 10_000
 const MAX_ANSWER_BYTES = 65_536
 
 const agents = { http: new http.Agent({ keepAlive: true, maxSockets: 64 }), https: new https.Agent({ keepAlive: true, maxSockets: 64 }) }
 
+/** Encoding of a signature (the switch `signature_form`). */
 export type SignatureForm = 'base64' | 'hex'
 
 /** Returns `sha256=` and the HMAC-SHA256 of the bytes under the consumer secret. */
@@ -18,18 +19,20 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
+/** Challenge to send. */
 export interface ChallengeRequest {
   readonly url: string
   readonly secret: string
   readonly form: SignatureForm
-  /** Default: random; a test may send a hostile one. */
+  /** Default: random. A test may send a hostile token. */
   readonly token?: string | undefined
+  /** Time for the complete answer. Default: `RESPONSE_LIMIT_MS`. */
   readonly limitMs?: number
   /** Ends the request when it aborts. */
   readonly cancelled?: AbortSignal
 }
 
-/** Sends a challenge and classifies the answer (spec 3.1). A failed request is an outcome, not a rejection. */
+/** Sends a challenge and classifies the answer (spec 3.1). Does not reject if the request fails. @throws {TypeError} for an invalid URL */
 export async function checkWebhook({ url, secret, form, token, limitMs, cancelled }: ChallengeRequest): Promise<CheckOutcome> {
   const expected = token ?? randomBytes(32).toString('base64url')
   const target = new URL(url)
@@ -41,6 +44,7 @@ export async function checkWebhook({ url, secret, form, token, limitMs, cancelle
   return responseToken(answer.body) === sign(expected, secret, form) ? 'valid' : 'wrong-token'
 }
 
+/** Event to post. */
 export interface EventRequest {
   readonly url: string
   readonly body: string
@@ -49,7 +53,9 @@ export interface EventRequest {
   readonly signature: 'good' | 'bad' | 'none'
   /** Name of the header with the signature. */
   readonly header: string
+  /** Speed of the body. Default: no limit. */
   readonly bytesPerS?: number
+  /** Time for the complete answer. Default: `RESPONSE_LIMIT_MS`. */
   readonly limitMs?: number
   /** Ends the request when it aborts. */
   readonly cancelled?: AbortSignal
@@ -73,12 +79,14 @@ interface Sending {
   readonly headers?: http.OutgoingHttpHeaders
   readonly body?: Buffer
   readonly limitMs: number | undefined
-  /** Speed of the body; undefined: as fast as possible. */
+  /** Speed of the body; undefined for no limit. */
   readonly bytesPerS?: number | undefined
   readonly cancelled: AbortSignal | undefined
 }
 
-/** Sends a request to an http or https URL. Resolves to an error if the complete answer has not arrived within `limitMs`, by default 10 s. */
+/**
+ * Sends a request to an http or https URL. Resolves to an error if the request fails, or if the answer is not complete within `limitMs`.
+ */
 function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: Sending): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'

@@ -1,6 +1,6 @@
 /**
- * Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#replays). An
- * invalid webhook gets nothing, and its job is `Incomplete`.
+ * Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#replays). The
+ * job of an invalid or deleted webhook delivers nothing, and is `Incomplete`.
  */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'

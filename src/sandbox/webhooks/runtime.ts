@@ -1,4 +1,4 @@
-/** Open streams and running work of each sandbox. Not part of its state, because they cannot be copied or written to the journal. */
+/** Stores the open streams and the running work of each sandbox. The state does not contain them: they cannot be copied or journaled. */
 import type { ServerResponse } from 'node:http'
 import type { World } from '../area.ts'
 
@@ -7,7 +7,7 @@ interface Runtime {
   work: Work
 }
 
-/** Work for one state. A reset or restore cancels it, because its keys may name other records in the next state. */
+/** Work on one state. A reset or restore cancels the work, because the same keys may name other records in the next state. */
 interface Work {
   /** Running deliveries, checks and jobs by key, so that none runs twice. */
   readonly running: Map<string, Promise<void>>
@@ -26,7 +26,7 @@ function newWork(): Work {
   return { running: new Map(), cancelled: new AbortController() }
 }
 
-/** Returns the open activity streams of a sandbox. */
+/** Returns the open activity streams of a sandbox. The caller may change the set. */
 export function streamsOf(world: World): Set<ServerResponse> {
   return runtimeOf(world).streams
 }
@@ -50,7 +50,9 @@ export function endRuntime(world: World): void {
   runtimes.delete(world)
 }
 
-/** Runs `work`, unless work with the same key is running. Resolves when the running work has ended. `cancelled`: see {@link cancelSignal}. */
+/**
+ * Runs `work`, unless work with the same key is running. Resolves when the running work has ended. `cancelled`: see {@link cancelSignal}.
+ */
 export function unlessRunning(world: World, key: string, work: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
   const { running, cancelled } = runtimeOf(world).work
   const found = running.get(key)

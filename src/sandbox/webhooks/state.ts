@@ -6,6 +6,7 @@
 /** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
 export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
 
+/** Registered webhook. */
 export interface Webhook {
   readonly id: string
   readonly url: string
@@ -17,18 +18,20 @@ export interface Webhook {
   lastOutcome: CheckOutcome
 }
 
+/** Filter of a subscription, or of an event. */
 export interface SubscriptionFilter {
   readonly user_id?: string
   readonly keyword?: string
   readonly direction?: string
 }
 
+/** Subscription to a type of event. */
 export interface Subscription {
   readonly subscription_id: string
   readonly event_type: string
   readonly filter: SubscriptionFilter
   readonly tag: string | null
-  /** Null for the activity stream. */
+  /** Receiver of the events; null for the activity streams. */
   readonly webhook_id: string | null
   readonly created_at: string
   readonly updated_at: string
@@ -51,7 +54,9 @@ export interface Delivery {
   readonly body: string
   readonly signature: 'good' | 'bad' | 'none'
   readonly bytesPerS?: number
+  /** Number of attempts that have ended. */
   attempts: number
+  /** Time of the next attempt. */
   dueAt: number
 }
 
@@ -65,13 +70,15 @@ export interface ReplayJob {
   state: 'pending' | 'Complete' | 'Incomplete'
 }
 
+/** State of the webhooks area. Keys are ids; in `pending`, `Delivery.key`. */
 export interface WebhooksState {
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>
-  /** Events for replays, in the order in which they were emitted. A new event drops those older than five days. */
+  /** Events for replays, in the order in which they were emitted. With each new event, events older than five days are dropped. */
   readonly log: LoggedEvent[]
   readonly pending: Map<string, Delivery>
   readonly jobs: Map<string, ReplayJob>
+  /** Number in the key of the next delivery. */
   nextDelivery: number
 }
 
@@ -88,6 +95,7 @@ export type WebhooksJournalEvent =
   | { readonly kind: 'attempt'; readonly key: string; readonly done: boolean; readonly dueAt: number }
   | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
 
+/** Returns the first state: no webhooks and no subscriptions. */
 export function createWebhooks(): WebhooksState {
   return {
     webhooks: new Map(),

@@ -4,7 +4,7 @@ import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import type { World } from '../area.ts'
 import { streamsOf } from './runtime.ts'
 
-/** Assumed, because the number is not published. */
+/** Maximum number of open streams of the app. Assumed, because the number is not published. */
 const MAX_STREAMS = 2
 /** Time between empty lines, which keep proxies from closing the connection. */
 const KEEP_ALIVE_MS = 20_000
@@ -21,7 +21,7 @@ export function checkStreamLimit(world: World): void {
   })
 }
 
-/** Writes the headers, and keeps the connection open for events until either side closes it. */
+/** Writes the headers of an answer, and keeps it open for events until either side closes the connection. */
 export function openStream(world: World, response: ServerResponse): void {
   const streams = streamsOf(world)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })

@@ -5,6 +5,7 @@
  */
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
+/** Content of a new certificate. */
 export interface CertificateOptions {
   readonly commonName: string
   /** Host names and IPv4 addresses of the certificate; none for an authority. */
@@ -17,6 +18,7 @@ export interface CertificateOptions {
   readonly authority?: boolean
 }
 
+/** Certificate with its private key. */
 export interface Certificate {
   readonly commonName: string
   readonly privateKey: KeyObject

@@ -1,4 +1,7 @@
-/** Opens TLS listeners in front of the sandbox, correct or faulty (`POST /_sandbox/tls`, docs/sandbox.md#the-control-api; RFC 9525). */
+/**
+ * Opens further ports on which the sandbox is served over TLS, correctly or with a fault (`POST /_sandbox/tls`,
+ * docs/sandbox.md#the-control-api).
+ */
 import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
@@ -7,22 +10,26 @@ import { ControlError } from '../../controlError.ts'
 import { listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
+/** Kinds of listeners: `good`, and the faults. */
 export const TLS_KINDS = ['good', 'expired', 'self_signed', 'wrong_host', 'old_version', 'stall', 'drop'] as const
 type Kind = (typeof TLS_KINDS)[number]
 
+/** Open listener, as the control API returns it. */
 export interface TlsListener {
+  /** `https://127.0.0.1:PORT`. */
   readonly url: string
   readonly kind: Kind
-  /** PEM of the sandbox's authority. A client that trusts it accepts the correct certificates. */
+  /** Certificate of the sandbox's authority as PEM. A client that trusts the authority accepts the correct certificates. */
   readonly ca: string
 }
 
 const DAY_MS = 86_400_000
 const HOSTS = [{ dns: 'localhost' }, { ip: '127.0.0.1' }]
 
+/** TLS listeners of a sandbox. */
 export class TlsListeners {
   readonly #connected: (socket: TLSSocket) => void
-  /** Listening servers with their ports. */
+  /** Servers with their ports. */
   readonly #servers = new Map<Server, number>()
   readonly #sockets = new Set<Socket>()
   #authority: Certificate | undefined
@@ -45,7 +52,7 @@ export class TlsListeners {
     if (known === undefined) throw new ControlError(`kind is one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
       throw new ControlError('times is a whole number from 1')
-    // A unique name: a client that trusts several sandboxes finds the right authority by its name.
+    // The name is unique, because a client that trusts several sandboxes finds the right authority by its name.
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,
       authority: true,
@@ -57,8 +64,8 @@ export class TlsListeners {
     const server = createTcpServer((socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy())
-      const server = left-- > 0 ? bad : good
-      if (server !== undefined) server.emit('connection', socket)
+      const chosen = left-- > 0 ? bad : good
+      if (chosen !== undefined) chosen.emit('connection', socket)
       // `drop` closes at the first bytes of the client. `stall` reads them and never answers.
       else if (known === 'drop') socket.once('data', () => socket.destroy())
       else socket.resume()
