@@ -27,10 +27,12 @@ import { cellText } from './rejectsCopy.ts'
 const missingOrder: readonly string[] = requiredProductFields
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
-/** Fields of one header as they are bound. */
+/** Fields of a product bound to one header, and the findings. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
+  /** Indexes of the columns in use. */
   readonly used: Set<number>
+  /** Required fields without a column. */
   readonly missing: MissingColumn[]
   readonly warnings: Warning[]
 }
@@ -46,12 +48,12 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
     const { binding, used, missing, warnings } = bindFields(pipeline, preset, columns)
     const currency = currencyColumn(binding, columns, used)
     if (currency !== undefined) used.add(currency.index)
-    const typed: ProductBinding = currency === undefined ? binding : { ...binding, currency }
+    const productBinding: ProductBinding = currency === undefined ? binding : { ...binding, currency }
     const optional = productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
     const unused = columns.filter((_, index) => !used.has(index))
     return {
-      map: (row) => mapProduct(row, typed, rules),
-      keyOf: (row) => productKey(row, typed, rules),
+      map: (row) => mapProduct(row, productBinding, rules),
+      keyOf: (row) => productKey(row, productBinding, rules),
       mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
       warnings: [...warnings, ...unknownColumns(columns, used, productFields, binding)],
       used,
@@ -69,7 +71,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Binds every field of a product to the columns of one header. Collects the missing required fields in the order of `missingOrder`. */
+/** Binds every field of a product to the columns of one header. Sorts the missing required fields by `missingOrder`. */
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
@@ -99,7 +101,10 @@ function presetMapping(preset: Preset | undefined, field: string, columns: reado
   return given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given)
 }
 
-/** Returns the warnings for a field that no setting maps: its column has another spelling, or a column with and one without prefix match. */
+/**
+ * Returns the warnings for a field that no setting maps. COLUMN_SPELLED: its column has the name of the field in another spelling.
+ * PREFIX_CONFLICT: two columns match the field, one with a prefix and one without.
+ */
 function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const name = columns[indexes[0] ?? -1]
   const isSpelled = name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field
@@ -120,9 +125,9 @@ function shownFields(
   columns: readonly string[],
 ): Bound['mapping']['fields'] {
   return productFields.flatMap((field) => {
-    const one = binding[field]
-    if (one === undefined) return []
-    const shown = { field, from: fromText(one, columns) }
+    const boundField = binding[field]
+    if (boundField === undefined) return []
+    const shown = { field, from: fromText(boundField, columns) }
     return field === 'price' && currency !== undefined ? [shown, { field: 'currency', from: currency.name }] : [shown]
   })
 }
@@ -136,8 +141,8 @@ function byName(field: string, preset: FieldMapping): FieldMapping {
 }
 
 /**
- * Describes a required field that exports of this preset never contain, such as the link. The hint maps another column and puts a prefix
- * before its values. Undefined if the preset defines no such column, or the header does not have it.
+ * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts
+ * a prefix before its values. Undefined if the preset names no such column, or if the header does not have it.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const ask = preset?.ask?.[field]
@@ -153,7 +158,7 @@ function missingWithPrefix(preset: Preset | undefined, field: string, columns: r
   }
 }
 
-/** Returns the header's currency column that no field reads. Undefined if there is none, or no price column. */
+/** Returns the currency column of the header that no field reads. Undefined if there is none, or if no column fills the price. */
 function currencyColumn(
   binding: Readonly<Record<string, BoundField>>,
   columns: readonly string[],

@@ -15,7 +15,7 @@ import type { UnreadReport } from './consent/unreadReport.ts'
 import { redactPersonalData } from './mask.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
-/** Exports write 9999-12-31 and similar dates for memberships without an end. */
+/** An `expires_at` from 2100 on counts as empty: exports write 9999-12-31 and similar dates for memberships without an end. */
 const foreverMs = Date.UTC(2100, 0)
 
 /** Differences between destinations that take members. */
@@ -30,14 +30,17 @@ export interface MemberPolicy {
   readonly hasRemovals: boolean
   /** True if `effective_at` is read from the rows. */
   readonly takesEffectiveAt: boolean
-  /** Longest membership that the service takes. A row whose `expires_at` is not before its end gets the default end, and is renewed. */
+  /**
+   * Longest membership that may be sent; undefined if there is no limit. A row whose `expires_at` is that far ahead, or further, gets the
+   * default end and is renewed.
+   */
   readonly longest?: Duration
   /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
 
 /**
- * Returns a function that binds one header to the parts of a member. `today` decides ages, and the default and latest end of a
+ * Returns a function that binds one header to the parts of a member. `today` decides who is a child, and the default and latest end of a
  * membership. All headers share the report on unmapped columns.
  */
 export function memberBinder(
@@ -84,7 +87,7 @@ export function memberBinder(
   }
 }
 
-/** Returns the settings of `options.allow` about members. The policy of the destination may also request both forms of emails. */
+/** Returns the rules that `options.allow` sets for members. The policy of the destination may also request both forms of emails. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
@@ -140,13 +143,13 @@ function bindHeader(
   }
 }
 
-/** Returns the identifier that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
+/** Returns the identifier that is mapped to the first column of the key; undefined if there is none, or if the key has transforms. */
 function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
   if (mapping.transforms.length > 0) return undefined
   return identifiers.find(({ indexes }) => indexes.some((index) => index === column))
 }
 
-/** Returns the identifier types without a column, for which a column may be suggested. */
+/** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and the last missing field. */
 function openKinds(
   { identifiers: kinds }: MemberPolicy,
   { missing }: MemberHeader,
@@ -189,8 +192,8 @@ function shownFields(
 }
 
 /**
- * Returns the end of a membership that starts today, in milliseconds since 1970. If the last month is too short for today's day, its
- * last day is taken, so that the result is never later than the end that is sent.
+ * Returns the end of a membership that starts today, in milliseconds since 1970. If its month has no such day, takes the last day of
+ * that month. So the result is never later than the end that is sent.
  */
 function endOf(today: Date, expiresIn: Duration): number {
   if ('ms' in expiresIn) return today.getTime() + expiresIn.ms
@@ -201,7 +204,7 @@ function endOf(today: Date, expiresIn: Duration): number {
   return end.getTime()
 }
 
-/** Returns the test as text: `Newsletter "yes" or "true" (for phone_number)`. */
+/** Returns a test for display: `Newsletter "yes" or "true" (for phone_number)`. */
 function shownTest({ column, values, notValues, after, before, appliesTo }: ConsentTest): string {
   const what =
     values !== undefined

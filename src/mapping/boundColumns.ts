@@ -1,4 +1,4 @@
-/** Shared parts of binding a header: columns of presets, missing and unknown columns, repeated headers. */
+/** Shared parts of binding a header of products or members: columns of presets, and messages about missing and unused columns. */
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
@@ -18,7 +18,10 @@ export interface Bound {
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
-  /** Returns the identifiers that the row opts out (all, if it is a child's), also for a row that is left out. Members only. */
+  /**
+   * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. Also
+   * for a row that is left out. Members only.
+   */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
@@ -27,7 +30,7 @@ export interface Bound {
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly unread?: () => UnreadReport
-  /** Required fields and columns of tests that the header lacks. They fail the run for a table, not for JSON and XML. */
+  /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run for a table, not for JSON and XML. */
   readonly missing: readonly MissingColumn[]
   /** Settings for unmapped optional fields that an unused column may contain. */
   readonly hints: readonly string[]
@@ -38,7 +41,7 @@ export interface Bound {
 
 /** Fields and where their values come from, for display. */
 export interface MappingShown {
-  /** Name of the preset, recognized or configured. */
+  /** Name of the preset, recognized or configured; undefined if none is used. */
   readonly preset: string | undefined
   /** Confidence in the preset: it knows `columns` of the header's `of` columns. Members only. */
   readonly known?: { readonly columns: number; readonly of: number }
@@ -57,13 +60,16 @@ export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'map
   return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
 }
 
+/** Column whose cell is compared with the name of the column. */
 export interface EchoColumn {
   readonly index: number
   /** Name, trimmed and in lower case. */
   readonly name: string
 }
 
+/** Missing column, with the message for the user and the setting that corrects it. */
 export interface MissingColumn {
+  /** Target field without a column; `consent`, `remove`, `only` or `except` for the column of a test or row filter. */
   readonly field: string
   readonly message: string
   readonly hint: string
@@ -80,7 +86,7 @@ export function echoOf(columns: readonly string[], indexes: readonly number[]): 
     .filter(({ name }) => name !== '')
 }
 
-/** Returns the mapping of a preset for this header: the names that the header has, and the preset's function over their cells. */
+/** Returns the preset's mapping of one field for this header: the columns that the header has, and the preset's function over them. */
 export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
   const entry = presentOnly(given, columns)
   // A function of a preset needs at least one of its columns.
@@ -98,7 +104,10 @@ export function fromPreset(given: PresetField, columns: readonly string[]): Fiel
   }
 }
 
-/** Replaces the preset's names by the source's columns that match them, a prefixed one before its plain twin (docs/inputs.md, case 142). */
+/**
+ * Replaces the preset's names by the columns of the source that match them. A column with a prefix comes before the same one without
+ * (docs/inputs.md, case 142). Keeps only the country columns that the source has.
+ */
 function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
   const { defaultCountry, ...entry } = given
   const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
@@ -111,8 +120,8 @@ function presentOnly(given: PresetField, columns: readonly string[]): PresetFiel
 }
 
 /**
- * Returns the configured preset, else the one that the header shows. Undefined for members of an unknown export; products fall back to
- * `google-shopping`.
+ * Returns the configured preset, else the preset that is recognized by the header. Without one, products get `google-shopping`, and
+ * members undefined.
  */
 export function presetOf(pipeline: Pipeline, columns: readonly string[], records: Preset['records']): Preset | undefined {
   if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
@@ -121,11 +130,11 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 
 /** Describes a field without a column. `names`: the configured columns, of which the message shows the first; may be empty. */
 export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
-  const wanted = names[0] ?? field
-  const near = suggestName(wanted, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
+  const expected = names[0] ?? field
+  const near = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
   return {
     field,
-    message: `no column for ${field}: "${wanted}" is not among ${listed(columns)}`,
+    message: `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`,
     hint:
       near !== undefined
         ? `map: { ${settingOf(field, near, columns)} }`
@@ -138,10 +147,7 @@ export function missingColumn(field: string, names: readonly string[], columns: 
 /** Suggested if the export has no column of conditions: few shops sell used goods. */
 const constantCondition = 'condition: { const: new }'
 
-/**
- * Returns settings for optional fields that one of the columns may contain. The hint shows them if several required fields are
- * missing.
- */
+/** Returns an entry of `map:` for each of the fields that one of the columns may contain, by its name. */
 export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
     const column = columnCalled(field, columns)
@@ -150,8 +156,8 @@ export function hintsFor(fields: readonly string[], columns: readonly string[]):
 }
 
 /**
- * Returns the entry of `map:` for a field, such as `gtin: "EAN"`. Joins a price with the header's currency column, and adds the
- * transform for a column of stock.
+ * Returns the entry of `map:` for a field, such as `gtin: "EAN"`. Joins a price with the header's currency column. Adds the transform
+ * `stock` if the column of the availability has a name of stock.
  */
 export function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
@@ -163,14 +169,14 @@ export function settingOf(field: string, column: string, columns: readonly strin
     : `${field}: ${name}`
 }
 
-function listed(columns: readonly string[]): string {
+function quotedNames(columns: readonly string[]): string {
   const shown = columns.slice(0, 20).map((column) => `"${redactPersonalData(column)}"`)
   return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
 }
 
 /**
- * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If a source with a single column lacks
- * several fields, the hint is about the delimiter.
+ * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If several are missing, and the source
+ * has a single column that no hint names, the hint is about the delimiter.
  */
 export function missingColumns(
   { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
@@ -182,18 +188,18 @@ export function missingColumns(
   const [only, more] = columns
   if (only !== undefined && more === undefined && !missing.some(({ hint }) => hint.includes(only)))
     return {
-      message: `no columns for ${fields}: the source has a single column, ${listed(columns)}`,
+      message: `no columns for ${fields}: the source has a single column, ${quotedNames(columns)}`,
       hint: 'Check that this is the right file. If it is, set the delimiter: source: { csv: { delimiter: "|" } }',
     }
   const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
   const others = missing.flatMap(({ setting, hint }) => (setting === undefined ? [hint] : []))
   return {
-    message: `no columns for ${fields}; the source has ${listed(columns)}`,
+    message: `no columns for ${fields}; the source has ${quotedNames(columns)}`,
     hint: [...(settings.length === 0 ? [] : [`map: { ${settings.join(', ')} }`]), ...others].join('; '),
   }
 }
 
-/** Warns about a configured column that the source does not have. `field` may have two parts: `phone_number.default_country`. */
+/** Returns the warning for a configured column that the source lacks. `field` may have two parts: `phone_number.default_country`. */
 export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
   const near = suggestName(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
   return {
@@ -204,7 +210,10 @@ export function columnMissing(field: string, name: string, columns: readonly str
   }
 }
 
-/** Warns about unused columns. `fields`: fields to suggest for a column; `bound`: fields that already have a column. */
+/**
+ * Returns a warning for each unused column with a name. `fields`: fields of the destination, to suggest for a column; empty for members.
+ * `bound`: fields that are bound already, which are not suggested.
+ */
 export function unknownColumns(
   columns: readonly string[],
   used: ReadonlySet<number>,
@@ -222,14 +231,14 @@ export function unknownColumns(
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
     const called = fieldsCalled(column)
     const near = suggestName(name, free) ?? called.find((field) => free.includes(field))
-    const price = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
-    if (price !== undefined)
+    const priceColumn = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
+    if (priceColumn !== undefined)
       return [
         {
           line: 1,
           code: 'COLUMN_UNKNOWN',
           field: column,
-          message: `the column "${redactPersonalData(column)}" is not used; if it is the currency of the prices: map: { ${settingOf('price', price, columns)} }`,
+          message: `the column "${redactPersonalData(column)}" is not used; if it is the currency of the prices: map: { ${settingOf('price', priceColumn, columns)} }`,
         },
       ]
     return [

@@ -1,3 +1,4 @@
+/** Computes the identifiers and record keys of a value that is searched for in the database, such as an email given to `explain`. */
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
@@ -6,6 +7,7 @@ import { trimText } from './text.ts'
 /**
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
  * default form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`.
+ * `country`: two-letter code for phone numbers without `+`.
  */
 export function packedForms(kind: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -27,8 +29,8 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
 }
 
 /**
- * Returns the member keys that a text may stand for: the plain key and, if the text is an email or phone number, the keys of rows whose
- * key or only identifier it is. The caller looks up all of them.
+ * Returns the keys of all members that a text may identify. These are the text as a plain key and, if it is an email or phone number,
+ * the keys of rows whose key or only identifier it is.
  */
 export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
   const keys = [hashKey(keyText(text, undefined))]

@@ -1,6 +1,6 @@
 /**
- * Binds columns of a source to a target field. `findColumn` finds the columns, whose names come from the pipeline's `map:`, from a preset
- * or from the field.
+ * Binds columns of a source to a target field. The names of the columns come from the pipeline's `map:`, from a preset, or from the name
+ * of the field.
  */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
@@ -8,12 +8,13 @@ import { trimText } from './text.ts'
 import { applyTransforms, TransformFault } from './transforms.ts'
 
 /**
- * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns the default of the field, else
- * undefined or empty texts.
+ * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns its default. Without a default,
+ * returns undefined or empty texts.
  * Throws TransformFault if a transform or the user's function fails.
  */
 export type Reader = (row: Row) => Cell | undefined
 
+/** Target field bound to the columns of one header. */
 export interface BoundField {
   readonly field: string
   /** Indexes of the columns that the field reads, in order. */
@@ -28,7 +29,7 @@ export interface BoundField {
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
-  /** Names of the country column; the first one in the source is used. */
+  /** Possible names of the column with the country of phone numbers; the first one in the source is used. */
   readonly defaultCountry?: readonly string[]
   readonly hashed?: boolean
   /** Value for rows in which all columns are empty. */
@@ -51,8 +52,8 @@ export function normalizeHeader(name: string): string {
 }
 
 /**
- * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`, where a name with a
- * prefix wins (docs/inputs.md, case 142). Returns -1 if there is none.
+ * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`. There, a name with a
+ * prefix takes precedence (docs/inputs.md, case 142). Returns -1 if there is none.
  */
 export function findColumn(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name)
@@ -66,8 +67,8 @@ export function findColumn(columns: readonly string[], name: string): number {
 }
 
 /**
- * Binds one field. With `many` the field takes every text of every column, else the first text that is not empty. A single column without
- * transforms and default is read as its whole cell in either case.
+ * Binds a field to the columns of one header. With `many` the field takes every text of every column, else the first text that is not
+ * empty. A single column without transforms, default and function is read as its whole cell in either case.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
   const indexes: number[] = []
@@ -89,7 +90,7 @@ function reader(field: string, mapping: FieldMapping, indexes: readonly number[]
     return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
   }
   const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => computed(compute, row)
-  const made = (row: Row): string[] => {
+  const transformed = (row: Row): string[] => {
     try {
       return applyTransforms(raw(row), transforms)
     } catch (error) {
@@ -98,7 +99,7 @@ function reader(field: string, mapping: FieldMapping, indexes: readonly number[]
     }
   }
   return (row) => {
-    const texts = made(row)
+    const texts = transformed(row)
     if (!many) {
       const filled = texts.find((text) => trimText(text) !== '')
       return filled ?? fallback ?? texts[0]

@@ -1,7 +1,9 @@
 /**
- * Recognizes text that was decoded with the wrong encoding. Signs are control characters above 0x7F, U+FFFD and private use characters,
- * long runs of characters from the upper half of a single-byte code page, UTF-8 read as windows-1251, and two scripts inside one word.
- * Product names have different scripts only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
+ * Recognizes text that was decoded with the wrong encoding. It has one of these signs:
+ * - C1 controls, U+FFFD or private use characters;
+ * - a run of characters from the upper half of a single-byte code page;
+ * - UTF-8 read as windows-1251;
+ * - two scripts that are mixed inside a word. Correct product names have them only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
  */
 
 const other = 0
@@ -12,16 +14,17 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** A run of so many `isUpperHalf` characters, of which at least `fewestDistinct` differ, is not a word of any language. `££££` has one. */
+/** Length of a run of `isUpperHalf` characters that hardly occurs in correct text, if `fewestDistinct` of them differ (not `££££`). */
 const shortestGarbledRun = 4
 const fewestDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
 const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
-/** Cyrillic letters in UTF-8, read as windows-1251: every second character is Р or С. */
+/** Matches Cyrillic letters in UTF-8 that were read as windows-1251: every second character is Р or С. */
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A correct name may look so too: only many such rows prove a wrong encoding. Pure.
+ * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many such rows prove a wrong encoding.
+ * Pure.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
@@ -50,14 +53,14 @@ export function looksGarbled(text: string): boolean {
 }
 
 /**
- * Returns true for C1 controls, U+FFFD and private use characters, which come from East Asian code pages. U+0085 is excluded: it is a
- * line end in some exports.
+ * Returns true for C1 controls, U+FFFD and private use characters. Decoders of East Asian code pages return private use characters. U+0085
+ * is excluded: it is a line end in some exports.
  */
 function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
-/** Returns true for a character of `upperElsewhere` or U+00A1 to U+00FF. The comparisons exclude most others before the set is searched. */
+/** Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most other characters before the set is searched. */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||
@@ -75,9 +78,11 @@ function scriptOf(code: number): number {
 }
 
 /**
- * Returns true if the next letter, of script `now`, cannot continue a word. `script` and `length` describe the run of letters before
- * it, `before` the run before that. Breaks are Latin letters (two or more) before Cyrillic, Latin letters on both sides of another
- * alphabet, and Chinese characters or Korean syllables beside another alphabet than Latin. Kana do not count as letters here.
+ * Returns true if the next character, of script `now`, cannot belong to the same word. `script` and `length` describe the run of characters
+ * before it, `before` is the script of the run before that. These characters cannot:
+ * - Cyrillic directly after two or more Latin letters;
+ * - Latin letters on both sides of another alphabet;
+ * - Chinese characters or Korean syllables beside another alphabet than Latin. Kana count as no script here.
  */
 function breaksWord({ before, script, now, length }: Readonly<Record<'before' | 'script' | 'now' | 'length', number>>): boolean {
   if (script === latin) return now === cyrillic && length >= 2

@@ -1,11 +1,11 @@
 /**
- * Column names of shops and CRMs in several languages, for suggestions. Only a currency column is mapped by them without a setting
- * (docs/inputs.md, cases 176 and 210).
+ * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Only a currency column is
+ * mapped by such a name without a setting.
  */
 
 /**
- * Field → column names without case, accents, spaces and signs, in order of preference. `currency` and `default_country` are
- * columns that complete a price or a phone number.
+ * Field → column names in lower case, without accents, spaces and punctuation, in order of preference. Two entries are not target fields: a
+ * `currency` column completes a price, and a `default_country` column completes a phone number.
  */
 const words: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
@@ -55,7 +55,10 @@ function wordsOf(field: string): readonly string[] {
   return [wordOf(field), ...(words[field]?.split(' ') ?? [])]
 }
 
-/** Keeps letters and digits only: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. NFKD does not decompose `ß`, `ı` and `ł`. */
+/**
+ * Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. NFKD
+ * does not decompose `ß`, `ı` and `ł`.
+ */
 function wordOf(column: string): string {
   return column
     .toLowerCase()
@@ -71,11 +74,11 @@ export function fieldsCalled(column: string): readonly string[] {
   return byWord.get(wordOf(column)) ?? []
 }
 
-/** Returns the column that most likely contains the field, under its own or another name; undefined if no name fits. */
+/** Returns the column whose name comes first among the names of the field; undefined if no column has one of them. */
 export function columnCalled(field: string, columns: readonly string[]): string | undefined {
-  const order = wordsOf(field)
+  const preferred = wordsOf(field)
   return columns
-    .map((column) => ({ column, rank: order.indexOf(wordOf(column)) }))
+    .map((column) => ({ column, rank: preferred.indexOf(wordOf(column)) }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank)[0]?.column
 }

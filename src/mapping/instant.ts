@@ -1,8 +1,9 @@
 /**
- * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date` is not used, because it turns 30
+ * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date.parse` is not used, because it turns 30
  * February into March and accepts many other notations (docs/inputs.md, cases 79 and 128).
  */
 
+/** Point in time, and its ISO 8601 text. */
 export interface Instant {
   /** Milliseconds since 1970; fractions of a second are dropped. */
   readonly ms: number
@@ -13,8 +14,8 @@ export interface Instant {
 const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a time. Reads a time without an offset in `zone` (IANA name), if given, and a date without a time as midnight UTC, if `dateOnly`
- * is given. Returns undefined for any other text, and for years before 1900.
+ * Parses a trimmed date or time. If `zone` (IANA name) is given, reads a time without an offset in that zone. If `dateOnly` is given, reads
+ * a date without a time as midnight UTC, whatever the zone. Returns undefined for any other text, and for years before 1900.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = form.exec(text)
@@ -42,8 +43,8 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: str
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * Returns the offset of a zone at a local time, given as if it were UTC. If the clock shows that time twice (end of summer time),
- * takes the later instant. If the clock skips that time, takes the offset from before the change.
+ * Returns the offset of a zone at a local time. `local`: that time in milliseconds, as if it were UTC. If the clock shows the time twice
+ * (end of summer time), takes the offset of the later instant. If the clock skips the time, takes the offset from before the change.
  */
 function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
   let format = formats.get(zone)

@@ -19,18 +19,19 @@ import { TransformFault } from './transforms.ts'
 export const normalizerVersion = 10
 
 /**
- * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The same row has the same record or reject; its warnings and
- * `unread` may depend on the rows before it.
+ * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The record or reject depends only on the row; warnings and
+ * `unread` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   map: (row: Row) => Mapped
   /**
-   * Binds the columns of a source. Called before its first row, and again if later rows have more columns. Returns warnings about the
-   * header. `uri`: the source of the columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records
-   * of XML and JSON have their own columns, so a missing column does not fail the run.
+   * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
+   * rows have more columns. `uri`: address of the source, by default of the first one. `isTable`: true if all rows have these columns, as
+   * in CSV. Each record of XML and JSON has its own columns, so there a missing column does not fail the run.
    *
-   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN as `rejectRepeats`
+   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some of the columns with the
+   * same name are read
    */
   start: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
@@ -42,8 +43,9 @@ export interface RecordMapper {
 /** Maximum number of cached headers. Each row of JSON and XML may have its own. */
 const maxBound = 512
 
+/** Mapper that also describes how it maps a header, for `init` and `check`. */
 export interface DescribingMapper extends RecordMapper {
-  /** Describes which columns fill the fields, with the hint for required fields without a column; none if each has one. */
+  /** Returns the columns that fill the fields. `hint`: how to map the missing required columns; undefined if there are none. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
@@ -138,8 +140,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 }
 
 /**
- * Returns a hash of the pipeline definition and the version of the mapping rules. If it is unchanged, the same bytes map to the same records
- * on the same day: ages, and default and latest ends, depend on the day.
+ * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. While it is the same, the same bytes map to
+ * the same records on the same day. On another day, children and ends of memberships may differ.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
@@ -158,7 +160,7 @@ function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
   return { ...mapped, warnings: [...warnings.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
 
-/** Returns the key of a rejected row, so that its record is kept. Undefined if a transform of the key itself fails. */
+/** Returns the key of a rejected row; undefined if the row has none, or if a transform of the key fails. */
 function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
   try {
     return bound.keyOf(row)
@@ -186,7 +188,7 @@ function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
 }
 
 /**
- * Rejects a header that repeats a name if the first column of that name is used, but not all others are.
+ * Rejects a header in which several columns have one name, if the first of them is used but not all others are.
  *
  * @throws {RunError} FILE_DUPLICATE_COLUMN
  */
@@ -209,8 +211,8 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
 }
 
 /**
- * Returns `products` for a JSON answer `{ "products": [ … ] }`, which is read as one record with columns such as `products.id`.
- * Undefined unless more than half of the columns, and at least three, have one parent.
+ * Returns `products` for a JSON file `{ "products": … }` that is read as one record, with columns such as `products.id`. Undefined unless
+ * more than half of the columns, and at least three, have one parent.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const below = new Map<string, number>()
@@ -223,7 +225,8 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if every compared cell is the name of its column, with few spaces around it; false if fewer than two columns are compared.
+ * Returns true if every compared cell is the name of its column, ignoring case, with at most eight more characters around it. Returns
+ * false if `echo` has fewer than two columns.
  */
 function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
   if (echo.length < 2) return false

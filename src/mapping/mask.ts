@@ -21,7 +21,7 @@ export function maskPhone(text: string): string {
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }
 
-/** Keeps the first character only. */
+/** Masks a text: `Jane` → `J***`. An empty text stays empty. */
 export function maskText(text: string): string {
   return text === '' ? '' : `${first(text)}***`
 }
@@ -40,8 +40,8 @@ export function maskFor(kind: IdentifierType, text: string): string {
 }
 
 /**
- * Returns the type of a packed identifier and the first 12 hex digits of its digest. Only the type for `partner_user_id`, which is not a
- * digest.
+ * Returns the type of a packed identifier and the first 12 hex digits of its digest. For a `partner_user_id`, which is not hashed, returns
+ * only the type.
  */
 export function maskedIdentifier(packed: Buffer): string {
   const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
@@ -53,12 +53,12 @@ const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 
-/** Number of characters in which `showValue` searches for personal data: longer than any email, or user and password of an address. */
+/** Number of characters in which `showValue` searches for personal data: more than an email, or user and password of an address, have. */
 const mostMasked = 2_000
 
 /**
- * Cuts a product value to `length` characters for a message. Product values are not personal, but may contain credentials, emails and phone
- * numbers. These are masked before the cut, which could otherwise remove the `@` by which they are found.
+ * Cuts a product value to `length` characters for a message. Product values may contain credentials, emails and phone numbers. These are
+ * masked before the cut, which could otherwise remove the `@` by which they are found.
  */
 export function showValue(text: string, length = 60): string {
   const masked = redactPersonalData(text.slice(0, mostMasked))

@@ -3,10 +3,11 @@
  * sentences are not.
  */
 
+/** Entry of one code: its outcome, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * reject: the row is not used. warning: the row is used, but one of its values was repaired or dropped, or looks wrong; or the warning is
-   * about a column or the whole source.
+   * `reject`: the row is not used. If a member has another usable identifier, only the bad identifier is not used. `warning`: a value was
+   * repaired or dropped, or looks wrong; or the warning is about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string
@@ -16,6 +17,7 @@ export interface CodeEntry {
 const reject = (meaning: string, hint: string): CodeEntry => ({ outcome: 'reject', meaning, hint })
 const warning = (meaning: string, hint: string): CodeEntry => ({ outcome: 'warning', meaning, hint })
 
+/** Code → its entry. */
 export const recordCodes = {
   HEADER_REPEATED: reject('The header is repeated in the file.', 'Remove the second header from the export.'),
   ROW_RAGGED: reject(
@@ -279,11 +281,12 @@ export const recordCodes = {
 
 export type RecordCode = keyof typeof recordCodes
 
+/** Returns true for a code of `recordCodes`. */
 export function isRecordCode(code: string): code is RecordCode {
   return Object.hasOwn(recordCodes, code)
 }
 
-/** Returns the hint of a code, for rejects and reports. */
+/** Returns the hint of a code. */
 export function hintOf(code: RecordCode): string {
   return recordCodes[code].hint
 }

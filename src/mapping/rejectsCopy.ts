@@ -1,28 +1,31 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Its five reason columns are ignored, and its cells
- * are restored to the merchant's own.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns with the reasons, which
+ * are ignored. Some of its cells have another form than in the merchant's file; this form is undone.
  */
 import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
-/** Apostrophe that `sluice rejects` puts before a cell, so that spreadsheets do not read the cell as a formula. */
+/** Apostrophe that `sluice rejects` puts before a cell, so that a spreadsheet does not read the cell as a formula. */
 const apostrophe = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
 
-/** Returns the indexes of the five reason columns, which are the last ones; empty if the table is not a rejects file. */
+/** Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasons.length
   if (from < 1 || !reasons.every((name, i) => [name, `reject_${name}`].includes(columns[from + i] ?? ''))) return []
   return reasons.map((_, i) => from + i)
 }
 
-/** Returns true for the first line of a rejects file, with any delimiter that a spreadsheet may have written. */
+/** Returns true for the first line of a rejects file. A spreadsheet may have changed the delimiter to a semicolon or a tab. */
 export function isRejectsHeader(line: string): boolean {
   return [',', ';', '\t'].some(
     (delimiter) => reasonIndexes(line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/s, '$1'))).length > 0,
   )
 }
 
-/** Returns a cell as one text of a table. Joins several addresses by commas, as in feeds, and writes other texts as a JSON array. */
+/**
+ * Returns a cell as one text; `''` for a missing cell. Joins several texts: addresses by commas, as in feeds, and other texts as a JSON
+ * array.
+ */
 export function cellText(cell: Cell | undefined): string {
   if (cell === undefined) return ''
   if (typeof cell === 'string') return cell
@@ -30,7 +33,7 @@ export function cellText(cell: Cell | undefined): string {
   return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
 }
 
-/** Returns the row as in the merchant's own file: without apostrophes, and with the separate texts that `cellText` joined. */
+/** Returns the row as in the merchant's file: without the apostrophes, and with the separate texts that `cellText` joined. */
 export function withOriginalCells(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
     ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }

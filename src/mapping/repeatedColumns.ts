@@ -1,8 +1,8 @@
-/** Numbers repeated columns: the second `Email` in the fifth column is called `Email (column 5)`. */
+/** Renames repeated columns by position: a second `Email`, in the fifth column, becomes `Email (column 5)`. */
 
 const repeat = /^(.*) \(column \d+\)$/s
 
-/** Returns the header with each repeated name numbered. Empty names stay. */
+/** Returns the header with its repeated names renamed by position. The first column of a name keeps it. Empty names stay empty. */
 export function numberRepeats(header: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return header.map((column, index) => {
@@ -14,11 +14,12 @@ export function numberRepeats(header: readonly string[]): readonly string[] {
   })
 }
 
+/** Returns true for a name that has the form of a renamed column. */
 export function isRepeat(column: string): boolean {
   return repeat.test(column)
 }
 
-/** Returns the numbered names of the columns that repeat `name` in the file; empty for most names. */
+/** Returns the new names of the columns that repeat `name` in the file; empty for most names. */
 export function repeatsOf(name: string, columns: readonly string[]): readonly string[] {
   return columns.filter((column) => repeat.exec(column)?.[1] === name)
 }

@@ -7,9 +7,9 @@ import type { Cell, Mapped, PackedIdentifier, Row } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, with its identifiers that lack consent
- * (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a missing required field. In JSON
- * and XML, a missing column counts as an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. For members it keeps the identifiers that lack
+ * consent (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a missing required field.
+ * In JSON and XML, a missing column counts as an empty cell.
  */
 export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
   if (pipeline.filters.length === 0) return bound
@@ -20,7 +20,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
     values: new Set(values.map(comparableText)),
   }))
   const passes = (row: Row) => filters.every(({ keep, index, values }) => cellIsOneOf(row.cells[index], values) === keep)
-  const absent = filters.filter(({ index }) => index < 0)
+  const missingFilters = filters.filter(({ index }) => index < 0)
   const filterColumns = new Set(filters.map(({ index }) => columns[index]))
   return {
     ...bound,
@@ -29,16 +29,16 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [
       ...bound.missing,
-      ...absent.map(({ keep, column }) => {
+      ...missingFilters.map(({ keep, column }) => {
         const field = keep ? 'only' : 'except'
-        const near = suggestName(column, columns)
+        const suggestion = suggestName(column, columns)
         return {
           field,
           message: missingColumn(field, [column], columns).message,
           hint:
-            near === undefined
+            suggestion === undefined
               ? `export "${column}" again, or write its new name under ${field}:`
-              : `write ${JSON.stringify(near)} under ${field}:`,
+              : `write ${JSON.stringify(suggestion)} under ${field}:`,
         }
       }),
     ],

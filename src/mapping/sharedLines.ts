@@ -1,8 +1,8 @@
 import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
 /**
- * Finds rows that share their line with another row (feeds and JSON without line ends). A line number does not identify such a row, so
- * the messages of its reject name the record.
+ * Detects rows that share their line with another row, as in XML and JSON without line ends. A line number does not identify such a row, so
+ * the messages of its reject also name the record.
  */
 export class SharedLines {
   #line = 0
@@ -15,12 +15,12 @@ export class SharedLines {
   }
 
   /**
-   * Adds the record's id, or its position in the line, to the messages of a reject. Returns the reject unchanged if the row is alone
-   * in its line. The reject must be of the row registered last. `next`: the row after that one; undefined at the end.
+   * Returns the reject of the row registered last, with the record's id, or its position in the line, added to the messages. Returns the
+   * reject unchanged if no other row has its line. `next`: the row after the row registered last; undefined at the end.
    */
   nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#nth === 1 && next?.line !== reject.line) return reject
-    // The key of a member is a digest, so the position of the record is shown instead.
+    // The key of a member is a digest, which the user cannot find in the source.
     const record =
       kind === 'product' && reject.key !== undefined
         ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`

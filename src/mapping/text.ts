@@ -3,9 +3,10 @@
 // Unicode spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` leaves U+0085, U+180E, U+200B to
 // U+200D and U+2060.
 const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
-// C0 and C1 except tab, LF and CR; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case
-// 15).
+// Control characters (C0, DEL, C1) except tab, LF and CR; direction marks and overrides; zero-width characters except the joiners U+200C
+// and U+200D (docs/inputs.md, case 15).
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
+// As `controls`, but with tab, LF, CR, the joiners and the soft hyphen.
 const controlsOrInvisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/
 
 /** Removes Unicode spaces and zero-width characters at both ends. Returns the same string if there are none. */
@@ -20,14 +21,14 @@ export function trimText(text: string): string {
 
 /**
  * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. pandas 2 writes
- * a whole column of integers with decimals as soon as one of its cells is empty.
+ * all integers of a column with decimals if one cell of the column is empty.
  */
 export function comparableText(text: string): string {
   const lower = trimText(text).toLowerCase()
   return lower.endsWith('0') ? lower.replace(/^([+-]?\d+)\.0+$/, '$1') : lower
 }
 
-/** Returns true if at least one character is visible: not a space, joiner, filler, blank Braille cell or control character. */
+/** Returns true if at least one character is visible: not a space, joiner, filler, empty Braille cell (U+2800) or control character. */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
@@ -38,21 +39,21 @@ export function isBroken(text: string): boolean {
 }
 
 /**
- * Returns true for text of printable ASCII only, without `&`: nothing of it is broken, escaped, wrongly decoded or invisible. Saves the
- * separate searches for each of these.
+ * Returns true for text that is only printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible
+ * characters, so the caller need not search for each of these.
  */
 export function isPlainText(text: string): boolean {
   return !beyondPlain.test(text)
 }
 const beyondPlain = /[^ -%'-~]/
 
-/** Removes control, direction and zero-width characters; joiners stay. */
+/** Removes control, direction and zero-width characters. Keeps tabs, line ends and joiners. */
 export function stripControls(text: string): string {
   controls.lastIndex = 0
   return controls.test(text) ? text.replace(controls, '') : text
 }
 
-/** Returns true for text with control, direction or invisible characters anywhere, joiners included. Ids may not contain them. */
+/** Returns true for text with control, direction or invisible characters anywhere, also tabs, line ends and joiners. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }
@@ -197,7 +198,7 @@ const named: ReadonlyMap<string, string> = new Map(
 )
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Decodes HTML entities once. Entities whose name is not in `named`, or with impossible code points, stay as they are. */
+/** Decodes HTML entities once. Entities with a name that is not in `named`, or with an invalid code point, stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
@@ -208,7 +209,7 @@ export function decodeEntities(text: string): string {
   })
 }
 
-// Names of HTML elements, current and obsolete, and names with a colon or hyphen. Anything else, such as `<3` or `a < b`, is text
+// Names of HTML elements, current and obsolete, and names with a colon or hyphen. Anything else after `<`, as in `<3` or `a < b`, is text
 // (docs/inputs.md, case 66).
 const names = [
   'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
@@ -224,7 +225,7 @@ const inline =
 
 /**
  * Returns HTML without its tags, comments, scripts, styles and other markup (`hidden`). Text that only looks like a tag stays, and so do
- * entities. If anything was removed, white space is joined to single spaces, as in a browser; else the text is returned as it is.
+ * entities. If anything was removed, each run of white space becomes one space. Otherwise the text is returned unchanged.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -232,19 +233,19 @@ export function stripHtml(text: string): string {
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
-/** Returns true if `hidden` may match. Most descriptions have only tags, and this search takes a tenth of the time of `hidden`. */
+/** Returns true if `hidden` may match. Most descriptions contain only tags, and this search takes a tenth of the time of `hidden`. */
 function mayHide(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
     const code = text.charCodeAt(at + 1) | 0x20
-    // `!`, `?`, and `s` of script and style. `<s>` and `<span>` are frequent, so the next letter is compared too.
+    // `!`, `?`, and the `s` of script and style. `<s>` and `<span>` are frequent, so the next letter is compared too.
     if (code === 0x21 || code === 0x3f) return true
     if (code === 0x73 && /[ct]/i.test(text.charAt(at + 2))) return true
   }
   return false
 }
 
-/** Replaces every run of white space, and every white space other than a space, by a space. */
+/** Replaces every run of white space by one space. */
 function withSingleSpaces(text: string): string {
   // Two searches take half the time of one replace, and find nothing in most ASCII texts.
   return / {2}/.test(text) || otherSpaces.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
@@ -279,14 +280,15 @@ function withoutTags(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Results of `textOfTag` for tags of at most `longestTag` characters: descriptions repeat few different ones. */
+/** Tag of at most `longestTag` characters → result of `textOfTag`. Descriptions repeat a small number of different tags. */
 const tagTexts = new Map<string, string>()
-/** Results for tags of at most three ASCII characters between `<` and `>`, by these characters. */
+/** `shortKey` of a tag with at most three ASCII characters between `<` and `>` → result of `textOfTag`. */
 const shortTagTexts = new Map<number, string>()
+/** Maximum number of tags in `tagTexts`. */
 const mostTags = 500
 const longestTag = 16
 
-/** Returns the text in place of the tag `text[start, end)`: `''` for an inline tag, a space for others. Undefined if it is not a tag. */
+/** Returns the text that replaces the tag `text[start, end)`: `''` for an inline tag, else a space. Undefined if it is not an HTML tag. */
 function textOfTag(text: string, start: number, end: number): string | undefined {
   const short = end - start <= 5 ? shortKey(text, start + 1, end - 1) : -1
   const known = short >= 0 ? shortTagTexts.get(short) : undefined
@@ -301,7 +303,7 @@ function textOfTag(text: string, start: number, end: number): string | undefined
   return replaced
 }
 
-/** Returns a number that identifies up to three ASCII characters; -1 if one of them is not ASCII. */
+/** Returns a number that identifies `text[start, end)`, at most three characters; -1 if one of them is not ASCII. */
 function shortKey(text: string, start: number, end: number): number {
   let key = 1
   for (let i = start; i < end; i++) {
@@ -313,8 +315,8 @@ function shortKey(text: string, start: number, end: number): number {
 }
 
 /**
- * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims its end. The result has at most `units` code points too,
- * because a code point takes one or two units (docs/inputs.md, case 61).
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. The result also has at most `units` code
+ * points, because a code point takes one or two units (docs/inputs.md, case 61). Returns a text that is short enough unchanged.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

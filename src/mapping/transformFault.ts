@@ -4,8 +4,8 @@ import { hintOf } from './rejectCodes.ts'
 import type { TransformFault } from './transforms.ts'
 
 /**
- * Returns the fault TRANSFORM_FAILED, with the field and its columns in the message. If the field is not known, `field` is the name of the
- * transform.
+ * Converts the failure of a transform to the fault `TRANSFORM_FAILED` of a row. The message contains the field and its columns. If the
+ * field is not known, the name of the transform replaces it.
  */
 export function transformFault({ transform, message, place }: TransformFault): Fault {
   const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)

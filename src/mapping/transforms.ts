@@ -1,26 +1,28 @@
 /**
- * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`. The
- * messages of the pipeline schema show the fault from `check`, and `example`. Users cannot write regular expressions.
+ * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`. If arguments
+ * are wrong, the message of the pipeline schema shows the fault that `check` returns, and `example`. No argument is a regular expression.
  */
 import type { Transform } from '../model/pipeline.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
 
+/** One transform. */
 export interface TransformEntry {
   readonly meaning: string
   readonly example: string
-  /** Returns the fault of the arguments, such as `needs from as text`; undefined if they are right. */
+  /** Returns the fault of the arguments, such as `needs from as text`; undefined if no fault is found. */
   readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
-  /** Returns the new texts of the field. Throws TransformFault if a text does not fit. */
+  /** Returns the new texts of the field. Throws TransformFault if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
 }
 
 /**
- * Failure of a transform, or of a function of the user or a preset, for one value. The message does not contain the value. For a required
- * field the row is rejected; an optional field, or one identifier, is dropped.
+ * Failure of a transform, or of a function of the user or a preset, for one value. The message does not contain the value. It continues a
+ * sentence that begins with the value: `is not an amount`.
  */
 export class TransformFault extends Error {
+  /** Name of the transform, or `function`. */
   readonly transform: string
-  /** Field and columns that the transform was applied to. The transform itself does not know them: the reader of the field sets them. */
+  /** Field and columns that the transform was applied to. Undefined until the reader of the field adds them (`fields.ts`). */
   readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
   constructor(transform: string, message: string, place?: TransformFault['place']) {
     super(message)
@@ -29,7 +31,9 @@ export class TransformFault extends Error {
   }
 }
 
+/** Check of a transform that needs no arguments. */
 const none = () => undefined
+/** Returns a check that these arguments are texts. */
 const needs =
   (...names: string[]) =>
   (args: Readonly<Record<string, unknown>>) => {
@@ -168,13 +172,13 @@ const named: Readonly<Record<string, TransformEntry>> = {
   },
 }
 
-/** The transforms by name, without the names of Object.prototype. */
+/** Transforms by name. The object has no prototype, so a name such as `constructor` is unknown. */
 export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), named)
 
 /**
- * Applies transforms in order.
+ * Returns the texts of a field after all transforms, applied in order.
  *
- * @throws {TransformFault} if a transform does not fit a text
+ * @throws {TransformFault} if a transform cannot convert a text
  */
 export function applyTransforms(texts: readonly string[], list: readonly Transform[]): string[] {
   let current = [...texts]
@@ -188,8 +192,10 @@ function isTexts(value: unknown): boolean {
   )
 }
 
+/** `values` of a `map` transform → what `lookup` returns. */
 const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
 
+/** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
 function lookup(values: unknown): ReadonlyMap<string, string> {
   if (typeof values !== 'object' || values === null) return new Map()
   const known = lookups.get(values)
@@ -200,8 +206,8 @@ function lookup(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns ISO 8601. A part of the time that `form` does not contain is zero, a part of the date is left empty. Does not check that the date
- * exists.
+ * Returns a date in ISO 8601. Without hours, minutes or seconds in `form`, these are zero. Without year, month or day, these are empty, so
+ * the result is not a valid date. Does not check that the date exists.
  *
  * @throws {TransformFault} if the text does not have the form
  */
@@ -223,7 +229,7 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-/** Sign in lower case → the one currency that it is always read as. */
+/** Sign in lower case → the currency that the sign is always read as. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
@@ -241,7 +247,7 @@ const signs: Readonly<Record<string, string>> = {
   tl: 'TRY',
   r$: 'BRL',
 }
-/** Sign in lower case → the currencies that share it. It is read as the configured currency if that is among them, and never guessed. */
+/** Sign in lower case → the currencies that share the sign. Only the configured currency is accepted, if it is one of them. */
 const sharedSigns: Readonly<Record<string, string>> = {
   '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
@@ -253,15 +259,15 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form of the service, without a currency if neither the text nor the settings have one. Every group after the
- * first must have three digits; groups between the first and the last may have two, as in India.
+ * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. Every group after the
+ * first must have three digits. Groups between the first and the last may also have two, as in India.
  *
  * @throws {TransformFault} if the text is not an amount, or its currency is not clear
  */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
-  const group = plainText(textOf(args, 'group'))
-  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainText(text))
+  const group = plainSigns(textOf(args, 'group'))
+  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
   if (match === null) throw new TransformFault('price', 'is not an amount')
   const [, before = '', amount = '', behind = ''] = match
   if (before !== '' && behind !== '') throw new TransformFault('price', 'has a currency on both sides')
@@ -274,8 +280,8 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   return currency === '' ? plain : `${plain} ${currency}`
 }
 
-/** Replaces every kind of space by a space, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
-function plainText(text: string): string {
+/** Replaces white space by spaces, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
+function plainSigns(text: string): string {
   return text
     .replace(/[\s\u00a0\u202f]/g, ' ')
     .replace(/[’‘]/g, "'")
@@ -283,9 +289,9 @@ function plainText(text: string): string {
 }
 
 /**
- * Returns the currency of a sign or code; `''` if there is neither a sign nor a configured currency.
+ * Returns the currency of a sign or code. Without a sign, returns the configured currency, which may be `''`.
  *
- * @throws {TransformFault} if the sign is unknown, or shared and the configured currency does not have it
+ * @throws {TransformFault} if the sign is unknown, or if several currencies share it and the configured currency is not one of them
  */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured

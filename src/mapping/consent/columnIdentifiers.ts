@@ -7,7 +7,7 @@ import { nameWords } from './columnName.ts'
 
 const rules = { wrapped: true, idnToAscii: false, bothForms: false }
 
-/** Returns true if the whole trimmed cell is an email. */
+/** Returns true if a trimmed cell is an email, also with a name or `mailto:`. Returns false for placeholders such as `test@test.com`. */
 export function holdsEmail(cell: string): boolean {
   return cell.length >= 6 && cell.length <= 254 && cell.includes('@') && 'text' in normalizeEmail(cell, rules)
 }
@@ -16,25 +16,31 @@ const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
 
-/** Returns true if the whole trimmed cell is a phone number. `named`: true for a column of `isPhoneName`, where plain digits count too. */
-export function holdsPhone(cell: string, named: boolean): boolean {
+/**
+ * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true for a column of `isPhoneName`, where plain digits
+ * count too.
+ */
+export function holdsPhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
   // Most cells start with a letter. Phone numbers do not, except those with `p:` or `tel:`, in upper or lower case.
   if (/^[a-oq-su-z]/i.test(cell)) return false
   if (international.test(cell) || grouped.test(cell)) return true
-  if (!named || !loose.test(cell)) return false
+  if (!inPhoneColumn || !loose.test(cell)) return false
   const digits = cell.replace(/\D/g, '').length
   return digits >= 7 && digits <= 18
 }
 
-/** Returns true for names such as `Mobile Phone Number`, `Billing Phone`, `Phone 1 - Value`, `Téléphone`, `Handy`. */
+/** Returns true for names of phone columns, such as `Mobile Phone Number`, `Billing Phone`, `Phone 1 - Value`, `Téléphone`, `Handy`. */
 export function isPhoneName(column: string): boolean {
   return /\b(?:phones?|mobile?|mobil\w*|cell|cellphone|telephone|tel|telefon\w*|telephon\w*|handy\w*|rufnummer|gsm|portable|movil|celular|cellulare|telefoon\w*|matkapuhelin|puhelin|numer telefonu|telefonszam|cep|sms|whatsapp|msisdn)\b|телефон|電話|携帯|전화|手机|电话/.test(
     nameWords(column),
   )
 }
 
-/** Returns true for a column name that says that the email or number is not the customer's: staff, a referrer, a company or store, a fax. */
+/**
+ * Returns true for the name of a column with emails or numbers of others than the customer: staff, a referrer, an emergency contact, a
+ * company or store. Also for fax numbers.
+ */
 export function belongsToSomeoneElse(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
     nameWords(column),

@@ -1,9 +1,10 @@
 /** Classifies column names: consent or opt-out, its channel, and how certain the name is. Pure. */
 
+/** Classified name of a consent column. */
 export interface ConsentName {
-  /** `in`: a yes permits to reach the person; `out`: a yes forbids it; `unclear`: the values decide. */
+  /** `in`: a yes means that the person may be reached; `out`: a yes means the opposite; `unclear`: the values decide. */
   readonly polarity: 'in' | 'out' | 'unclear'
-  /** `phone`: calls and texts only; `other`: letters, push or fax; `any`: everything else, email included. */
+  /** `phone`: calls and messages to a phone only; `other`: letters, push or fax; `any`: everything else, email included. */
   readonly channel: 'any' | 'phone' | 'other'
   /** True if the name alone is enough; otherwise the values must look like consent too. */
   readonly certain: boolean
@@ -19,7 +20,7 @@ const certainIn =
   /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
 const weakIn =
   /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
-/** Names that are about consent only if their cells are flags. */
+/** Names that are about consent only if their cells say yes or no in words. */
 const flagIn =
   /^(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
 const phone =
@@ -31,7 +32,7 @@ const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
 const detail =
   /\b(?:ip|id|ids|source|sources|method|campaign\w*|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?)$|\bcampaign\b|^(?:utm|total|number of)\b/
 
-/** Splits a column name into lower-case words without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
+/** Returns the words of a column name in lower case, without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
 export function nameWords(column: string): string {
   return column
     .replace(/(\p{Ll}|\d)(?=\p{Lu})/gu, '$1 ')
@@ -44,19 +45,19 @@ export function nameWords(column: string): string {
     .trim()
 }
 
-/** Classifies a name. Undefined if it is not about consent, only about a detail of it, or longer than 200 characters. */
+/** Classifies a column name. Undefined if it is not about consent, or only about a detail of it, or longer than 200 characters. */
 export function consentName(column: string): ConsentName | undefined {
   const name = nameWords(column)
   if (name.length > 200) return undefined
-  const out = certainOut.test(name)
-  const inward = certainIn.test(withoutOut(name))
-  // `detail` matches `state`, which ends names such as `subscription state` too.
+  const isOptOut = certainOut.test(name)
+  const isOptIn = certainIn.test(withoutOut(name))
+  // `detail` also matches `state`, but `subscription state` is about consent.
   if (detail.test(name) && !/\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|email) (?:status|state)$/.test(name))
     return undefined
   const channel =
     other.test(name) && !email.test(name.replace(paperMail, '')) ? 'other' : phone.test(name) && !email.test(name) ? 'phone' : 'any'
-  if (out) return { polarity: inward && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', channel, certain: true }
-  if (inward) return { polarity: 'in', channel, certain: true }
+  if (isOptOut) return { polarity: isOptIn && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', channel, certain: true }
+  if (isOptIn) return { polarity: 'in', channel, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', channel, certain: false }
   if (weakIn.test(name)) return { polarity: 'in', channel, certain: false }
   return flagIn.test(name) ? { polarity: 'in', channel, certain: false, onlyFlags: true } : undefined
@@ -69,7 +70,7 @@ function withoutOut(name: string): string {
 
 const suffix = /(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type))+$/
 
-/** Returns the name without words for dates or reasons: `Email Suppressions Timestamp` → `email suppressions`. */
+/** Returns the words of a name, without those for dates or reasons at its end: `Email Suppressions Timestamp` → `email suppressions`. */
 export function nameStem(column: string): string {
   return nameWords(column).replace(suffix, '')
 }

@@ -1,5 +1,7 @@
+/** Counts the values of one column, and classifies single values, to find out whether the column is about consent. */
 import { trimText } from '../text.ts'
 
+/** Trimmed value of a column, and the number of cells that have it. */
 export interface SeenValue {
   readonly value: string
   readonly count: number
@@ -7,16 +9,16 @@ export interface SeenValue {
 
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const mostValues = 40
-/** Number of rows whose values are counted, to save time. A column of states shows all its states in the first rows. */
+/** Number of rows whose values are counted, to save time. The first rows of most exports have every state that the column has. */
 const rowsCounted = 20_000
 
 /** Counts the distinct values in the first rows of one column, up to a limit, and the cells that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
-  /** Counted cells that look like dates. */
+  /** Number of counted cells that look like dates. */
   dates = 0
-  /** Counted cells that are not empty. */
+  /** Number of counted cells that are not empty. */
   filled = 0
 
   /** Counts a cell of the first `rowsCounted` rows. A missing cell counts as empty. */
@@ -41,12 +43,13 @@ export class ColumnValues {
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
   }
 
+  /** True if more than half of the counted cells that are not empty look like dates. */
   get mostlyDates(): boolean {
     return this.filled > 0 && this.dates * 2 > this.filled
   }
 }
 
-/** Returns true for text that starts like `2024-01-31`, `1/31/24`, `Jan 31, 2024` or `20240131`, and for Unix times. */
+/** Returns true for text that starts like `2024-01-31`, `1/31/24`, `Jan 31, 2024` or `20240131`, and for recent Unix times. */
 export function looksLikeDate(value: string): boolean {
   return (
     value.length >= 6 &&
@@ -58,8 +61,9 @@ export function looksLikeDate(value: string): boolean {
 }
 
 /**
- * Returns true for a text of at most 40 characters without `@`, without four digits in a row and with fewer than six digits: emails, phone
- * numbers and dates are not shown. Does not recognize names of people.
+ * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It
+ * has fewer than six digits, and no four digits in a row. So emails, phone numbers and most dates are not shown. Does not recognize names
+ * of people.
  */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}|(?:\d\D*){6}/.test(value)

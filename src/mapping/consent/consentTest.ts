@@ -1,7 +1,7 @@
 /**
  * Binds a consent test to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows, and
- * `members/rowIdentifiers.ts` to identifiers of one type. No other row may send an identifier that fails: `sync/read/optedOut.ts`
- * (docs/guarantees.md#a-no-is-never-sent).
+ * `members/rowIdentifiers.ts` to identifiers of one type. `sync/read/optedOut.ts` then excludes the identifiers without consent from all
+ * other rows (docs/guarantees.md#a-no-is-never-sent).
  */
 import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,11 +9,13 @@ import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { comparableText, trimText } from '../text.ts'
 
+/** Consent test with its column. */
 export interface BoundConsent {
+  /** Index of the column; -1 if the header does not have it. */
   readonly index: number
   /** Test as the pipeline or the preset defines it. */
   readonly test: ConsentTest
-  /** `text`: the trimmed cell. */
+  /** Returns true if a trimmed cell passes. */
   readonly passes: (text: string) => boolean
 }
 
@@ -24,7 +26,7 @@ export function boundConsent(test: ConsentTest, columns: readonly string[]): Bou
 
 /**
  * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Dates without an offset
- * are read in UTC. The bounds themselves, and text that is not a date, do not pass.
+ * are read in UTC. A cell equal to `after` or `before`, or that is not a date, does not pass a test of dates.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
@@ -44,8 +46,8 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
 }
 
 /**
- * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. Of a cell with several
- * texts (repeated elements, lists of JSON) all must pass, because one of them may mean no.
+ * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several
+ * texts (repeated elements, lists of JSON), all must pass, because one of them may mean no.
  */
 export function passesConsent(row: Row, { index, passes }: Pick<BoundConsent, 'index' | 'passes'>): boolean {
   return allTexts(row.cells[index]).every((text) => passes(trimText(text)))

@@ -19,7 +19,7 @@ export function consentLine(tests: readonly ConsentTest[]): string {
   return `consent: ${written.length === 1 ? written[0] : `[${written.join(', ')}]`}`
 }
 
-/** Formats a value in YAML flow style: `["Notes"]`. */
+/** Formats a value in YAML flow style: `["Notes"]`. Quotes every text, except keys and the value of `for`. */
 export function toFlowYaml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toFlowYaml).join(', ')}]`
   if (typeof value === 'object' && value !== null)

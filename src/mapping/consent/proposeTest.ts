@@ -5,11 +5,12 @@ import { isShowable, looksLikeDate, type ColumnValues, type SeenValue } from './
 import { consentMeaning, isYesOrNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
 
+/** Proposed consent test for one column. */
 export interface ProposedTest {
   readonly test: ConsentTest
   /** True if the name and the values leave no doubt about the test. If not, its values may be the placeholder `unknownYes`. */
   readonly certain: boolean
-  /** Values of the column, most frequent first; empty if they are dates or texts, or may be personal data. */
+  /** Values of the column, most frequent first; empty if most are dates, if they are too many or too long, or may be personal data. */
   readonly seen: readonly SeenValue[]
 }
 
@@ -19,7 +20,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Values and their opposites. If every value forbids to reach the person, the test needs a value that the file does not contain. */
+/** Values and their opposites. If every value of the file means no, the test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -37,7 +38,7 @@ const opposites: readonly (readonly [string, string])[] = [
   ['abgemeldet', 'angemeldet'],
 ]
 
-/** Proposes a test that people who may be reached pass. `name` is undefined for a column that only its values identify. */
+/** Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.seen
   if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
@@ -53,14 +54,15 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     return { test: { column, values: [polarity === 'out' ? '' : unknownYes] }, certain: false, seen: [] }
   if (yes.length > 0)
     return { test: { column, values: yes }, certain: unknown.length === 0 && !numberCodes && name?.onlyFlags !== true, seen }
-  // Which number means yes, or whether a yes permits to reach the person, is not known: a list of all values would send each no.
+  // It is not known which number means yes, or whether a yes means that the person may be reached. A list of all values would also send
+  // people who said no.
   if (numberCodes || unknown.some((value) => isYesOrNo(value))) return { test: { column, values: [unknownYes] }, certain: false, seen }
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no.
   if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 
-/** Returns true for a number that is not 0, 1 or a date. Then the numbers of the column are codes, and 1 may mean anything. */
+/** Returns true for a number that is not 0, 1 or a date. A column with such a number contains codes, in which 1 may mean anything. */
 function isNumberCode(value: string): boolean {
   return isNumber(value) && !/^[01]$/.test(comparableText(value)) && !looksLikeDate(value)
 }
@@ -69,7 +71,7 @@ function isNumber(value: string): boolean {
   return /^[+-]?\d+(?:[.,]\d+)?$/.test(value)
 }
 
-/** Returns true if the value permits to reach the person, false if the value forbids it, undefined if its meaning is unknown. */
+/** Returns true if the value means that the person may be reached, false if it means the opposite, undefined if that is not known. */
 function mayReach(
   value: string,
   { polarity, named, numberCodes }: { readonly polarity: ConsentName['polarity']; readonly named: boolean; readonly numberCodes: boolean },
@@ -77,7 +79,8 @@ function mayReach(
   if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
-  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still forbids, because a wrong guess would send the person.
+  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
+  // the person.
   if (meaning === 'out') return false
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return true
@@ -93,24 +96,24 @@ function mayReach(
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all cells pass but empty ones and words that mean no or `out`. For other texts, and for dates among unknown texts,
+ * column of dates, all cells pass except empty ones and words that mean no or `out`. For other texts, and for dates among unknown texts,
  * the value is `unknownYes`: only the user knows which texts mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
+  const noWords = (values.seen ?? []).flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
-    const passing = flags.filter((value) => consentMeaning(value) !== 'out')
+    const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
     return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
   }
   const isKnown = ({ value }: SeenValue) => looksLikeDate(value) || consentMeaning(value) !== undefined
   const allKnown = values.dates === values.filled || values.seen?.every(isKnown) === true
   if (!values.mostlyDates || !allKnown) return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
-  return { test: { column, notValues: ['', ...unique(flags)] }, certain: name?.polarity === 'in', seen: [] }
+  return { test: { column, notValues: ['', ...unique(noWords)] }, certain: name?.polarity === 'in', seen: [] }
 }
 
-const saysNo: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
+const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 
-/** Returns the opposites of values that forbid to reach the person; usual values of the polarity if none has an opposite. */
+/** Returns the opposites of values that mean no; usual values of the polarity if none of them has an opposite. */
 function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
   const found = no.flatMap((value) => {
     const lower = value.toLowerCase()
@@ -121,7 +124,7 @@ function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): 
   return polarity === 'out' ? ['', 'no', 'false', '0'] : polarity === 'in' ? ['yes', 'true', '1'] : ['subscribed']
 }
 
-/** Removes repeated values, ignoring case. */
+/** Removes repeated values, ignoring case. Keeps the last spelling. */
 function unique(values: readonly string[]): readonly string[] {
   return [...new Map(values.map((value) => [value.toLowerCase(), value] as const)).values()]
 }

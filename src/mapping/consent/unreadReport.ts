@@ -16,11 +16,11 @@ export interface UnreadReport {
     /** First lines of such rows, at most five. */
     readonly lines: readonly number[]
   }[]
-  /** `map:` that uses the columns of `identifiers` too, and the `ignore:` instead of it; undefined if there are no such columns. */
+  /** Setting to write: a `map:` that also reads the columns of `identifiers`, or an `ignore:`. Undefined if there are no such columns. */
   readonly identifierHint: string | undefined
-  /** `consent:` for this file; undefined if no unmapped column is about consent. */
+  /** Setting `consent:` to write for this file; undefined if no unmapped column is about consent. */
   readonly consentHint: string | undefined
-  /** Returns the values of a consent column for a message; `''` if none may be shown. */
+  /** Returns the values of an unmapped column for a message; `''` if none may be shown. */
   readonly seen: (column: string) => string
   /** Unmapped consent columns, each with its proposed test. */
   readonly consentColumns: readonly ConsentColumn[]

@@ -2,8 +2,8 @@
 import { trimText } from '../text.ts'
 
 /**
- * Meaning of a cell. `in`: the person may be reached. `out`: the person may not. `yes`, `no`: the name of the column decides, because a yes
- * in an opt-out column forbids it. Undefined: unknown.
+ * Meaning of a cell. `in`: the person may be reached. `out`: the person may not be reached. `yes`, `no`: the name of the column decides,
+ * because a yes in an opt-out column means `out`. `empty`: no value, or a placeholder such as `n/a`. Undefined: not known.
  */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
@@ -29,16 +29,16 @@ const unsubscribed = wordsOf(
   'unsubscribed,unsubscribe,unsub,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
-/** Words that mean `out` in a consent column, and nothing in other columns. */
+/** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakNo = wordsOf(
   'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,inaktiv,nægtet,reddedildi,pasif,отказ',
 )
-/** Words that mean `in` in a consent column, and nothing in other columns. */
+/** Words that mean `in` in a consent column, and have no meaning in other columns. */
 const weakYes = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e-mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,active,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 
-/** Returns the cell trimmed and in lower case, with single spaces for `_`, `-` and repeated spaces. */
+/** Returns the cell trimmed and in lower case. Replaces each run of `_`, `-` or white space by one space. */
 function plain(cell: string): string {
   return trimText(cell).toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ').trim()
 }
@@ -58,12 +58,13 @@ export function meaningOf(cell: string): Meaning {
   return subscribed.has(word) ? 'in' : undefined
 }
 
+/** Returns true for cells such as `yes`, `no`, `1`, `0` and `nein`. */
 export function isYesOrNo(cell: string): boolean {
   const meaning = meaningOf(cell)
   return meaning === 'yes' || meaning === 'no'
 }
 
-/** Returns the meaning of a whole cell in a consent column, where more words are known. */
+/** Returns the meaning of a whole cell in a consent column. More words have a meaning there, and a negation such as `not …` means `out`. */
 export function consentMeaning(cell: string): Meaning {
   const found = meaningOf(cell)
   if (found !== undefined) return found
@@ -72,15 +73,18 @@ export function consentMeaning(cell: string): Meaning {
   return weakYes.has(word) ? 'in' : undefined
 }
 
-// 1 at `length * 256 + first character` of each word of `subscribed` and `unsubscribed`. Most other cells are excluded by it, so that no
-// lower-case copy of them is made.
+// Contains 1 at `length * 256` plus the low byte of the first character, for each word of `subscribed` and `unsubscribed`. This excludes
+// most other cells before a lower-case copy of them is made.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
     word.length * 256 + (word.toUpperCase().charCodeAt(0) & 255)
   ] = 1
 
-/** Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. */
+/**
+ * Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. May miss cells
+ * with repeated spaces, or with white space other than spaces at the ends.
+ */
 export function isStateWord(cell: string): boolean {
   const { length } = cell
   if (length < 3 || length > 40) return false

@@ -1,6 +1,6 @@
 /**
- * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes texts of keys and
- * contents, with few allocations.
+ * Hashes and packs normalized identifiers: a type byte, then the SHA-256 or the plain `partner_user_id`. Also hashes keys and contents of
+ * records. Allocates little, because this runs for every row.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes, identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
@@ -42,20 +42,20 @@ export function hashKey(text: string): Buffer {
 
 declare global {
   interface Buffer {
-    /** Undocumented like `hexWrite`, and missing in `@types/node`. Both are the fastest way to write. */
+    /** `latin1Write` and `hexWrite` are undocumented, and missing in `@types/node`. They write faster than the documented methods. */
     latin1Write: (text: string, offset: number, length: number) => number
     hexWrite: (text: string, offset: number, length: number) => number
   }
 }
 
-/** Returns the text whose hash is the key, for keys that are not identifiers: trimmed, in NFC, and in lower case if the key is an email. */
+/** Returns the text whose hash is the key, for a key without a normalized identifier: trimmed, in NFC, in lower case for `kind` email. */
 export function keyText(text: string, kind: IdentifierType | undefined): string {
   const trimmed = trimText(text)
   const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')
   return kind === 'email' ? plain.toLowerCase().normalize('NFC') : plain
 }
 
-/** Loops instead of using a pattern: keys are short, and each row has one. */
+/** Returns true for ASCII text. Uses a loop instead of a pattern, because keys are short and each row has one. */
 function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
   return true

@@ -4,18 +4,19 @@ import { trimText } from '../text.ts'
 import type { Normalized } from './result.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
+/** Settings for the accepted spellings and the resulting forms of emails. */
 export interface EmailOptions {
-  /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and takes the address out. */
+  /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and extracts the address. */
   readonly wrapped: boolean
-  /** Hashes the domain in its ASCII form; otherwise as written, in lower case (docs/spec-notes.md#unknown). */
+  /** Converts an international domain to its ASCII form; otherwise it stays as written, in lower case (docs/decisions/both-forms.md). */
   readonly idnToAscii: boolean
-  /** Sends both forms of an international domain, whichever was written. */
+  /** Adds the other form of an international domain, whichever was written. */
   readonly bothForms: boolean
 }
 
 const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
 
-// 1: letter or digit; 2: other characters of a local part; 0: none of these.
+// 1: letter or digit; 2: other character of a local part, except the dot; 0: any other character.
 const kinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
@@ -24,9 +25,9 @@ const role =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
- * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. An address
- * of a role gets the note EMAIL_ROLE, one of mixed scripts EMAIL_MIXED_SCRIPT. Source: docs/spec-notes.md#normalization;
- * docs/inputs.md, cases 103 to 110.
+ * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
+ * placeholders. An address of a role gets the note EMAIL_ROLE, an address of mixed scripts EMAIL_MIXED_SCRIPT. Source:
+ * docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
@@ -101,9 +102,9 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (/[\uff01-\uff5e]/.test(text)) return invalid('contains full-width characters')
   if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain))
     return invalid('does not have a valid domain')
-  const ascii = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
-  if (ascii === undefined) return invalid('does not have a valid domain')
-  const result = options.bothForms ? withOther(checkPlaceholder(`${local}@${ascii}`)) : checkPlaceholder(`${local}@${ascii}`)
+  const host = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
+  if (host === undefined) return invalid('does not have a valid domain')
+  const result = options.bothForms ? withOther(checkPlaceholder(`${local}@${host}`)) : checkPlaceholder(`${local}@${host}`)
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
@@ -119,7 +120,7 @@ function withOther(result: Normalized): Normalized {
   return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
 }
 
-/** Returns true for text with Latin letters and letters of a script that has lookalikes of them. */
+/** Returns true for text with both Latin letters and letters of a script that has lookalikes of Latin letters. */
 function isMixedScript(text: string): boolean {
   return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
 }

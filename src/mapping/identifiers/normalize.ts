@@ -5,15 +5,16 @@ import { normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, withoutPlus } from './phone.ts'
 import type { Normalized } from './result.ts'
 
+/** Settings for the accepted spellings and the resulting forms of identifiers. */
 export interface IdentifierRules {
   readonly email: EmailOptions
-  /** Sends phone numbers without their `+` as well. */
+  /** Adds the form of a phone number without its `+`. */
   readonly bothPhones: boolean
 }
 
 /**
- * Normalizes one raw value of any type: of a row, or one that an operator types (`explain`, `forget`). Does not recognize digests:
- * callers handle them first. `country`: of phone numbers without `+`.
+ * Normalizes one raw value of any type. Does not recognize digests: callers handle them first. `country`: two-letter code for phone numbers
+ * without `+`; undefined if there is none.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,
@@ -40,7 +41,7 @@ export function normalizeIdentifier(
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
 
-/** Rules that produce every form under which a value may have been sent, under any settings. They reject an email with name or `mailto:`. */
+/** Rules that return every form in which any settings may have sent a value. They reject an email with a name or `mailto:`. */
 export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */
@@ -59,13 +60,13 @@ function normalizeHandle(text: string): Normalized {
     : { code: 'HANDLE_INVALID', message: 'is not a handle of 1 to 15 letters, digits and underscores' }
 }
 
-/** Normalizes a service id: decimal digits as text, zeros kept (docs/inputs.md, case 125). */
+/** Normalizes a service id: 1 to 20 decimal digits as text, zeros kept (docs/inputs.md, case 125). */
 function normalizeServiceId(text: string): Normalized {
   return /^\d{1,20}$/.test(text) ? { text } : { code: 'SERVICE_ID_INVALID', message: 'is not made of up to 20 digits' }
 }
 
 /**
- * Normalizes an advertising id: UUID with dashes, or 16 hex digits of an Android id; lower case; never all zeros
+ * Normalizes an advertising id: a UUID with dashes, or the 16 hex digits of an Android id, in lower case. Rejects ids of zeros only
  * (docs/spec-notes.md#normalization; docs/inputs.md, case 123).
  */
 function normalizeDeviceId(text: string): Normalized {
@@ -76,9 +77,8 @@ function normalizeDeviceId(text: string): Normalized {
 }
 
 /**
- * Checks a partner id. It is sent as it is, so no text that looks like an email, a phone number, a card number or a bank account
- * number may pass (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins
- * with 00.
+ * Checks a partner id. It is sent as it is. So texts that look like an email, a phone number, a card number or a bank account number are
+ * rejected (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins with 00.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })

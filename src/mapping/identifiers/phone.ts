@@ -5,9 +5,9 @@ import type { Normalized } from './result.ts'
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
 
 /**
- * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take a fast path that
- * is compiled from libphonenumber's metadata; the library parses the others. `country`: two-letter code for numbers without +; an
- * unknown code counts as none. A number whose extension was removed gets the note PHONE_EXTENSION.
+ * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. `phoneFast.ts` reads common spellings,
+ * libphonenumber the others. `country`: two-letter code for numbers without +; an unknown code counts as none. A number whose extension
+ * was removed gets the note PHONE_EXTENSION.
  * Source: docs/spec-notes.md#normalization and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
@@ -15,7 +15,7 @@ export function normalizePhone(text: string, country: string | undefined): Norma
   return quick !== undefined ? { text: quick } : slowPhone(text, country)
 }
 
-/** Adds the form without `+`, which a service may hash as well (docs/inputs.md, case 121). */
+/** Adds, as `also`, the form without `+`, which a service may hash (docs/inputs.md, case 121). */
 export function withoutPlus(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, also: result.text.slice(1) }
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the metadata of libphonenumber with the first phone number or default country, and the library with the first number that
- * `phoneFast.ts` does not read. Together they take 21 MB and 80 ms, which a run without new phone numbers does not need.
+ * Loads libphonenumber and its metadata when they are first needed: the metadata for a phone number or a default country, the library for
+ * a number that `phoneFast.ts` does not read. Together they take 21 MB and 80 ms, which a run without new phone numbers saves.
  */
 import { createRequire } from 'node:module'
 import type * as libphonenumber from 'libphonenumber-js/max'
@@ -10,12 +10,12 @@ const require = createRequire(import.meta.url)
 let library: typeof libphonenumber | undefined
 let metadata: MetadataJson | undefined
 
-/** Returns the library. */
+/** Returns the library, which is loaded by the first call. */
 export function phoneLibrary(): typeof libphonenumber {
   return (library ??= require('libphonenumber-js/max') as typeof libphonenumber) // require has no types
 }
 
-/** Returns the numbering plans of the library. */
+/** Returns the numbering plans of the library, which are loaded by the first call. */
 export function phoneMetadata(): MetadataJson {
   return (metadata ??= require('libphonenumber-js/max/metadata') as MetadataJson) // require has no types
 }

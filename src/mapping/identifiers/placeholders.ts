@@ -1,3 +1,4 @@
+/** Values that do not identify a person: texts for an empty value, made-up addresses, and their digests. */
 import { hash } from 'node:crypto'
 
 /** Texts that exports write for an empty value, in lower case (docs/inputs.md, case 102). */
@@ -47,8 +48,8 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
 ])
 
 /**
- * SHA-256 in hex of placeholders in usual spellings, and of phone numbers, ids and a space that tests and empty fields leave. As an
- * identifier of a row, such a digest is not usable (docs/inputs.md, cases 102 and 118).
+ * SHA-256 in hex of placeholders in usual spellings, and of other values of tests and empty fields: a space, phone numbers, an id of zeros.
+ * Such a digest is not usable as an identifier of a row (docs/inputs.md, cases 102 and 118).
  */
 export const junkDigests: ReadonlySet<string> = new Set(
   [

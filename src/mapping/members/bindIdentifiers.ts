@@ -8,8 +8,8 @@ import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the columns of each identifier type, and the country of phone numbers. Warns about mapped columns whose name says that they
- * contain addresses of colleagues.
+ * Binds the columns of each identifier type, and the country of phone numbers. Warns about mapped columns that, by their name, contain
+ * addresses of colleagues. Returns the types with a column, in the order of `kinds`.
  */
 export function bindIdentifiers(header: MemberHeader, kinds: readonly IdentifierType[]): readonly BoundIdentifier[] {
   const { columns } = header

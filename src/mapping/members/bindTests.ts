@@ -12,8 +12,8 @@ import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks the columns of all of them as used, and
- * reports the missing columns of the pipeline's tests.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used, those of the preset
+ * even if tests of the pipeline replace them. Adds the missing columns of the pipeline's tests to `header.missing`.
  */
 export function bindTests(
   header: MemberHeader,
@@ -32,14 +32,14 @@ export function bindTests(
       : consent === undefined
         ? known.map(({ test }) => boundConsent(test, columns))
         : consent.map((test) => bindConsent(header, test))
-  const others = kinds.some((kind) => kind !== 'phone_number')
-  // A test for one type applies to the identifiers of that type, if it is mapped. If only phone numbers are mapped, a test for them
-  // applies to the whole row.
+  const othersMapped = kinds.some((kind) => kind !== 'phone_number')
+  // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
+  // row. A test for a type that is not mapped does not apply.
   const ofKind = all.flatMap((one) =>
-    one.test.appliesTo === undefined || !(others && kinds.includes(one.test.appliesTo)) ? [] : [{ ...one, kind: one.test.appliesTo }],
+    one.test.appliesTo === undefined || !(othersMapped && kinds.includes(one.test.appliesTo)) ? [] : [{ ...one, kind: one.test.appliesTo }],
   )
   return {
-    consent: all.filter(({ test }) => test.appliesTo === undefined || (!others && kinds.includes(test.appliesTo))),
+    consent: all.filter(({ test }) => test.appliesTo === undefined || (!othersMapped && kinds.includes(test.appliesTo))),
     consentByType: ofKind,
     ages,
     // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
@@ -82,7 +82,7 @@ function bindRemoval({ columns, missing, used }: MemberHeader, given: ValueTest)
   return { index, values: testValues(given) }
 }
 
-/** Returns the preset's tests whose columns are in the header. */
+/** Returns the preset's consent tests that have a column in the header. */
 export function presetTests(preset: Preset | undefined, columns: readonly string[]): (BoundTest & { readonly test: ConsentTest })[] {
   return (preset?.consent ?? []).flatMap((test) => {
     const index = test.columns.map((name) => findColumn(columns, name)).find((found) => found >= 0)
@@ -99,8 +99,8 @@ export function presetTests(preset: Preset | undefined, columns: readonly string
 }
 
 /**
- * Warns about each consent column that exports of the preset have and this header lacks: the user must then set `field`. That is
- * `consent` for an audience, and `remove` for a do-not-reach list.
+ * Returns a warning for each expected consent column of the preset that the header lacks. `field`: the setting that the user must write
+ * instead, `consent` for an audience and `remove` for a do-not-reach list.
  */
 export function consentUnknown(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
   return missingConsent(preset, columns).map((name) => ({
@@ -111,14 +111,14 @@ export function consentUnknown(preset: Preset | undefined, columns: readonly str
   }))
 }
 
-/** Returns the consent columns that exports of the preset have and this header lacks. */
+/** Returns the consent columns that the preset marks as `expected` and the header lacks, each by its first name. */
 function missingConsent(preset: Preset | undefined, columns: readonly string[]): string[] {
   return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
     expected !== true || names.some((name) => findColumn(columns, name) >= 0) ? [] : names.slice(0, 1),
   )
 }
 
-/** Describes a removal test whose column is missing. The hint is the whole setting, with the most similar column name if there is one. */
+/** Describes the missing column of a removal test. The hint is the whole setting, with the most similar column name if there is one. */
 function missingRemoval({ column, values }: ValueTest, columns: readonly string[]): MissingColumn {
   const setting = `{ column: ${JSON.stringify(suggestName(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
   const { message } = missingColumn('remove', [column], columns)

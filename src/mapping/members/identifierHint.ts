@@ -5,8 +5,8 @@ import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn } from './unreadColumns.ts'
 
 /**
- * Returns the `map:` that reads the unmapped identifier columns too, and the `ignore:` that declares them irrelevant. Adds `preset:` for a
- * recognized preset, because a `map:` without it disables presets.
+ * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds the recognized
+ * preset as `preset:`, because no preset is recognized for a pipeline with a `map:`.
  */
 export function identifierHint(
   { pipeline, preset, columns }: MemberHeader,

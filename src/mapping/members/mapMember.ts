@@ -1,4 +1,7 @@
-/** Maps one row to one member: its identifiers, its key, consent (docs/guarantees.md#a-no-is-never-sent) and times (spec 4.3 rule 3; docs/inputs.md). */
+/**
+ * Maps one row to one member: its identifiers, its key, its consent (docs/guarantees.md#a-no-is-never-sent) and its times (spec 4.3 rule 3;
+ * docs/inputs.md).
+ */
 import { isChild } from '../age.ts'
 import { allTexts, firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
@@ -12,8 +15,8 @@ import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
 /**
- * Maps a row. Pure. Rejects a row without a usable identifier, without the required key, with too many identifiers or with wrong
- * times. Drops single unusable identifiers with a warning. A row that must not be sent needs only a key or an identifier.
+ * Maps a row. Pure. Rejects a row without a usable identifier, with an empty key column, with too many identifiers or with wrong times.
+ * If another identifier is usable, drops an unusable one with a warning. A row that must not be sent needs only a key or an identifier.
  *
  * @throws {TransformFault} if a transform of the key or of `expires_at` fails
  */
@@ -56,7 +59,7 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
   return consent.every((test) => passesConsent(row, test)) && !ages.some((age) => isChild(row, age))
 }
 
-/** Returns the identifiers that the row opts out (all, if it is a child's), without mapping the row. */
+/** Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. */
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
@@ -126,7 +129,7 @@ function timeFaults(
 }
 
 /**
- * Returns only the key, for a row that is rejected without its mapping, or whose mapping threw; undefined if the row has none.
+ * Returns the key of a row without mapping the row; undefined if the row has none.
  *
  * @throws {TransformFault} if a transform of the key fails
  */
@@ -134,7 +137,10 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
   return new RowIdentifiers(row, binding).key()
 }
 
-/** Returns undefined if the cell is empty or cannot be read, or if its transform fails. Warns in the last two cases. */
+/**
+ * Returns `effective_at` in milliseconds since 1970. Undefined if its cell is empty or cannot be read, or if its transform fails. Warns in
+ * the last two cases.
+ */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
   let text: string
@@ -152,8 +158,8 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
 }
 
 /**
- * Returns undefined for an empty cell and for an end that is too late to be sent, and null for a cell that cannot be read. A null rejects
- * the row, because the default end could be later than the real one.
+ * Returns `expires_at` in milliseconds since 1970. Undefined if its cell is empty, or if the end is too late to be sent. Null if the cell
+ * cannot be read: the row is rejected, because the default end could be later than the real one.
  *
  * @throws {TransformFault} if a transform of `expires_at` fails
  */
@@ -166,7 +172,7 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
   return at >= latestEndMs ? undefined : at
 }
 
-/** Returns true if all texts of the cell are among the values. A cell that is in doubt keeps the person on the list. */
+/** Returns true if all texts of the cell are among the values. A cell with any other text keeps the person on the list. */
 function isOneOf(row: Row, test: BoundTest): boolean {
   return allTexts(row.cells[test.index]).every((text) => test.values.has(comparableText(text)))
 }

@@ -4,9 +4,9 @@ import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row: identifiers by their type, all other cells because they may be names or
- * addresses. Cells of times, countries, removal tests and consent tests for the whole row are shown. They are masked too if they have an
- * `@`, more than 40 characters, or at least nine digits and no date in front.
+ * Returns a function that masks the cells of a row: identifiers by their type, and other cells because they may be names or addresses.
+ * Shows the cells of times, countries, removal tests, and consent tests for the whole row. Masks these cells too if they have an `@`, more
+ * than 40 characters, or at least nine digits without an ISO date at the start.
  */
 export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([

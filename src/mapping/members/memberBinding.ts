@@ -1,14 +1,15 @@
-/** Columns of a header by the part of a member that is read from them. */
+/** Types of a header that is bound to the parts of a member. */
 import type { BoundAge } from '../age.ts'
 import type { BoundConsent } from '../consent/consentTest.ts'
 import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
+/** Columns of one header by the part of a member that is read from them, and the rules for their values. */
 export interface MemberBinding {
   /** Undefined without a key column, as on a do-not-reach list without one: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
-  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
+  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key has transforms. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
@@ -31,21 +32,23 @@ export interface MemberBinding {
 export interface BoundTest {
   /** Index of the column; -1 if it is missing. */
   readonly index: number
-  /** In the form of `comparableText`. */
+  /** Values that pass, in the form of `comparableText`. */
   readonly values: ReadonlySet<string>
 }
 
+/** Identifier type with its columns. */
 export interface BoundIdentifier extends BoundField {
   readonly kind: IdentifierType
   /** True if the column is declared to contain digests: then raw values are rejected. */
   readonly hashed: boolean
-  /** Country of phone numbers without +: a fixed code, or the index of the country column. */
+  /** Country of phone numbers without +: a two-letter code, or the index of the country column; undefined if there is none. */
   readonly country: string | number | undefined
 }
 
+/** Settings for the accepted spellings of identifiers. */
 export interface MemberRules extends IdentifierRules {
   /** Accepts base64 digests in columns declared as hashed (docs/inputs.md, case 115). */
   readonly base64: boolean
-  /** Splits cells with several addresses at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
+  /** Splits cells with several emails at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
   readonly splitLists: boolean
 }

@@ -4,7 +4,7 @@ import { bindField, type BoundField } from '../fields.ts'
 import { presetByName, type Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
 
-/** Binds the fields of one header, and collects the used columns, the missing fields and the warnings. */
+/** Header whose fields are being bound. Collects the used columns, the missing columns and the warnings. */
 export class MemberHeader {
   readonly pipeline: Pipeline
   readonly columns: readonly string[]
@@ -27,8 +27,8 @@ export class MemberHeader {
   }
 
   /**
-   * Binds a field by the pipeline's `map:`, or else by the preset. Undefined if the mapping has no column of this header, no constant and
-   * no function.
+   * Binds a field by the pipeline's `map:`, or else by the preset. Undefined if neither maps the field, or if the mapping has no column of
+   * this header, no constant and no function. `many`: as in `bindField`.
    */
   field(field: string, many: boolean): BoundField | undefined {
     const { columns } = this

@@ -22,7 +22,7 @@ const noFaults: readonly IdentifierFault[] = []
 const noIdentifiers: readonly PackedIdentifier[] = []
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
-/** Reason why one identifier is not usable; its value is masked. */
+/** Reason why an identifier is not usable, or why its row is rejected. Values in `message` are masked. */
 export interface IdentifierFault {
   readonly code: RecordCode
   readonly field: string
@@ -31,27 +31,27 @@ export interface IdentifierFault {
   readonly isMisplaced?: true
 }
 
-/** Reads all identifiers of one row when it is created, and collects the row's warnings. */
+/** Identifiers of one row, read by the constructor, and the warnings of the row. */
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
   #warnings: Warning[] | undefined
   /** Normalized text of the key, if the key column is an identifier too. */
   #keyText: string | undefined
-  /** First normalized text of the identifier in its other columns. It is the key if the key column has none. */
+  /** First normalized identifier of the same type in other columns. It is the key if the key column has no usable identifier. */
   #otherKeyText: string | undefined
   /** Cell of the key column, if that column is an identifier too. */
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
   #isKeyCell = false
-  /** Usable identifiers of types that the row has consent for, sorted bytewise, without duplicates. */
+  /** Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
   /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
-  /** Number of values that are not placeholders, and of their second forms. Values above `maxIdentifiers` are only counted. */
+  /** Number of values that are not placeholders, and of their second forms. Values beyond `maxIdentifiers` are counted but not read. */
   count = 0
 
   constructor(row: Row, binding: MemberBinding) {
@@ -70,7 +70,7 @@ export class RowIdentifiers {
     return this.#faults ?? noFaults
   }
 
-  /** Usable identifiers of types that the row has no consent for. */
+  /** Usable identifiers of the types that `consentByType` excludes for this row. */
   get withoutConsent(): readonly PackedIdentifier[] {
     return this.#withoutConsent ?? noIdentifiers
   }
@@ -138,7 +138,7 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(kind, result.also))
   }
 
-  /** Adds a digest, or collects a fault if the text is not one. */
+  /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */
   #readDigest(bound: BoundIdentifier, text: string): void {
     const { field, kind, hashed } = bound
     let hex = text
@@ -205,7 +205,7 @@ export class RowIdentifiers {
     this.#faults.push(fault)
   }
 
-  /** Adds one warning for all unusable identifiers. Called for rows that become desired records. */
+  /** Adds one warning for all unusable identifiers together. */
   warnDropped(): void {
     if (this.#faults === undefined) return
     const [first] = this.#faults
@@ -234,13 +234,13 @@ export class RowIdentifiers {
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
    * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, else
-   * the text of the key column. Undefined if the key is empty or, without a key column, if `packed` is empty.
+   * the text of the key column. Undefined if the key is empty or one of `absentKeys`, or, without a key column, if `packed` is empty.
    *
    * @throws {TransformFault} if a transform of the key column fails
    */
   key(): Buffer | undefined {
     const { key } = this.#binding
-    // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
+    // Without a key column, all identifiers together are the key. So two rows with the same email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
     const normalized = this.#keyText ?? this.#otherKeyText

@@ -26,8 +26,9 @@ export interface IdentifierColumn {
   readonly lines: readonly number[]
 }
 
+/** Settings of the search. */
 export interface UnreadOptions {
-  /** False if consent is declared irrelevant, or the destination does not need it. */
+  /** True if columns of consent are searched for. */
   readonly consent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
   readonly kinds: readonly IdentifierType[]
@@ -52,6 +53,7 @@ interface Watched {
   readonly belongsToSomeoneElse: boolean
   /** True for a consent column: by its name, or later by its values. */
   isConsent: boolean
+  /** Number of rows with this column. */
   rows: number
   /** Number of cells that are not empty. */
   filled: number
@@ -59,8 +61,10 @@ interface Watched {
   value: string | undefined
   /** False once another cell differs from `value`. */
   isConstant: boolean
+  /** Number of emails and of phone numbers that no mapped column of their row has. */
   emails: number
   phones: number
+  /** First lines with such an email or phone number, at most `linesKept`. */
   readonly lines: number[]
 }
 
@@ -92,7 +96,7 @@ export class UnreadColumns {
     return { warnings, checkRow: watched.length === 0 ? () => none : (row) => this.#checkRow(row, watched, mapped) }
   }
 
-  /** Returns the unmapped consent columns of used channels, in the order in which their names first appeared. */
+  /** Returns the unmapped consent columns of used channels with a proposed test, in the order in which their names first appeared. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#options.consent) return []
     return [...this.#watched].flatMap(([column, { name, values, isConsent }]) => {
@@ -104,9 +108,9 @@ export class UnreadColumns {
   }
 
   /**
-   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in at least half of the filled cells, not counting
-   * those that a mapped column of the row has too. Leaves out consent columns, columns of other people, and columns whose filled cells all
-   * have the same value (from 3 rows on).
+   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in at least half of the filled cells. Identifiers that
+   * a mapped column of the row has too do not count. Leaves out consent columns, columns of other people, and columns whose filled cells
+   * all have the same value (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
@@ -145,7 +149,7 @@ export class UnreadColumns {
     return seen.length > 0 ? seenText(seen) : state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
-  /** Returns the state of a column, created for its first header. */
+  /** Returns the state of a column. Creates the state for the first header with the column. */
   #watch(column: string, columns: readonly string[]): Watched {
     const known = this.#watched.get(column)
     if (known !== undefined) return known
@@ -262,7 +266,7 @@ function textOf(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 
-/** Compares emails ignoring case, and phone numbers by their last nine digits, because one may lack the country code. */
+/** Compares emails ignoring case. Compares phone numbers by their last nine digits, because one of the two may lack the country code. */
 function sameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
   if (mapped === '') return false
   if (mapped === cell) return true

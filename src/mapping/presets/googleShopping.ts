@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-const same = [
+const sameNamed = [
   'title',
   'description',
   'condition',
@@ -48,7 +48,7 @@ export const googleShopping: Preset = {
   ],
   recognize: ['id', 'title', 'link', 'image_link', 'price'],
   map: {
-    ...Object.fromEntries(same.map((field) => [field, { columns: [field] }])),
+    ...Object.fromEntries(sameNamed.map((field) => [field, { columns: [field] }])),
     id: { columns: ['id'] },
     link: { columns: ['link'] },
     image_link: { columns: ['image_link'] },

@@ -1,3 +1,4 @@
+/** All presets, and their recognition by the header of a source. */
 import { normalizeHeader } from '../fields.ts'
 import { googleCustomerMatch } from './googleCustomerMatch.ts'
 import { googleShopping } from './googleShopping.ts'
@@ -15,7 +16,7 @@ import { woocommerceProducts } from './woocommerceProducts.ts'
 
 export type { Preset } from './preset.ts'
 
-/** All presets. If a header fits several that require equally many columns, the first wins. */
+/** All presets. If a header fits several that require equally many columns, the first is used. */
 export const presets: readonly Preset[] = [
   googleShopping,
   metaCatalog,
@@ -31,14 +32,15 @@ export const presets: readonly Preset[] = [
   metaCustomerList,
 ]
 
+/** Returns the preset with the name of `preset:`; undefined if there is none. */
 export function presetByName(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name)
 }
 
 /**
- * Returns the preset for these records whose `recognize` or a set of `recognizeAlso` is completely in the header. Among several presets,
- * the one with the largest such set wins. A preset does not fit if the header has a column of its `otherExports`. An upload template must
- * also know at least half of the columns, because its names are common words. Undefined if no preset fits.
+ * Returns the preset for these records that fits the header; undefined if none does. A preset fits if its `recognize`, or a set of
+ * `recognizeAlso`, is completely in the header, and no column of `otherExports` is. An upload template must also know at least half of the
+ * columns, because its names are common words. If several presets fit, returns the one with the largest such set.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
@@ -50,7 +52,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
     .sort((a, b) => b.length - a.length)[0]?.preset
 }
 
-/** Returns how many columns of the header the preset knows: a measure of confidence in the recognition. */
+/** Returns the number of columns of the header that the preset knows. */
 export function knownColumns({ sample, map, consent = [], irrelevant = [] }: Preset, columns: readonly string[]): number {
   const own = [
     ...sample,

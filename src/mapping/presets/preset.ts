@@ -1,45 +1,49 @@
 import type { PresetField } from '../fields.ts'
 
-/** Description of a well-known export: data, and functions of single fields (`compute`); one file each. */
+/** Description of a well-known export. It contains only data, and functions that compute single fields. */
 export interface Preset {
   /** Name in `preset:`. */
   readonly name: string
   readonly title: string
   readonly records: 'products' | 'members'
-  /** Header of an export. */
+  /** Typical header of an export. */
   readonly sample: readonly string[]
   /** Columns that together identify the export, compared by `normalizeHeader`. */
   readonly recognize: readonly string[]
   /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
   readonly recognizeAlso?: readonly (readonly string[])[]
-  /** True for an upload template whose column names (`Email`, `Phone`) many other exports have too. */
+  /**
+   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. It is recognized only if it knows at
+   * least half of the columns of the header.
+   */
   readonly isTemplate?: boolean
   /** Columns that only exports of other systems have. A header with one of them is not this export. */
   readonly otherExports?: readonly string[]
   /**
-   * Target field → the possible names of its columns. A row uses the first filled column. Identifiers, `additional_image_link` and fields
-   * with `compute` use all columns.
+   * Target field → the possible names of its columns. The field takes the first filled column of a row. Identifiers,
+   * `additional_image_link` and fields with `compute` use all columns.
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required field that the export never has → columns to derive it from (the first in the header is used), and an example of the prefix
-   * for their values.
+   * Required field that the export never has → how the hint derives it: put a prefix before the values of a column. The hint names the
+   * first of `columns` that is in the header with exactly this name. `prefix` is an example.
    */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /**
-   * Consent tests, used if the pipeline has no `consent:`. A row must pass every test whose column is in the header. A failed test with
-   * `appliesTo` leaves out only the identifiers of that type.
+   * Consent tests, used if the pipeline has no `consent:`. A test is skipped if its column is not in the header. A row must pass every
+   * other test; `appliesTo` limits a test to the identifiers of one type. On a do-not-reach list without `map: { remove }`, a row that
+   * passes all tests without `appliesTo` is removed; no row is removed if the column of an `expected` test is missing.
    */
   readonly consent?: readonly PresetTest[]
-  /** Columns that look like consent by their names, but add nothing to the tests of `consent`. No warning asks for a setting for them. */
+  /** Columns that look like consent columns by their names, but do not decide about consent. They cause no warning. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
 }
 
 /**
- * Row groups by handle: the rows of a product follow each other. `handle`, `title` and `image` each list the possible names of one
- * column; the first one in the header is used.
+ * Row groups by handle (the name of a product in its address): the rows of a product follow each other. `handle`, `title` and `image` each
+ * list the possible names of one column. The first name that is in the header is used.
  */
 export interface HandleRowGroups {
   readonly kind: 'handle'
@@ -47,14 +51,17 @@ export interface HandleRowGroups {
   /** Filled only in the first row of a product. */
   readonly title: readonly string[]
   readonly image: readonly string[]
-  /** Columns of an offer. A row with an image but none of these only adds the image to its product. */
+  /** Columns of an offer. A row with an image and with all of these empty only adds the image to its product. */
   readonly offer: readonly string[]
   /** Columns whose empty cells are filled from the first row of the product; also all columns that match `inheritedLike`. */
   readonly inherited: readonly string[]
   readonly inheritedLike: RegExp
 }
 
-/** Row groups by parent: a product with variations has its own row. Its variations refer to it by SKU, or as `id:` and a number. */
+/**
+ * Row groups by parent: a product with variations has its own row. Its variations refer to it by SKU, or as `id:` and a number. The
+ * properties are names of columns.
+ */
 export interface ParentRowGroups {
   readonly kind: 'parent'
   readonly type: string
@@ -67,13 +74,17 @@ export interface ParentRowGroups {
   readonly inherited: readonly string[]
 }
 
+/** Consent test of a preset: every text of one cell must be one of `values`. */
 export interface PresetTest {
-  /** Names of the column. The first one in the header is used. */
+  /** Possible names of the column. The first name that is in the header is used. */
   readonly columns: readonly string[]
   /** Values that pass, compared by `comparableText`; `''` is an empty cell. */
   readonly values: readonly string[]
-  /** True if the user must be warned about an export without the column, because it cannot prove consent. */
+  /** True if an export without the column causes the warning `CONSENT_UNKNOWN`. */
   readonly expected?: boolean
-  /** Identifier type that the test applies to. If undefined, or if no other type is sent, the test applies to the whole row. */
+  /**
+   * Identifier type that the test is about. A row that fails the test loses its identifiers of this type. The whole row fails if
+   * `appliesTo` is undefined, or if no other type is mapped. The test is skipped if this type is not mapped.
+   */
   readonly appliesTo?: 'phone_number'
 }

@@ -37,7 +37,7 @@ export const salesforce: Preset = {
   consent: [
     { columns: ['HasOptedOutOfEmail', 'Email Opt Out'], values: ['false', '0', 'no'], expected: true },
     { columns: ['EmailBouncedDate', 'Email Bounced Date'], values: [''] },
-    // The column is about calls, but a contact who does not want calls counts as opted out of everything.
+    // The column is only about calls. A contact who does not want calls still counts as opted out of everything.
     { columns: ['DoNotCall', 'Do Not Call'], values: ['false', '0', 'no', ''] },
     { columns: ['IsDeleted'], values: ['false', '0', 'no', ''] },
   ],

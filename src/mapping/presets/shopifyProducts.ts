@@ -1,28 +1,31 @@
 import { optionCalled } from './options.ts'
 import type { Preset } from './preset.ts'
 
-const options = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
+/** Names of the option columns, in the order that `optionCalled` takes. */
+const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
-const prices = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
+/** Names of the columns of the price and of the compare-at price, each in the header before 2025 and in the present header. */
+const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price. If the compare-at price is higher, it is the regular one and the price is the sale
- * price. Otherwise, or if one of them is not a plain decimal number, there is no sale price (`''`).
+ * Returns the regular price and the sale price from the texts of `priceColumns`. If the compare-at price is higher than the
+ * price, the compare-at price is the regular price, and the price is the sale price. Otherwise, or if one of them is not a plain decimal
+ * number, the price is the regular price, and there is no sale price (`''`).
  */
-function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly string[]): {
+function pricesOf([old = '', present = '', oldCompareAt = '', presentCompareAt = '']: readonly string[]): {
   readonly regular: string
   readonly sale: string
 } {
-  const [price, struck] = [old || now, oldBefore || before]
+  const [price, compareAt] = [old || present, oldCompareAt || presentCompareAt]
   const plain = /^\d+(?:\.\d+)?$/
-  return plain.test(price) && plain.test(struck) && Number(struck) > Number(price)
-    ? { regular: struck, sale: price }
+  return plain.test(price) && plain.test(compareAt) && Number(compareAt) > Number(price)
+    ? { regular: compareAt, sale: price }
     : { regular: price, sale: '' }
 }
 
 /**
- * Products of a Shopify shop, with the present header or the one before 2025. The export has no columns for currency and link: set
- * `options.default_currency` and map the link. A row is a variant; the first row of a handle describes the product. A row with only
+ * Products of a Shopify shop, with the present header or the header before 2025. The export has no columns for currency and link: set
+ * `options.default_currency` and map the link. A row is a variant. The first row of a handle also describes the product. A row with only
  * an image adds the image to its product.
  */
 export const shopifyProducts: Preset = {
@@ -63,16 +66,16 @@ export const shopifyProducts: Preset = {
   recognize: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
   recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
-    // The export puts an apostrophe before digits.
+    // The export puts an apostrophe before a SKU that begins with a digit.
     id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
-    price: { columns: prices, compute: (texts) => pricesOf(texts).regular },
-    sale_price: { columns: prices, compute: (texts) => pricesOf(texts).sale },
+    price: { columns: priceColumns, compute: (texts) => pricesOf(texts).regular },
+    sale_price: { columns: priceColumns, compute: (texts) => pricesOf(texts).sale },
     image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
     additional_image_link: { columns: ['Image Src', 'Product image URL'] },
-    color: { columns: options, compute: optionCalled('color', 'colour') },
-    size: { columns: options, compute: optionCalled('size') },
+    color: { columns: optionColumns, compute: optionCalled('color', 'colour') },
+    size: { columns: optionColumns, compute: optionCalled('size') },
     brand: { columns: ['Vendor'] },
     gtin: { columns: ['Variant Barcode', 'Barcode'] },
     mpn: { columns: ['Google Shopping / MPN'] },
@@ -105,7 +108,7 @@ export const shopifyProducts: Preset = {
         qty = '',
       ]) => {
         if (['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(published || online)) return 'discontinued'
-        // A published product without stock tracking is always available. With "continue", the shop sells more than it has.
+        // A published product without stock tracking is always available. With `continue` or `true`, the shop sells without stock.
         if ((oldTracker || tracker) === '' || Number(oldQty || qty) > 0) return 'in stock'
         return /^(?:continue|true)$/i.test(policy || continueSelling) ? 'available for order' : 'out of stock'
       },

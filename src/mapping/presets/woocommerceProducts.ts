@@ -1,11 +1,12 @@
 import { optionCalled } from './options.ts'
 import type { Preset } from './preset.ts'
 
-const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
+/** Names of the option columns, in the order that `optionCalled` takes. */
+const optionColumns = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /**
- * Returns a function that reads an option of a variation. It returns `''` for a list of values: a product with variations lists those of
- * all its variations. The export writes a comma inside a value as `\,`.
+ * Returns a function that reads an option of a variation. The function returns `''` for a list of values: a product with variations has the
+ * values of all its variations. The export writes a comma inside a value as `\,`.
  */
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)
@@ -16,9 +17,9 @@ function singleOption(...names: readonly string[]): (texts: readonly string[]) =
 }
 
 /**
- * Product export of a WooCommerce shop. Every product counts as new, and an unpublished one as discontinued. The export has no columns
- * for currency and link: set `options.default_currency` and map the link. A product with variations has a row without a price; only
- * its variations become products, and they inherit its texts and images.
+ * Product export of a WooCommerce shop. The condition of every product is `new`. An unpublished product is `discontinued`. The export has
+ * no columns for currency and link: set `options.default_currency` and map the link. The row of a product with variations has no price, so
+ * only its variations become products. They inherit its texts and images.
  */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
@@ -57,7 +58,7 @@ export const woocommerceProducts: Preset = {
     description: { columns: ['Description', 'Short description'] },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
-    // The dates of the export have no offset, so they are read in `options.timezone`.
+    // The dates of the export have no offset, so the period is sent only with `options.timezone`.
     sale_price_effective_date: {
       columns: ['Date sale price starts', 'Date sale price ends'],
       compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),
@@ -65,11 +66,11 @@ export const woocommerceProducts: Preset = {
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
     brand: { columns: ['Brands'] },
     product_type: { columns: ['Categories'] },
-    // `parent`: the shop counts the stock of all variations together, so no variation has a number of its own.
+    // `parent`: the shop counts one stock for all variations, so the stock of a single variation is not known.
     inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
     item_group_id: { columns: ['Parent'] },
-    color: { columns: options, compute: singleOption('color', 'colour') },
-    size: { columns: options, compute: singleOption('size') },
+    color: { columns: optionColumns, compute: singleOption('color', 'colour') },
+    size: { columns: optionColumns, compute: singleOption('size') },
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {

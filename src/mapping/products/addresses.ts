@@ -1,4 +1,4 @@
-/** Reads the addresses of a product: its page and its images. */
+/** Reads the addresses of a product: its page, its mobile page and its images. */
 import { isBroken, trimText } from '../text.ts'
 import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -9,7 +9,7 @@ const maxImages = 10
 /**
  * Returns the link as it is sent. `options.allow: [upgrade_http]` changes http to https.
  *
- * @throws {RowRejected} if the link is missing or invalid, or is http without that option
+ * @throws {RowRejected} if the link is missing, broken or invalid, or is http without that option
  * @throws {TransformFault} if a transform fails
  */
 export function linkOf(row: ProductRow): string {
@@ -27,9 +27,9 @@ export function linkOf(row: ProductRow): string {
 }
 
 /**
- * Returns the mobile link; undefined if it is empty, or dropped because it is invalid or http.
+ * Returns the mobile link. Undefined as for `ProductRow.optional`, or, with a warning, if it is invalid or http.
  *
- * @throws {RowRejected} as `optional`
+ * @throws {RowRejected} as `ProductRow.optional`
  */
 export function mobileLinkOf(row: ProductRow): string | undefined {
   const text = row.optional('mobile_link')
@@ -45,7 +45,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 /**
  * Returns the address of the main image as it is sent.
  *
- * @throws {RowRejected} if the address is missing or invalid, or is http and `options.refuse` names http_image
+ * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformFault} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
@@ -59,7 +59,10 @@ export function imageOf(row: ProductRow): string {
   return parsed.link
 }
 
-/** Returns up to `maxImages` further images, joined by commas; undefined if there are none. `main`: the main image, which is left out. */
+/**
+ * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. Drops invalid, repeated and
+ * excess addresses with a warning. `main`: address of the main image, which is left out.
+ */
 export function moreImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
@@ -72,7 +75,7 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
     if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
-    // If both fields share a column, the main image is in the list by design: it is left out without a warning.
+    // If both fields share a column, the list contains the main image by design, so it is left out without a warning.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {

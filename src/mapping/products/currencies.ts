@@ -1,4 +1,4 @@
-/** Active ISO 4217 codes with their minor units (list of January 2026), and retired codes with their date. */
+/** Active ISO 4217 codes that have minor units (list of January 2026), and retired codes with their month. */
 
 const twoDecimals =
   'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG'
@@ -8,13 +8,16 @@ const otherDecimals = {
   4: 'CLF UYW',
 }
 
-/** Code → decimals. */
+/** Active currency code → number of decimals. */
 export const minorUnits: ReadonlyMap<string, number> = new Map([
   ...twoDecimals.split(' ').map((code) => [code, 2] as const),
   ...Object.entries(otherDecimals).flatMap(([units, codes]) => codes.split(' ').map((code) => [code, Number(units)] as const)),
 ])
 
-/** Retired code → its last month. Old feeds still use these codes, so the reject names the month (docs/inputs.md, case 159). */
+/**
+ * Retired code → month in which ISO 4217 withdrew it. Old feeds still use these codes, so the message of a reject has the month
+ * (docs/inputs.md, case 159).
+ */
 export const retiredCurrencies: ReadonlyMap<string, string> = new Map([
   ['BGN', '2026-01'],
   ['ANG', '2025-03'],

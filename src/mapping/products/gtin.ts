@@ -1,4 +1,4 @@
-/** Parses trade item numbers: UPC, EAN, JAN, ISBN, with check digit (GS1 General Specifications 7.9; docs/inputs.md, case 88). */
+/** Parses trade item numbers (UPC, EAN, JAN, ISBN), and verifies check digits (GS1 General Specifications 7.9; docs/inputs.md, case 88). */
 
 /** Digits as they are sent, or the reason why the number is not valid. `normalized`: true if the digits differ from the text. */
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
@@ -29,6 +29,7 @@ export function parseGtin(text: string): GtinResult {
   return { gtin: plain, normalized: plain !== text }
 }
 
+/** Returns the GS1 check digit for the digits before it. */
 function checkDigit(digits: string): number {
   let sum = 0
   for (let i = digits.length - 1, weight = 3; i >= 0; i--, weight = 4 - weight) sum += (digits.charCodeAt(i) - 48) * weight

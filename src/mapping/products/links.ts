@@ -1,19 +1,23 @@
 /**
- * Parses addresses in products. Rejects invalid addresses even if a browser would correct them, because the merchant pays for every
- * click on a wrong address (docs/inputs.md, cases 81 to 86).
+ * Parses addresses in products (docs/inputs.md, cases 81 to 86). Rejects an invalid address even if a browser would correct it, because the
+ * merchant pays for every click on a wrong address. Exception: spaces and commas in image addresses are encoded.
  */
 
-/** Parsed link, or the reason why it is not valid. `toAscii`: its international host was written as an A-label (`xn--…`). */
+/**
+ * Parsed link, or the reason why it is not valid. `toAscii`: true if its international host was changed to an A-label (`xn--…`). `http`:
+ * true for http, false for https.
+ */
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
 
+/** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
 const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?$/
 const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,5})?$/
 
 /**
- * Parses a trimmed absolute http(s) address: scheme in lower case, an international host as A-label and without a default port, the other
- * parts unchanged. `invalid` contains no part of the address.
+ * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host as an A-label, and
+ * drops the default port after it. Leaves the other parts unchanged. `invalid` contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -51,13 +55,17 @@ export function hostOf(link: string): string {
 const imageTypes = /\.(?:jpe?g|gif|webp|png)$/i
 const otherTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 
+/**
+ * Parsed image address, or the reason why it is not valid. `http`: true for http. `encoded`: true if spaces or commas were percent-encoded.
+ * `typeKnown`: true if the path ends with an accepted image type.
+ */
 export type ImageResult =
   | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
   | { readonly invalid: string }
 
 /**
- * Parses a trimmed image address. Percent-encodes spaces and commas: a comma separates the addresses of a list. `typeKnown`: the path ends
- * with an accepted image type.
+ * Parses a trimmed image address like `parseLink`, and percent-encodes its spaces and commas. A comma must be encoded, because it separates
+ * the addresses of a list. An address that ends with another file type than an image type is not valid.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
@@ -70,7 +78,7 @@ export function parseImage(text: string): ImageResult {
   return { link, http, encoded: encodedText !== text, typeKnown }
 }
 
-/** Splits a list at commas and spaces, but only where another address begins (docs/inputs.md, case 171). */
+/** Splits a list of addresses at commas and spaces, but only before another http or https address (docs/inputs.md, case 171). */
 export function splitImages(text: string): string[] {
   return text.split(/\s*,\s*(?=https?:\/\/)|\s+(?=https?:\/\/)/i)
 }

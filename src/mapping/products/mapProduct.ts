@@ -12,31 +12,34 @@ import type { ProductRules } from './rules.ts'
 import { absentLabel } from './vocabulary.ts'
 
 /**
- * Maps a row. Pure. A wrong required field rejects the row. A wrong optional field is dropped with a warning, with four exceptions, which
- * reject the row: its text is broken (`isBroken`; not for additional images), the currency column contradicts the currency that the
- * pipeline sets for `sale_price`, the stock contradicts the availability, or no valid brand, gtin or mpn is left.
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. In four
+ * cases an optional field rejects the row too:
+ * - its text is broken (`isBroken`), except for additional images;
+ * - the currency column contradicts the currency that the pipeline sets for `sale_price`;
+ * - the stock contradicts the availability;
+ * - no valid brand, gtin or mpn is left.
  */
 export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
-  const work = new ProductRow(row, binding, rules)
+  const product = new ProductRow(row, binding, rules)
   let key: Buffer | undefined
   try {
-    const id = idOf(work)
+    const id = idOf(product)
     key = Buffer.from(id)
-    const json = jsonOf(work, id)
-    return { record: { kind: 'product', key, line: row.line, json }, warnings: work.warnings }
+    const json = jsonOf(product, id)
+    return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const first = faultOf(error)
     const more = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
     return {
       reject: { line: row.line, ...first, ...(more.length === 0 ? {} : { more }), ...(key === undefined ? {} : { key }) },
-      warnings: work.warnings,
+      warnings: product.warnings,
     }
   }
 }
 
 /**
- * Readers of the fields that most often reject a row, used only for a rejected row, to report more than its first fault. Not in the
- * list: `sale_price`, whose currency may conflict, and other optional fields, whose text may be broken.
+ * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. The other
+ * fields are not in the list: the currency of `sale_price` rarely conflicts, and the text of an optional field is rarely broken.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
@@ -51,13 +54,13 @@ const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   (row) => inventoryOf(row, wordOf(row, 'availability')),
 ]
 
-/** Returns the first fault of each field that `fieldReaders` read. */
+/** Returns the first fault of each field that a reader of `fieldReaders` rejects. */
 function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): readonly Fault[] {
-  const work = new ProductRow(row, binding, rules)
+  const product = new ProductRow(row, binding, rules)
   const faults = new Map<string, Fault>()
   for (const read of fieldReaders) {
     try {
-      read(work)
+      read(product)
     } catch (error) {
       const fault = faultOf(error)
       if (!faults.has(fault.field)) faults.set(fault.field, fault)
@@ -74,7 +77,7 @@ function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns only the key, for a row that is rejected before it is mapped; undefined if its id is not valid.
+ * Returns only the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid.
  *
  * @throws {TransformFault} if a transform of the id fails
  */
@@ -105,7 +108,7 @@ function jsonOf(row: ProductRow, id: string): string {
   const salePrice = salePriceOf(row, price)
   const images = moreImagesOf(row, imageLink)
   const ageGroup = optionalWordOf(row, 'age_group')
-  // Prices, numbers and addresses have no character that JSON escapes. Words may have one, because `options.values` may name any text.
+  // Prices, numbers and addresses have no character that JSON escapes. Words may have one, because `options.values` may contain any text.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":${JSON.stringify(ageGroup)},`
   json += `"availability":${JSON.stringify(availability)}`

@@ -9,7 +9,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 /**
  * Returns the price.
  *
- * @throws {RowRejected} if the price is missing or invalid, is zero and `options.refuse` names zero_price, or as `withCurrency`
+ * @throws {RowRejected} if the price is missing, broken or invalid, is zero and `options.refuse` names zero_price, or as `withCurrency`
  * @throws {TransformFault} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
@@ -24,7 +24,7 @@ export function priceOf(row: ProductRow): Price {
   return result.price
 }
 
-/** Parses a price, or returns the stored result for an earlier price with the same text. */
+/** Parses a price. Returns the stored result if the pipeline parsed the same text before. */
 function parsed({ rules }: ProductRow, text: string): PriceResult {
   const known = rules.prices.get(text)
   if (known !== undefined) return known
@@ -34,8 +34,8 @@ function parsed({ rules }: ProductRow, text: string): PriceResult {
 }
 
 /**
- * Adds the currency of the row's currency column to a price without one. Returns other prices, and prices of a row without a readable
- * currency, unchanged.
+ * Adds the currency of the row's currency column to a price that has no currency. Returns a price unchanged if it has a currency, or if the
+ * currency column is missing or not readable.
  *
  * @throws {RowRejected} if that column contradicts the currency that `options.default_currency` or the price transform sets
  */
@@ -66,10 +66,10 @@ const currencySigns: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the sale price as it is sent. Undefined if it is empty, or dropped because it is invalid, not below the price, in another
- * currency, or zero without `options.allow: [zero_price]`.
+ * Returns the sale price as it is sent. Undefined as for `ProductRow.optional`. Also undefined, with a warning, if it is invalid, not below
+ * the price, in another currency, or zero without `options.allow: [zero_price]`.
  *
- * @throws {RowRejected} as `withCurrency` and `optional`
+ * @throws {RowRejected} as `withCurrency` and `ProductRow.optional`
  */
 export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
@@ -95,10 +95,10 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
 }
 
 /**
- * Returns the sale period as `start/end`; undefined if it is empty or dropped. Times without offset are in `options.timezone`; without that
- * option, the period is dropped.
+ * Returns the sale period as `start/end`. Undefined as for `ProductRow.optional`. Also undefined, with a warning, if the text is not two
+ * times, or the end is before the start. A time without an offset is read in `options.timezone`; without that option it is not valid.
  *
- * @throws {RowRejected} as `optional`
+ * @throws {RowRejected} as `ProductRow.optional`
  */
 export function salePeriodOf(row: ProductRow): string | undefined {
   const text = row.optional('sale_price_effective_date')
@@ -117,9 +117,10 @@ export function salePeriodOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the stock; undefined if it is empty or dropped.
+ * Returns the stock in pieces. Undefined as for `ProductRow.optional`, or, with a warning, if it is not a whole number from 0 to
+ * 2147483647.
  *
- * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or as `optional`
+ * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or as `ProductRow.optional`
  */
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
   const text = row.optional('inventory')

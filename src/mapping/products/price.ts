@@ -8,25 +8,31 @@ export interface Price {
   readonly currency: string
 }
 
+/**
+ * Parsed price, or the code and message of a reject. `warning`: set if the text of the price differs from the parsed text. `message`
+ * continues a sentence that begins with the value: `"12" has no currency`.
+ */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
 
+/** Settings of the pipeline for parsing prices. */
 export interface PriceOptions {
+  /** Currency code of prices that have none. */
   readonly defaultCurrency?: string
-  /** Accepts `EUR 12.90`. */
+  /** True to accept `EUR 12.90`. */
   readonly codeFirstAllowed: boolean
-  /** Reads full-width digits, points and letters as ASCII. */
+  /** True to read full-width characters, such as `１２．９０`, as ASCII. */
   readonly wideAllowed: boolean
 }
 
 const form = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
 
-// Only full-width forms are normalized, because NFKC would turn 1² into 12.
+// Only full-width characters are normalized: NFKC of the whole text would turn `1²` into `12`.
 const wide = /[\uff01-\uff5e\u3000]+/g
 
 /**
- * Parses a trimmed price as amount and currency, with all decimals of the currency, so that `12.9 EUR` and `12.90EUR` are one
- * value. Source: spec 2.2 price; ISO 4217 minor units; docs/inputs.md, cases 69 to 77 and 156 to 159.
+ * Parses a trimmed price. The result has all decimals of the currency, so `12.9 EUR` and `12.90EUR` become the same text. Sources: spec 2.2
+ * (price); minor units of ISO 4217; docs/inputs.md, cases 69 to 77 and 156 to 159.
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {
   const plain = options.wideAllowed ? text.replace(wide, (run) => run.normalize('NFKC')) : text

@@ -7,18 +7,19 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 import { absentBrand, spreadsheet } from './vocabulary.ts'
 
 const plainId = /^[\w.-]+$/
-/** Matches every plain id that `spreadsheet` matches, a date such as `1-Mar`, and some more. */
+/** Matches every plain id that `spreadsheet` matches (dates such as `1-Mar`), and some others. */
 const damagedId = /^\d{1,2}-[A-Z]/
 
 /**
- * Returns the id: trimmed, in NFC.
+ * Returns the id, trimmed and in NFC.
  *
- * @throws {RowRejected} if the id is missing, too long, broken, damaged by a spreadsheet, or has several values or invisible characters
+ * @throws {RowRejected} if the id is missing, too long, broken, damaged by a spreadsheet, or has several different values or invisible
+ * characters
  * @throws {TransformFault} if a transform of the id fails
  */
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.source)
-  // Shortcut: such an id passes all checks below unchanged, and most ids are such.
+  // Shortcut: an id of this form passes all checks below unchanged, and most ids have this form.
   if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !damagedId.test(cell)) return cell
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
     throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
@@ -37,10 +38,10 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89); the brand as quoted JSON, the others as text. Drops an invalid
- * gtin if there is a brand or mpn.
+ * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89), the brand as JSON, the others as text; undefined for a missing
+ * one. Drops an invalid gtin with a warning if there is a brand or mpn.
  *
- * @throws {RowRejected} if none of the three is left, or as `optional`
+ * @throws {RowRejected} if none of the three is valid, or as `ProductRow.optional`
  */
 export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
   const brand = row.json('brand', brandOf)

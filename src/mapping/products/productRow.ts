@@ -1,4 +1,4 @@
-/** Reads the cells of one row as fields of its product, required or optional, and collects the warnings. */
+/** Reads the cells of one row as required or optional fields of its product, and collects the warnings. */
 import { firstText, type BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
 import type { Cell, Row, Warning } from '../../model/record.ts'
@@ -8,7 +8,7 @@ import { TransformFault } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { absent, type ProductField } from './vocabulary.ts'
 
-/** Columns of a header by the field of a product that they fill. */
+/** Product field → the columns of one header that fill the field. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -17,10 +17,14 @@ export interface CurrencyColumn {
   readonly index: number
 }
 
+/** Maximum number of characters of an optional text. */
 const maxText = 1000
 const noWarnings: readonly Warning[] = []
 
-/** Rejection of one row. Thrown by the readers of its fields, caught in `mapProduct.ts`. */
+/**
+ * Rejection of one row. Thrown by the readers of its fields, caught in `mapProduct.ts`. `message` continues a sentence that begins with the
+ * field: `is missing`.
+ */
 export class RowRejected {
   readonly code: RecordCode
   readonly field: string
@@ -32,7 +36,7 @@ export class RowRejected {
   }
 }
 
-/** One row, read as a product. Its methods add warnings to `warnings`. */
+/** One row, read as a product. Its methods collect warnings in `warnings`. */
 export class ProductRow {
   readonly source: Row
   readonly binding: ProductBinding
@@ -49,6 +53,7 @@ export class ProductRow {
     return this.#warnings ?? noWarnings
   }
 
+  /** Adds a warning. `message` continues a sentence that begins with the field: `is http`. */
   warn(code: RecordCode, field: string, message: string): void {
     this.#warnings ??= []
     this.#warnings.push({ line: this.source.line, code, field, message: `${field} ${message}` })
@@ -69,7 +74,7 @@ export class ProductRow {
 
   /**
    * Returns the trimmed text of an optional field. Undefined if it is empty, or, with a warning, if it is a placeholder or its transform
-   * fails. `placeholders`: in lower case, in addition to `xx`, `xxx` …
+   * fails. `placeholders`: in lower case; `xx`, `xxx` … are placeholders too.
    *
    * @throws {RowRejected} if the text is broken
    */
@@ -86,8 +91,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the cleaned text of an optional field. Undefined as for `optional`, if nothing is left of the text, or, with a warning, if it
-   * is too long.
+   * Returns the cleaned text of an optional field. Undefined as for `optional`. Also undefined if nothing is left of the text, or, with a
+   * warning, if it is longer than `maxText`.
    *
    * @throws {RowRejected} as `optional`
    */
@@ -101,8 +106,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the JSON of the text that `read` returns for an optional field. Reuses the result of an earlier row with the same cell, unless
-   * that cell caused a warning. `read` must depend on the cell only.
+   * Returns the text that `read` returns for an optional field, as JSON; undefined as `read`. Reuses the result of an earlier row with the
+   * same cell, unless that cell caused a warning. Apart from the rules, the result of `read` must depend only on the cell.
    *
    * @throws {RowRejected} as `read`
    */
@@ -110,7 +115,7 @@ export class ProductRow {
     const bound = this.binding[field]
     if (bound === undefined) return undefined
     const { compute, transforms } = bound.mapping
-    // Not with a function or transforms: they may throw, and a function may return another value for the same cell.
+    // A field with a function or transforms is not reused: they may throw, and a function may read other cells too.
     const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
     const memo = this.rules.known[field]
@@ -133,7 +138,10 @@ export class ProductRow {
     }
   }
 
-  /** Removes double escaping, control and invisible characters, each with a warning. Only warns about wrongly decoded text. */
+  /**
+   * Decodes entities that were escaped twice, and removes control and invisible characters, each with a warning. Keeps wrongly decoded
+   * text, with a warning.
+   */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

@@ -1,4 +1,4 @@
-/** Reads the texts of a product: title, description, enumerated words, colour, category levels. */
+/** Reads the texts of a product: title, description, enumerated words, color, categories. */
 import { showValue } from '../mask.ts'
 import { cutAtGrapheme, isVisible, stripHtml, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -8,7 +8,7 @@ const maxTitle = 150
 const maxDescription = 5000
 
 /**
- * Returns the title as it is sent. `options.allow: [cut_title]` cuts a long one.
+ * Returns the title as it is sent. `options.allow: [cut_title]` cuts a title that is longer than `maxTitle`.
  *
  * @throws {RowRejected} if the title is empty, broken or damaged by a spreadsheet, or is too long without that option
  * @throws {TransformFault} if a transform fails
@@ -25,9 +25,9 @@ export function titleOf(row: ProductRow): string {
 }
 
 /**
- * Returns the description without HTML. `options.allow: [cut_description]` cuts a long one.
+ * Returns the description without HTML. `options.allow: [cut_description]` cuts a description that is longer than `maxDescription`.
  *
- * @throws {RowRejected} if the description is empty, broken or contains other markup, or is too long without that option
+ * @throws {RowRejected} if the description is empty, is broken, contains other markup, or is too long without that option
  * @throws {TransformFault} if a transform fails
  */
 export function descriptionOf(row: ProductRow): string {
@@ -46,11 +46,12 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Any name in angle brackets (spec 2.2: plain text). The tags of HTML were removed by `stripHtml`.
+// Any name in angle brackets, and the start of a comment or a document type (spec 2.2: plain text). `stripHtml` has already removed HTML
+// tags.
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
 
 /**
- * Returns the service's word for a required field.
+ * Returns the service's word for a required field, as `knownWord`.
  *
  * @throws {RowRejected} if the field is missing or broken, or its word is not known
  * @throws {TransformFault} if a transform fails
@@ -68,9 +69,10 @@ export function wordOf(row: ProductRow, field: 'availability' | 'condition'): st
 }
 
 /**
- * Returns the service's word for an optional field; undefined if the field is empty, or dropped because its word is not known.
+ * Returns the service's word for an optional field, as `knownWord`. Undefined as for `ProductRow.optional`, or, with a warning, if the word
+ * is not known.
  *
- * @throws {RowRejected} as `optional`
+ * @throws {RowRejected} as `ProductRow.optional`
  */
 export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
   const text = row.optional(field)
@@ -80,7 +82,12 @@ export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): 
   return word
 }
 
-/** Returns the color. Drops a hex code, a text over 100 characters and a list of more than ten with a warning. */
+/**
+ * Returns the color. Undefined as for `ProductRow.text`. Also undefined, with a warning, for a hex code, a text over 100 characters and a
+ * list of more than ten colors.
+ *
+ * @throws {RowRejected} as `ProductRow.optional`
+ */
 export function colorOf(row: ProductRow): string | undefined {
   const color = row.text('color')
   if (color === undefined || (!/^#[0-9a-f]{3,8}$/i.test(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
@@ -89,8 +96,10 @@ export function colorOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns a category with ` > ` between its levels. Warns about a `google_product_category` that is not a number and has an unknown first
- * level, and keeps it.
+ * Returns a category with ` > ` between its levels; undefined as for `ProductRow.text`. Warns about a `google_product_category` that is not
+ * a number from 1 and does not begin with a level of `topCategories`, and keeps it.
+ *
+ * @throws {RowRejected} as `ProductRow.optional`
  */
 export function levelsOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
   const text = row.text(field)
@@ -104,8 +113,9 @@ export function levelsOf(row: ProductRow, field: 'google_product_category' | 'pr
 }
 
 /**
- * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word of `options.values`. Of an
- * address such as `https://schema.org/InStock`, only the last part needs to be in `options.values`. Undefined for an unknown word.
+ * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word that `options.values` has for
+ * it. For an address such as `https://schema.org/InStock`, `options.values` needs only the last part. Undefined for an unknown word. Warns
+ * if the word differs from the text.
  */
 function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
   if (words[field].has(text)) return text

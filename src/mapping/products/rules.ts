@@ -1,24 +1,29 @@
-/** Settings of a pipeline for its products, prepared once for all rows. */
+/** Settings of a pipeline for its products, prepared once for all rows, and results that rows with equal cells share. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions, PriceResult } from './price.ts'
 import { ValueMemo } from './valueMemo.ts'
 import { productFields, type ProductField } from './vocabulary.ts'
 
+/** Settings of one pipeline, and memos of its results. */
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
   /** Names in `options.allow`. */
   readonly allowed: ReadonlySet<string>
+  /** True if `options.refuse` names `http_image`. */
   readonly httpImagesRefused: boolean
+  /** True if `options.refuse` names `zero_price`. */
   readonly zeroRefused: boolean
-  /** Words of the source (lower case) and the service's words for them, by field. */
+  /** Field → word of the source in lower case → word to send, from `options.values`. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
-  /** By field: cell → JSON of its value, for cells that caused no warning. */
+  /** Field → cell → JSON of its value, for cells that caused no warning. */
   readonly known: Readonly<Record<ProductField, ValueMemo<string>>>
+  /** Text of a price → its result. */
   readonly prices: ValueMemo<PriceResult>
 }
 
+/** Returns the rules of a pipeline, with empty memos. */
 export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): ProductRules {
   const allowed = new Set(options.allow)
   return {

@@ -1,17 +1,18 @@
-/** Maximum number of values that a memo keeps, and length of its longest key. */
+/** Maximum number of values that a memo keeps. */
 const mostValues = 1_000
+/** Maximum length of a key in characters. */
 const longestKey = 200
 
 /**
- * Results of a pure function for short texts, which repeat over the rows of a feed: brands, categories, prices. A full memo with fewer hits
- * than values turns itself off, because a search takes longer than most functions of one short text.
+ * Results of a pure function of short texts that repeat over the rows of a feed: brands, categories, prices. A full memo that had fewer
+ * hits than it has values turns itself off, because its search takes longer than most such functions.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()
   #hits = 0
   #isOff = false
 
-  /** Returns the result for a text; undefined if it is not known. */
+  /** Returns the result for a text; undefined if the memo does not have it. */
   get(text: string): Value | undefined {
     if (this.#isOff || text.length > longestKey) return undefined
     const value = this.#values.get(text)
@@ -19,7 +20,10 @@ export class ValueMemo<Value> {
     return value
   }
 
-  /** Keeps the result for a text that `get` did not know, unless the memo is full. The text must be well-formed: a copy is its key. */
+  /**
+   * Keeps the result for a text that `get` did not find, unless the memo is full. The text must be well-formed Unicode, because its key is
+   * a copy made through UTF-8.
+   */
   set(text: string, value: Value): void {
     if (this.#isOff || text.length > longestKey) return
     if (this.#values.size < mostValues) {

@@ -1,6 +1,6 @@
 /** Names of the fields of a product, the words that the service accepts, and placeholders (spec 2.2; docs/inputs.md). */
 
-/** Fields of a product that a source may fill, in byte order: the order of the keys in a product's JSON. */
+/** Fields of a product that a source may fill, in byte order, which is the order of the keys in a product's JSON. */
 export const productFields = [
   'additional_image_link',
   'age_group',
@@ -32,6 +32,7 @@ export const productFields = [
   'title',
 ] as const
 export type ProductField = (typeof productFields)[number]
+/** Fields that every product must have, in the order in which messages list them. */
 export const requiredProductFields: readonly ProductField[] = [
   'id',
   'title',
@@ -52,9 +53,13 @@ export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'a
   gender: new Set(['female', 'male', 'unisex']),
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
-/** Placeholders in custom labels. Fewer than in other fields, because a merchant may use a word such as `test` as a label. */
+/**
+ * Placeholders in custom labels, in lower case. Fewer than in other fields, because a merchant may use a word such as `test` as a label.
+ */
 export const absentLabel = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a', 'tbd', 'tba'])
+/** Placeholders in other optional fields, in lower case. */
 export const absent = new Set([...absentLabel, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
+/** Placeholders in the brand, in lower case. */
 export const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
 /** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a title (docs/inputs.md, case 30). */
 export const spreadsheet =

@@ -1,8 +1,9 @@
+/** Reads and changes the cells of rows in row groups. */
 import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the trimmed text of a cell, the first of several; `''` for a missing cell or column. */
+/** Returns the trimmed text of a cell, the first one of several; `''` for a missing cell, and for the index -1. */
 export function textAt(row: Row, index: number): string {
   return trimText(firstText(row.cells[index]) ?? '')
 }
@@ -12,7 +13,7 @@ export function positions(columns: readonly string[], names: readonly string[]):
   return names.map((name) => findColumn(columns, name)).filter((index) => index >= 0)
 }
 
-/** Fills the empty cells of a row at `indexes` from another row. Returns the same row if nothing can be filled. */
+/** Returns the row with its empty cells at `indexes` filled from another row. Returns the same row if no cell can be filled. */
 export function filledFrom(row: Row, other: Row, indexes: readonly number[]): Row {
   const fillable = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
   if (fillable.length === 0) return row
@@ -31,7 +32,7 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Adds `count` warnings to a row, one for each joined row that is counted here. */
+/** Returns the row with `count` more warnings `ROWS_JOINED`. Each warning counts one joined row, which has no record of its own. */
 export function joinedInto(row: Row, count: number): Row {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }

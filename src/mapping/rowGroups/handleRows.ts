@@ -6,14 +6,16 @@ import type { RowJoiner } from './rowJoiner.ts'
 
 /** Maximum number of buffered rows. A product of a shop has at most 2,048 variants and 250 images. */
 const mostRows = 4_096
-/** Maximum number of buffered characters, without those that were copied from the first row. The last buffered row may exceed it. */
+/** Maximum number of buffered characters, without the texts that were copied from the first row. The last buffered row may exceed it. */
 const mostText = 8_388_608
+/** Maximum number of images of a product. */
 const mostImages = 250
 
 /**
- * Joins rows of one product that follow each other under one handle. Only the first row describes the product. The export writes one
- * image to a row; a product with more images than variants has extra rows. The rows of a product are buffered until its last image is
- * known, up to `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known at that limit.
+ * Joins rows of one product, which follow each other and have the same handle. Only the first row describes the product. The export writes
+ * one image into a row, so a product with more images than variants has rows with only an image. The rows of a product are buffered until
+ * its last image is known, up to `mostRows` rows or `mostText` characters. Later rows are returned immediately, with the images known at
+ * that limit.
  */
 export class HandleRows implements RowJoiner {
   readonly #handle: number
@@ -29,14 +31,14 @@ export class HandleRows implements RowJoiner {
   #full = false
   /** Different images of the current product, at most `mostImages`. */
   #images: string[] = []
-  /** Image-only rows of the current product. */
+  /** Number of image-only rows that were joined to the current product. */
   #joinedHere = 0
-  /** Image-only rows of all products. */
+  /** Number of image-only rows that were joined to all products. */
   #joined = 0
-  /** Image-only rows that were left out: their product's buffer was full, or it had `mostRows` image-only rows. */
+  /** Number of image-only rows that were left out, because their product reached the limit of the buffer, or had `mostRows` such rows. */
   #late = 0
 
-  /** Returns undefined if the table lacks the column of the handle, the title or the image. */
+  /** Returns the joiner for a table; undefined if the table lacks the column of the handle, the title or the image. */
   static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
     const [handle] = positions(columns, rowGroups.handle)
     const [title] = positions(columns, rowGroups.title)
@@ -67,7 +69,7 @@ export class HandleRows implements RowJoiner {
   }
 
   push(row: Row): readonly Row[] {
-    // The cells of a faulty row may be shifted, so the row belongs to no product. It is buffered only to keep the order.
+    // The cells of a faulty row may be shifted, so its product is not known. The row is buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#handle)
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
@@ -82,8 +84,8 @@ export class HandleRows implements RowJoiner {
       return []
     }
     if (!this.#full) this.#addImages(row)
-    const whole = filledFrom(row, this.#first, this.#inherited)
-    return this.#full ? [this.#withImages(whole)] : this.#buffer(whole, row)
+    const filled = filledFrom(row, this.#first, this.#inherited)
+    return this.#full ? [this.#withImages(filled)] : this.#buffer(filled, row)
   }
 
   end(): readonly Row[] {
@@ -99,7 +101,10 @@ export class HandleRows implements RowJoiner {
     ]
   }
 
-  /** Starts a product with its first row, which is rejected if it has no title. Returns a row without a handle unchanged. */
+  /**
+   * Starts a product with its first row. Returns the row immediately if it does not start a product: unchanged if it has no handle, with a
+   * fault if it has no title.
+   */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#current = handle
     this.#first = undefined
@@ -112,19 +117,20 @@ export class HandleRows implements RowJoiner {
     return this.#buffer(row)
   }
 
+  /** Returns true for an image-only row. */
   #isImage(row: Row): boolean {
     return textAt(row, this.#image) !== '' && this.#offer.every((index) => textAt(row, index) === '')
   }
 
-  /** Adds the images of a row. A corrected rejects file has several in one cell, joined by commas. */
+  /** Adds the images of a row to the current product. A corrected rejects file has several images in one cell, joined by commas. */
   #addImages(row: Row): void {
     for (const image of splitImages(textAt(row, this.#image)))
       if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
   /**
-   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `own`: the row as it was read; only its text counts, because
-   * values from the first row take no further memory.
+   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `own`: the row before it was filled from the first row. Only
+   * its text counts, because copied texts take no further memory.
    */
   #buffer(row: Row, own = row): readonly Row[] {
     this.#buffered.push(row)
@@ -145,6 +151,7 @@ export class HandleRows implements RowJoiner {
     return first === undefined ? others : [joinedInto(first, joined), ...others]
   }
 
+  /** Returns the row with all known images of the current product in its image column. */
   #withImages(row: Row): Row {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]
@@ -153,7 +160,7 @@ export class HandleRows implements RowJoiner {
   }
 }
 
-/** Rejects a row whose product has no first row with a title before it. Values of another product must not fill the row. */
+/** Returns the row with a fault, because the first row of its product, which has the title, is not above it. */
 function withoutFirst(row: Row): Row {
   return {
     ...row,

@@ -1,6 +1,6 @@
 /**
  * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows.
- * Exception: a variation whose parent is not above it, or so far above that it is no longer stored.
+ * Exception: a variation lacks the values of its parent if the parent is not above it, or is no longer stored (`parentRows.ts`).
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,8 +9,8 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns. Undefined if the preset has no row groups, or the table lacks columns
- * that they need. `preset`: name of the configured preset; if undefined, the header decides.
+ * Returns the joiner for a table of products with these columns. Undefined if no preset fits, if the preset has no row groups, or if the
+ * table lacks columns that they need. `preset`: name of the configured preset; if undefined, the header decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
@@ -18,10 +18,10 @@ export function rowJoiner(columns: readonly string[], preset: string | undefined
   return rowGroups.kind === 'handle' ? HandleRows.of(rowGroups, columns) : ParentRows.of(rowGroups, columns)
 }
 
-/** Passes the rows of a table through its joiner. */
+/** Yields the rows of a table after its joiner has joined them. */
 export async function* joinRows(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
-  for await (const group of rows) {
-    const complete = group.flatMap((row) => joiner.push(row))
+  for await (const chunk of rows) {
+    const complete = chunk.flatMap((row) => joiner.push(row))
     if (complete.length > 0) yield complete
   }
   const last = joiner.end()

@@ -5,12 +5,12 @@ import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Maximum number of characters of stored parents. The oldest are dropped first, because an export writes variations soon after
+ * Maximum number of characters of stored parents. The oldest parents are dropped first, because an export writes variations soon after
  * their parent.
  */
 const mostText = 16_777_216
 
-/** Indexes of columns; -1 for a missing one, except `type` and `parent`, which are required. */
+/** Indexes of columns; -1 for a missing column. `type` and `parent` are never missing. */
 interface Places {
   readonly type: number
   readonly id: number
@@ -21,25 +21,25 @@ interface Places {
 }
 
 /**
- * Fills variations from the row of their product (their parent). A product with variations has its own row. Its variations refer to it,
- * omit shared values, and may come anywhere after it. The row of the product is not a record and is not returned.
+ * Fills variations from the row of their product, their parent. The rows of the variations refer to the row of the parent, omit shared
+ * values, and may come anywhere after it. The row of a parent is not a record and is not returned.
  */
 export class ParentRows implements RowJoiner {
   readonly #at: Places
-  /** Parents by each name that a variation may use. */
+  /** Name that a variation may use for its parent (`id:7`, or the SKU) → the row of the parent. */
   readonly #parents = new Map<string, Row>()
-  /** Names of each parent, the oldest first. */
+  /** Row of a parent → its names; the oldest row first. */
   readonly #names = new Map<Row, readonly string[]>()
-  /** Characters of the stored parents. */
+  /** Number of characters of the stored parents. */
   #text = 0
-  /** Rows of parents that have no warning yet. The next variation with a stored parent gets one warning for each. */
+  /** Number of rows of parents that no warning counts yet. The next variation with a stored parent gets a warning for each of them. */
   #joinedSince = 0
   /** Number of rows of parents. */
   #joined = 0
   /** Number of variations whose parent is not stored. */
   #alone = 0
 
-  /** Returns undefined if the table lacks the column of the type or the parent. */
+  /** Returns the joiner for a table; undefined if the table lacks the column of the type or the parent. */
   static of(rowGroups: ParentRowGroups, columns: readonly string[]): ParentRows | undefined {
     const [type, parent] = [findColumn(columns, rowGroups.type), findColumn(columns, rowGroups.parent)]
     if (type < 0 || parent < 0) return undefined
@@ -91,22 +91,22 @@ export class ParentRows implements RowJoiner {
     ]
   }
 
-  /** Stores a parent under its names. Drops the oldest parents above `mostText`. */
+  /** Stores a parent under its names. Drops the oldest parents until the others have at most `mostText` characters. */
   #remember(row: Row): void {
     const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
     this.#names.set(row, names)
     this.#text += textSize(row)
-    for (const [oldest, called] of this.#names) {
+    for (const [oldest, oldNames] of this.#names) {
       if (this.#text <= mostText) break
-      for (const name of called) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
+      for (const name of oldNames) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
       this.#names.delete(oldest)
       this.#text -= textSize(oldest)
     }
   }
 
-  /** Marks a variation as unpublished if its product is not published. */
+  /** Returns a published variation as unpublished if its parent is not published. Returns any other variation unchanged. */
   #unpublishedLike(row: Row, parent: Row): Row {
     const { published } = this.#at
     if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row

@@ -1,21 +1,22 @@
-/**
- * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
- * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
- * be too low. They are too high only if two identifiers have the same 64 bits in `add`.
- */
 import { typeByte } from '../identifiers/digest.ts'
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
+/**
+ * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
+ * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
+ * be too low, as in `HeavyHitters`. They are too high only if two identifiers have the same 64 bits in `add`.
+ */
 export class FrequentDigests {
   readonly #size: number
   readonly #mask: number
-  /** 64 bits of the identifier for each slot: high and low half. A slot with a count of 0 is free. */
+  /** For each slot 64 bits of an identifier, as high and low half. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
   #kept = 0
+  /** Low half of a watched value → high halves and items of the watched values with this low half. */
   readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
 
-  /** `size`: number of values kept at the same time; a power of two. */
+  /** `size`: maximum number of values kept at the same time; a power of two. */
   constructor(size: number) {
     this.#size = size
     this.#mask = size * 2 - 1
@@ -23,14 +24,14 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value. `name`: 16 hex digits, as `entries()` returns. From then on `add` returns `item` for it. */
+  /** Watches a value: from then on, `add` returns `item` for the value. `name`: 16 hex digits, as `entries()` returns. */
   watch(name: string, item: number): void {
     const low = Number.parseInt(name.slice(8), 16)
     const others = this.#watched.get(low) ?? []
     this.#watched.set(low, [...others, { high: Number.parseInt(name.slice(0, 8), 16), item }])
   }
 
-  /** Counts one identifier; returns its item if it is watched, else -1. */
+  /** Counts an identifier. Returns its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
     // Eight bytes of a digest are enough. A `partner_user_id`, which is not a digest, is hashed to 64 bits.
@@ -66,7 +67,7 @@ export class FrequentDigests {
     return entries
   }
 
-  /** Returns counts above `limit`, highest first. */
+  /** Returns the counts above `limit`, highest first. */
   above(limit: number): number[] {
     return [...this.#counts].filter((count) => count > limit).sort((a, b) => b - a)
   }
@@ -89,7 +90,7 @@ export class FrequentDigests {
     this.#kept++
   }
 
-  /** Subtracts one from every count, and rebuilds the table without the values whose count is then 0. */
+  /** Subtracts 1 from every count, and rebuilds the table without the values whose count is then 0. */
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts

@@ -1,42 +1,42 @@
 /**
- * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. The
- * most frequent values are counted exactly, because the stored feature set of each row names those that the row has
- * (`rowStatistics.ts`). The other values have an upper bound: the count of the last full read, plus the new rows since. A full read counts
- * by sketches of 2,048 values, so with more values its counts may be too low by a 2,049th of all that it counted: by 12 for some 25,000
- * identifiers, by 25 for some 50,000 products with a group.
+ * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. It still
+ * counts the most frequent values exactly: the stored feature set of a row names those that the row has (`rowStatistics.ts`). For any other
+ * value it has an upper bound: the count of the last full read, plus the new rows since.
+ *
+ * A full read counts with sketches of 2,048 values. If a source has more values, a count, and so the bound, may be too low by 1/2,049 of
+ * the added values: by 12 for 24,588 identifiers, by 25 for 51,225 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
-/**
- * Counts for the next read, stored as JSON. `counts`: upper bound of the rows of each value, over all sources of the read. Rare values are
- * too many to list: each has at most `slack` rows.
- */
+/** Counts for the next read, stored as JSON. */
 export interface StoredFrequent {
+  /** Value → upper bound of its rows, over all sources of the read. Contains only the most frequent values. */
   readonly counts: Readonly<Record<string, number>>
+  /** Upper bound of the rows of any value that is not in `counts`. */
   readonly slack: number
 }
 
 /** Maximum number of values that are counted exactly. */
 const mostTracked = 64
-/** Maximum number of values in `StoredFrequent`. */
+/** Maximum number of values in `StoredFrequent.counts`. */
 const mostStored = 1_000
 
 /** Frequent values of one source. */
 export interface FrequentRows {
-  /** Values on more rows than the limit, most frequent first. */
+  /** Values that are known to be on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Rows with the most frequent value, as far as they were counted: exactly, in a full read also by the sketch, in a gated read also by a
-   * stored bound above the limit.
+   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and of those whose stored
+   * bound is above the limit.
    */
   readonly first: number
   /** Upper bound of the rows of any value. */
   readonly most: number
-  /** True if a value without an exact count, whose stored bound was within the limit, may be over it now. Only a full read can decide. */
+  /** True if a value whose stored bound was within the limit may now be above it. Only a full read can decide. */
   readonly doubtful: boolean
 }
 
-/** Counts the values of one `code` (item groups or identifiers) over the sources of a read. */
+/** Counts the values of one `code`, item groups or identifiers, over all sources of a read. */
 export class FrequentValues {
   readonly #limit: number
   /** Stored counts that the new rows add to. Empty in a full read. */
@@ -46,9 +46,13 @@ export class FrequentValues {
   readonly #exact: ReadonlySet<string>
   /** Counts to store. */
   readonly #now = new Map<string, number>()
+  /** Upper bound of the rows of any value that is not in `#now`. */
   #slack: number
 
-  /** If `gated`, `before` has the counts to start from. Otherwise only its most frequent values are used: they are counted exactly. */
+  /**
+   * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
+   * read only selects their most frequent values, which it then counts exactly.
+   */
   constructor(
     sets: FeatureSets,
     options: {
@@ -74,10 +78,10 @@ export class FrequentValues {
   }
 
   /**
-   * Classifies the values of one source and adds their counts to those to store. `exact`: rows of each exactly counted value, unchanged
-   * rows included. `own`: rows of each value among the mapped rows; exactly counted values are ignored there.
+   * Classifies the values of one source, and adds their counts to the counts to store. `exact`: number of rows of each exactly counted
+   * value, unchanged rows included. `mapped`: number of rows of each value among the mapped rows; exactly counted values are ignored in it.
    */
-  classify(exact: ReadonlyMap<string, number>, own: readonly (readonly [value: string, count: number])[]): FrequentRows {
+  classify(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
     let first = 0
     let doubtful = false
@@ -89,7 +93,7 @@ export class FrequentValues {
     // A value that is not stored may have up to `slack` rows.
     const unstored = this.#gated ? this.#slack : 0
     let most = Math.max(first, unstored)
-    const counted = new Map(own.filter(([value]) => !this.#exact.has(value)))
+    const counted = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map([...counted].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstored)]))
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
@@ -104,7 +108,7 @@ export class FrequentValues {
     return { above: sorted(above), first, most, doubtful }
   }
 
-  /** True if the next read must be a full one, so that further frequent values are counted exactly. */
+  /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and fewer than `mostTracked` are. */
   get due(): boolean {
     return this.#exact.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
@@ -115,7 +119,7 @@ export class FrequentValues {
     return { counts: Object.fromEntries(kept.slice(0, mostStored)), slack: Math.max(this.#slack, kept[mostStored]?.[1] ?? 0) }
   }
 
-  /** Adds the counts of mapped rows to the counts to store. */
+  /** Adds the counts of the mapped rows of one source to the counts to store. */
   #keep(counted: ReadonlyMap<string, number>): void {
     let single = false
     for (const [value, count] of counted) {
@@ -124,7 +128,7 @@ export class FrequentValues {
       else if (count > 1) this.#now.set(value, this.#slack + count)
       else single = true
     }
-    // Values on a single row are too many to store, so they raise `slack`.
+    // New values on a single row are too many to store. They raise the bound of all values that are not stored.
     if (single) this.#slack += 1
   }
 }

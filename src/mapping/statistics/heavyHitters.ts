@@ -1,6 +1,6 @@
 /**
- * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added
- * values. Counts may be too low by at most added values / (`size` + 1), and are never too high.
+ * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added values. Counts are
+ * never too high. After n added values, they are too low by at most n / (`size` + 1).
  */
 export class HeavyHitters {
   readonly #size: number
@@ -11,6 +11,7 @@ export class HeavyHitters {
     this.#size = size
   }
 
+  /** Counts a value. */
   add(value: string): void {
     const count = this.#counts.get(value)
     if (count !== undefined) this.#counts.set(value, count + 1)
@@ -18,11 +19,12 @@ export class HeavyHitters {
     else this.#decrement()
   }
 
-  /** Returns values counted more than `limit` times, most frequent first. May miss values, because counts may be too low. */
+  /** Returns the values with counts above `limit`, most frequent first. May miss values, because counts may be too low. */
   above(limit: number): [string, number][] {
     return [...this.#counts].filter(([, count]) => count > limit).sort((a, b) => b[1] - a[1])
   }
 
+  /** Subtracts 1 from every count, and deletes the values whose count is then 0. */
   #decrement(): void {
     for (const [value, count] of this.#counts) {
       if (count === 1) this.#counts.delete(value)

@@ -1,6 +1,6 @@
 /**
- * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. Memory does not grow with the rows: one
- * counter for each feature set (`rowStatistics.ts`), and two sketches.
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: it
+ * is one counter for each feature set (`rowStatistics.ts`), and two sketches.
  */
 import { openStatistics, type QualityStatistics } from './qualityStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
@@ -9,13 +9,13 @@ import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
-/** Statistics of one source. The next run compares its own with them, for example to find a drop of a fill rate. */
+/** Statistics of one source. The next run compares some of them with its statistics, for example to find a drop of a fill rate. */
 export interface QualityFacts {
   readonly rows: number
   readonly products: number
   readonly members: number
   readonly outOfStock: number
-  /** Members with an identifier in the wrong column. */
+  /** Rows of which an identifier was dropped, because it is in the column of another type. */
   readonly misplaced: CountedLines
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
@@ -23,8 +23,8 @@ export interface QualityFacts {
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that cannot be decided without mapping the unchanged rows too, and a code of their own for unchanged rows with
-   * `unknownSet`. Empty after a full read.
+   * Codes of notes that cannot be decided without mapping the unchanged rows too. Contains `TRAITS_UNKNOWN` if the feature set of an
+   * unchanged row is not known. Empty after a full read.
    */
   readonly doubts: readonly string[]
   /** Brand that `feature.otherBrand` compares with, as key and value of JSON: `"brand":"Acme"`; empty before the first one. */
@@ -33,35 +33,36 @@ export interface QualityFacts {
   readonly group: string
 }
 
+/** Statistics of one source while its rows are read. */
 export interface Quality {
   /**
-   * Counts a row, with further items (by number) and feature bits if given. Returns the number of its feature set, to be stored with
-   * the row's digest.
+   * Counts a row. `items`: numbers of further items of the row. `bits`: further feature bits. Returns the number of the row's feature set,
+   * which is stored with the digest of the row.
    */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** Returns the statistics. `known`: counts of the unchanged rows, which were not mapped again. */
+  /** Returns the statistics of all rows. `known`: counts of the unchanged rows, which were not mapped. */
   readonly finish: (known?: FeatureSetCounts) => QualityFacts
 }
 
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. Rows are counted by feature set, so that unchanged rows need not be mapped again. `first`:
- * the brand and item group that the stored statistics of unchanged rows were compared with.
+ * Creates the statistics of one source. `statistics`: those of the whole read, which all its sources share. `first`: brand and item group
+ * with which the stored feature sets of the unchanged rows were compared; none in a full read.
  */
 export function createQuality(
   statistics: QualityStatistics = openStatistics(),
   first: { readonly brand?: string; readonly group?: string } = {},
 ): Quality {
   const { featureSets } = statistics
-  const own = new RecordFeatures(featureSets, { brand: first.brand ?? '', group: first.group ?? '' })
+  const features = new RecordFeatures(featureSets, { brand: first.brand ?? '', group: first.group ?? '' })
   const counts = new FeatureSetCounts()
   let rows = 0
   return {
     add: ({ record, reject, warnings }, given = noItems, givenBits = 0) => {
       rows += 1
       const items = warnings.length === 0 && given.length === 0 ? [] : [...itemsOf(featureSets, warnings), ...given]
-      const found = record === undefined ? 0 : own.bitsOf(record, items)
+      const found = record === undefined ? 0 : features.bitsOf(record, items)
       const bits = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED') ? found | feature.garbled : found
       const line = record?.line ?? reject?.line ?? 0
       return featureSets.setOf(bits | givenBits, items, (set) => counts.add(set, line))
@@ -76,10 +77,10 @@ export function createQuality(
         outOfStock,
         misplaced,
         filled: Object.fromEntries(filled),
-        ...qualityNotes(total, own, known, statistics),
+        ...qualityNotes(total, features, known, statistics),
         items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
-        brand: own.brand,
-        group: own.group,
+        brand: features.brand,
+        group: features.group,
       }
     },
   }

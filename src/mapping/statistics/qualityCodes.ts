@@ -1,4 +1,6 @@
-/** Codes of the notes on a source, a run or its changes, with their meaning; docs/rejects.md lists them. */
+/** Codes of the notes on a source, a run or the changes of a run. */
+
+/** Code → its meaning, which docs/rejects.md shows. */
 export const qualityCodes = {
   GROUP_LARGE: 'More than 100 products share one item_group_id: often a placeholder.',
   GROUP_SAME: 'All products, 20 or more, have one and the same item_group_id: the service would show them as variants of one.',
@@ -44,15 +46,15 @@ export const qualityCodes = {
 } as const
 export type QualityCode = keyof typeof qualityCodes
 
-/** Notes that are made when it is too late for a guard to withhold the run. */
+/** Codes of notes that are created too late for a guard to withhold the run. */
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
 
-/** Notes that are only figures. No command reports them. Runs report large changes as `FILL_RATE_FELL` and `OUT_OF_STOCK_ROSE`. */
+/** Codes of notes that are only figures. Runs report only large changes of them, as `FILL_RATE_FELL` and `OUT_OF_STOCK_ROSE`. */
 export const figureCodes: readonly string[] = ['FILL_RATE', 'OUT_OF_STOCK_SHARE'] satisfies readonly QualityCode[]
 
 /**
- * Codes of notes and warnings that withhold the run by default (docs/inputs.md, cases 91, 110, 119, 131, 190, 201).
- * `guards.accept` overrides this.
+ * Codes of notes and warnings that withhold a run by default (docs/inputs.md, cases 12, 91, 110, 119, 131, 150, 190 and 201). Codes in
+ * `guards.accept` do not withhold it.
  */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',

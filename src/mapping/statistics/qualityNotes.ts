@@ -1,40 +1,45 @@
-/** Derives the notes on a source as a whole from the sums of its row statistics. */
+/** Derives the notes on a whole source from the sums of its row statistics. */
 import { groupRows, repeatedRows, type QualityStatistics } from './qualityStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
 import type { RecordFeatures } from './recordFeatures.ts'
 import { tracked, type FeatureSetCounts } from './rowStatistics.ts'
 import type { StatisticsSums } from './statisticsSums.ts'
 
+/** Note on a whole source. */
 export interface QualityNote {
   /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
   readonly code: QualityCode
   readonly message: string
+  /** Number of what the message is about: products, members, item groups, identifiers or currencies. */
   readonly count: number
-  /** Lines, group ids or currencies with their counts, or the brand; never personal data. */
+  /** Lines, item groups with their counts, currencies with their counts, or the brand; never personal data. */
   readonly examples: readonly string[]
 }
 
 const maxExamples = 5
-/** Minimum number of products or members of a source for notes on shares, or on all products. */
+/**
+ * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. From this number of products
+ * on, `isEncodingDoubtful` has a lower limit.
+ */
 const minRowsForShare = 100
-/** Minimum number of rows to report that all have one item group. In a smaller file, all rows may be variants of one product. */
+/** Minimum number of products for `GROUP_SAME`. In a smaller file, all products may be variants of one. */
 const minRowsForGroup = 20
 
 /**
- * Returns true if so many products are garbled that the encoding of the whole file is wrong: more than 5 %, or more than half in files
- * of fewer than 100.
+ * Returns true if so many products are garbled that the encoding of the whole file may be wrong: more than 5 %, or in files of fewer than
+ * 100 products more than half.
  */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
 
 /**
- * Returns the notes, and as `doubts` the codes of notes that only a full read can decide. `own` describes the mapped rows, `known` the
- * unchanged ones (undefined in a full read); `total` has the sums of both.
+ * Returns the notes on a source, and the `doubts` of `QualityFacts`. `features`: sketches of the mapped rows. `known`: counts of the
+ * unchanged rows; undefined in a full read. `total`: sums of both. Adds the counts of the source to `statistics`.
  */
 export function qualityNotes(
   total: StatisticsSums,
-  own: RecordFeatures,
+  features: RecordFeatures,
   known: FeatureSetCounts | undefined,
   statistics: QualityStatistics,
 ): { readonly notes: readonly QualityNote[]; readonly doubts: readonly string[] } {
@@ -45,7 +50,7 @@ export function qualityNotes(
   const exactCounts = (code: string) =>
     new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
   const doubts: string[] = known !== undefined && known.unknown > 0 ? ['TRAITS_UNKNOWN'] : []
-  const large = statistics.groups.classify(exactCounts(tracked.group), own.groups.above(0))
+  const large = statistics.groups.classify(exactCounts(tracked.group), features.groups.above(0))
   if (large.doubtful) doubts.push('GROUP_LARGE')
   if (large.above.length > 0)
     note(
@@ -67,13 +72,13 @@ export function qualityNotes(
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only that its brand differs from the first one. If all rows differ, they may share one brand.
+  // The feature set of an unchanged row shows only that its brand differs from the first brand. If all rows differ, they may share a brand.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])
-  if (known !== undefined && products >= minRowsForGroup && own.group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
+    note('BRAND_SAME', products, 'every product has the same brand', [features.brand.slice(9, 69).replace(/"$/, '')])
+  if (known !== undefined && products >= minRowsForGroup && features.group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
-    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [own.group.slice(0, 60)])
+    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [features.group.slice(0, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
   if (garbled.count > 0)
     note(
@@ -82,7 +87,7 @@ export function qualityNotes(
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  const repeated = statistics.identifiers.classify(exactCounts(tracked.identifier), own.identifiers.entries())
+  const repeated = statistics.identifiers.classify(exactCounts(tracked.identifier), features.identifiers.entries())
   if (repeated.doubtful) doubts.push('IDENTIFIER_REPEATED')
   if (repeated.above.length > 0)
     note(
@@ -90,10 +95,10 @@ export function qualityNotes(
       repeated.above.length,
       `${repeated.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${repeated.above[0]?.[1] ?? 0}`,
     )
-  const share = members * 0.3
-  if (members >= minRowsForShare && repeated.first > share)
+  const shareLimit = members * 0.3
+  if (members >= minRowsForShare && repeated.first > shareLimit)
     note('IDENTIFIER_SHARE', repeated.first, `one identifier is on ${percent(repeated.first, members)} of the rows`)
-  else if (members >= minRowsForShare && repeated.most > share) doubts.push('IDENTIFIER_SHARE')
+  else if (members >= minRowsForShare && repeated.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
   for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
   return { notes, doubts }
 }

@@ -1,9 +1,10 @@
+/** Creates the statistics that all sources of a read share, and converts them to the form that is stored for the next read. */
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Maximum number of products in an item group without a note. */
+/** Maximum number of products of an item group without the note `GROUP_LARGE`. */
 export const groupRows = 100
-/** Maximum number of rows with one identifier without a note. */
+/** Maximum number of rows of an identifier without the note `IDENTIFIER_REPEATED`. */
 export const repeatedRows = 50
 
 /** Statistics over all sources of a read. */
@@ -13,11 +14,11 @@ export interface QualityStatistics {
   readonly identifiers: FrequentValues
 }
 
-/** Statistics on the rows that the next read may skip; stored as JSON. */
+/** Statistics of the rows that the next read may skip, stored as JSON. */
 export interface StoredQuality extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must look at every row. */
+  /** True if the next read must be a full read (`FrequentValues.due`). */
   readonly due: boolean
 }
 
@@ -34,7 +35,7 @@ export function openStatistics(stored?: StoredQuality, gated = false): QualitySt
   }
 }
 
-/** Returns the statistics in the form that the run stores. */
+/** Returns the statistics in the form that is stored. */
 export function storeStatistics({ featureSets, groups, identifiers }: QualityStatistics): StoredQuality {
   return { ...featureSets.stored(), groups: groups.stored(), identifiers: identifiers.stored(), due: groups.due || identifiers.due }
 }

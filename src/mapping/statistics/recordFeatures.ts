@@ -10,10 +10,12 @@ const sketched = 2048
 /** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
-/** Computes the feature bits of each record of one source. Finds item groups and identifiers that are on many rows. */
+/** Computes the feature bits of the mapped records of one source, and finds item groups and identifiers that are on many of them. */
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
+  /** Sketch of the item groups, as JSON text without quotes. */
   readonly groups = new HeavyHitters(sketched)
+  /** Sketch of the identifiers. */
   readonly identifiers = new FrequentDigests(sketched)
   /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
   brand: string
@@ -22,7 +24,7 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: the brand and item group that the stored statistics of unchanged rows were compared with; empty if there are none. */
+  /** `first`: brand and item group with which the stored feature sets of the unchanged rows were compared; empty in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
@@ -36,17 +38,17 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search begins at a field that was found before.
+  // The fields of the JSON are in byte order, so each search can begin at the field that was found before.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
-    const stock = json.indexOf('"availability":"')
-    if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
+    const availabilityAt = json.indexOf('"availability":"')
+    if (json.startsWith('out of stock"', availabilityAt + 16)) bits += feature.outOfStock
     // No field of a product comes between `availability` and `brand`.
-    const brandAt = json.indexOf('"', stock + 16) + 2
+    const brandAt = json.indexOf('"', availabilityAt + 16) + 2
     if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
     if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
-    const id = json.indexOf('"id":"', stock)
-    const groupAt = json.indexOf('"item_group_id":"', id)
+    const idAt = json.indexOf('"id":"', availabilityAt)
+    const groupAt = json.indexOf('"item_group_id":"', idAt)
     if (groupAt >= 0) {
       const from = groupAt + 17
       const group = json.slice(from, endOfText(json, from))
@@ -55,10 +57,10 @@ export class RecordFeatures {
       if (this.group !== group) bits += feature.otherGroup
       const item = this.#featureSets.trackedItem(tracked.group, group)
       if (item >= 0) items.push(item)
-      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) bits += feature.ownGroup
+      if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup
     }
     if (groupAt < 0) bits += feature.otherGroup
-    const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
+    const priceAt = json.indexOf('"price":"', groupAt < 0 ? idAt : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)
       // Neighbouring products mostly have the same currency.

@@ -1,28 +1,27 @@
 /**
  * Row statistics: the warnings, identifier types, currency and other features of each row. The notes on a source are derived from them.
- * The rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored with the digest
- * of the raw record, so that an unchanged row need not be mapped again.
+ * The rows of a file have few different combinations of features, so each combination is a feature set with a number. The number is stored
+ * with the digest of the raw record, so an unchanged row is counted without being mapped again.
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 
-/** Feature bits of a row. Bits from `currencyFactor` up are the number of its currency, from 1; 0 without one. */
+/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, counted from 1; 0 without a currency. */
 export const feature = {
   product: 1,
   outOfStock: 2,
+  /** A text of the product looks wrongly decoded. */
   garbled: 4,
   /** The item_group_id is the product's own id. */
   ownGroup: 8,
-  /** The brand is missing or differs from the first one of the source. */
+  /** The brand is missing, or differs from the first brand of the source. */
   otherBrand: 16,
   member: 32,
   /** An identifier was dropped because it is in the column of another type. */
   misplaced: 64,
-  /** The row has an identifier of the first type. The next five bits are the other types. */
+  /** The row has an identifier of the first type. The next five bits are for the other types. */
   fills: 128,
-  /**
-   * The item group is missing or differs from the first one of the source. This bit is above the six bits of the identifier types.
-   */
+  /** The item group is missing, or differs from the first item group of the source. The bit is above the six bits of identifier types. */
   otherGroup: 8192,
 } as const
 const currencyFactor = 2 ** 14
@@ -50,19 +49,20 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Warnings with a further code and field are not counted, nor are further values counted exactly. */
+/** Maximum number of items. Above it, warnings with a new code and field are not counted, and no more values are counted exactly. */
 const mostItems = 700
 /**
- * Limit for new sets with items: above it, a row without a known set is counted by its parts and stored as `unknownSet`. Set numbers are
- * stored in two bytes.
+ * From this number of sets on, a row with items gets no new set. It is counted by its parts, and stored as `unknownSet`. The reason for the
+ * limit: set numbers are stored in two bytes.
  */
 const mostSets = 30_000
+/** Maximum number of currencies. Above it, new currencies are not counted. */
 const mostCurrencies = 200
 
-/** Number that is stored for a row whose set has no number, because there are too many sets. */
+/** Number that is stored for a row whose set has no number, because there are already too many sets. */
 export const unknownSet = 32_767
 
-/** Numbers feature sets in the order of their first row; stored sets keep their numbers. */
+/** Gives numbers to feature sets, in the order of their first rows. Stored sets keep their numbers. */
 export class FeatureSets {
   readonly #items: CountedItem[] = []
   readonly #itemAt = new Map<string, Map<string, number>>()
@@ -75,6 +75,7 @@ export class FeatureSets {
   #lastBits = -1
   #lastSet = -1
 
+  /** `stored`: sets of the last read; undefined in a full read. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.item(code, field, message)
@@ -115,8 +116,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, calls `count` with a set for the
-   * bits and one for each item, and returns `unknownSet`.
+   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, counts the row by its parts: calls
+   * `count` with a set for the bits and a set for each item, and returns `unknownSet`.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastSet : this.#bareSet(bits)
@@ -132,7 +133,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const nothing = this.#bareSet(0)
-        // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
+        // These sets are not limited: there is at most one for each item, and all of them have numbers below `unknownSet`.
         for (const each of items) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
         return unknownSet
       }
@@ -142,7 +143,7 @@ export class FeatureSets {
     return set
   }
 
-  /** Returns the bits, currency and items of a set. */
+  /** Returns the bits (without those of the currency), the currency and the items of a set. */
   describe(set: number): { readonly bits: number; readonly currency: string | undefined; readonly items: readonly CountedItem[] } {
     const items: CountedItem[] = []
     let at: number | null = set
@@ -157,6 +158,7 @@ export class FeatureSets {
     return { bits: bits % currencyFactor, currency: this.#currencies[Math.floor(bits / currencyFactor) - 1], items }
   }
 
+  /** Returns the sets in the form that is stored. */
   stored(): StoredFeatureSets {
     return {
       items: this.#items.map(({ code, field, message }) => [code, field, message]),
@@ -168,7 +170,7 @@ export class FeatureSets {
   #bareSet(bits: number): number {
     const known = this.#bare.get(bits)
     if (known !== undefined) return known
-    // Not limited: only a few combinations of bits and currencies occur.
+    // These sets are not limited, because only a few combinations of bits and currencies occur.
     this.#bare.set(bits, this.#sets.length)
     return this.#sets.push([null, bits]) - 1
   }
@@ -183,21 +185,22 @@ export class FeatureSets {
   }
 }
 
-/** Counts rows by the number of their feature set, with the first lines. */
+/** Counts rows by the number of their feature set, and keeps the first lines of each set. */
 export class FeatureSetCounts {
   #counts = new Uint32Array(64)
   #lines = new Float64Array(64 * linesKept)
   #unknown = 0
 
+  /** Counts a row. */
   add(set: number, line: number): void {
     const before = this.#counts[set]
-    // Nearly every row of a large source is in the first case.
+    // Tested first, because it is true for nearly every row of a large source.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknown++
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows, those with `unknownSet` included. Too high if rows were counted by their parts (`setOf`). */
+  /** Number of all rows, also of those with `unknownSet`. Too high if rows were counted by their parts (`FeatureSets.setOf`). */
   get rows(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
   }
@@ -212,19 +215,19 @@ export class FeatureSetCounts {
     return this.#counts[set] ?? 0
   }
 
-  /** Returns the first lines with this set, in the order of the source. */
+  /** Returns the lines of the first rows with this set, at most `linesKept`, in the order of the source. */
   linesOf(set: number): readonly number[] {
     return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.of(set), linesKept))]
   }
 
-  /** Yields every set with at least one row. */
+  /** Yields the number of every set with at least one row. */
   *sets(): Generator<number> {
     for (let set = 0; set < this.#counts.length; set++) if (this.#counts[set] !== 0) yield set
   }
 
   #addFirst(set: number, line: number): void {
     if (set >= this.#counts.length) this.#grow(set)
-    const before = this.#counts[set] as number // grown to hold it
+    const before = this.#counts[set] as number // `#grow` made room for it
     this.#lines[set * linesKept + before] = line
     this.#counts[set] = before + 1
   }
@@ -240,7 +243,7 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the item numbers of a row's warnings, without warnings that have no number. */
+/** Returns the item numbers of a row's warnings. Leaves out warnings that would be new items above the maximum. */
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {

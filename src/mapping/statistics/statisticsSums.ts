@@ -1,15 +1,16 @@
-/** Sums the feature sets (rowStatistics.ts) of mapped and of unchanged rows. */
+/** Adds up the features of all rows of a source, from the counts of its feature sets (`rowStatistics.ts`). */
 import { identifierTypes } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
+/** Number of rows, and the lines of the first of them. */
 export interface CountedLines {
   readonly count: number
-  /** First lines, at most five, in the order of the source. */
+  /** At most `linesKept` lines, in the order of the source. */
   readonly lines: readonly number[]
 }
 
-/** Adds up counts and lines of several feature sets. */
+/** Sum of the counts and lines of several feature sets. */
 class LineSum {
   count = 0
   readonly #all: number[] = []
@@ -24,18 +25,19 @@ class LineSum {
   }
 }
 
+/** Sums of one source: rows by feature, by currency, by identifier type (`filled`) and by item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
-/** Sums the rows of each feature and item. `own`: counts of the mapped rows; `known`: of the unchanged rows, if there are any. */
-export function sumUp(featureSets: FeatureSets, own: FeatureSetCounts, known: FeatureSetCounts | undefined) {
+/** Returns the sums of one source. `mapped`: counts of the mapped rows. `known`: counts of the unchanged rows; undefined in a full read. */
+export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]
   const currencies = new Map<string, number>()
   const filled = new Map<string, number>()
   const items = new Map<CountedItem, LineSum>()
-  for (const set of new Set([...own.sets(), ...(known?.sets() ?? [])])) {
-    const count = own.of(set) + (known?.of(set) ?? 0)
-    const lines = [...own.linesOf(set), ...(known?.linesOf(set) ?? [])]
+  for (const set of new Set([...mapped.sets(), ...(known?.sets() ?? [])])) {
+    const count = mapped.of(set) + (known?.of(set) ?? 0)
+    const lines = [...mapped.linesOf(set), ...(known?.linesOf(set) ?? [])]
     const { bits, currency, items: listed } = featureSets.describe(set)
     const has = (bit: number) => (bits & bit) !== 0
     if (has(feature.product)) sums.products += count
@@ -47,7 +49,7 @@ export function sumUp(featureSets: FeatureSets, own: FeatureSetCounts, known: Fe
     if (has(feature.garbled)) garbled.add(count, lines)
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
-    for (const [at, kind] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(kind, (filled.get(kind) ?? 0) + count)
+    for (const [at, type] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(type, (filled.get(type) ?? 0) + count)
     for (const item of listed) {
       const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)
