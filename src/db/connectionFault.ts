@@ -50,7 +50,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
       `role "${place.role}" may not connect to database "${place.database}": ${message}`,
       `grant connect on database ${quoteName(place.database)} to ${quoteName(place.role)}`,
     )
-  if (code === '53300' || code === '53400')
+  if (code === '53300')
     return failed(
       'DATABASE_UNREACHABLE',
       `the database server has no connection left: ${message}`,
@@ -90,9 +90,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
 /** Returns true for errors that only a new connection causes, and never a statement on an open connection. */
 export function isConnectionFault(error: unknown): boolean {
   const { code, message } = factsOf(error)
-  return (
-    /^(?:28...|3D000|53300|53400|57P03|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code) || isTlsFault(code, message)
-  )
+  return /^(?:28...|3D000|53300|57P03|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code) || isTlsFault(code, message)
 }
 
 /**

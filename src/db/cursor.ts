@@ -35,16 +35,17 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
   forgetCause(client)
   await client.query(`declare ${name} no scroll cursor for ${query}`)
   try {
-    const fetch = () => client.query<Row>(`fetch ${rows} from ${name}`)
+    const fetch = () => {
+      const portion = client.query<Row>(`fetch ${rows} from ${name}`)
+      // After an error each later statement of the transaction fails too, first of all `close`, whose error replaces this one.
+      portion.catch((error: unknown) => setCause(client, error))
+      return portion
+    }
     let next = fetch()
     for (;;) {
       const portion = (await next).rows
       const last = portion.length < rows
-      if (!last) {
-        next = fetch()
-        // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too.
-        next.catch((error: unknown) => setCause(client, error))
-      }
+      if (!last) next = fetch()
       if (portion.length > 0) yield portion
       if (last) break
     }

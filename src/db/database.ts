@@ -59,6 +59,8 @@ const settings = [
   `set timezone = 'UTC'`,
   `set intervalstyle = 'postgres'`,
   'set standard_conforming_strings = on',
+  // Some statements return identifiers as the text of a bytea array.
+  `set bytea_output = 'hex'`,
   `set default_transaction_isolation = 'read committed'`,
   `set idle_in_transaction_session_timeout = '2min'`,
   'set statement_timeout = 0',

@@ -377,12 +377,12 @@ test('a worker sends the plan of its own run with one push', async () => {
   expect(Object.values(await engine.sandbox.control.stats())).toMatchObject([{ most_in_flight: 1 }])
 })
 
-test('the error of a portion that is fetched meanwhile is the cause of the error behind it', async () => {
+test.for([12, 1])('the error of a portion is the cause of the error behind it (row %i)', async (failing) => {
   await using engine = await open(5, people([1]))
   const client = await engine.db.connect()
   await client.query('begin')
   const read = async () => {
-    for await (const _ of eachPortion(client, 'numbers', 'select 1 / (12 - n) as n from generate_series(1, 20) n', 5)) {
+    for await (const _ of eachPortion(client, 'numbers', `select 1 / (${failing} - n) as n from generate_series(1, 20) n`, 5)) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       await client.query('select 1')
     }

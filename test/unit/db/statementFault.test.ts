@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statementFault } from '../../../src/db/connectionFault.ts'
+import { isConnectionFault, statementFault } from '../../../src/db/connectionFault.ts'
 
 const failed = (code: string) => Object.assign(new Error('row (ann@example.com)'), { code })
 
@@ -9,6 +9,7 @@ test('a failed statement names a cause that the doctor does not find, and never 
     message: 'the database failed (53400): a limit of the server was exceeded, such as temp_file_limit; what was confirmed is kept',
     hint: 'raise temp_file_limit for the role, then the same command again',
   })
+  expect(isConnectionFault(failed('53400'))).toBe(false)
   expect(statementFault(failed('25006')).hint).toContain('primary')
   expect(statementFault(failed('53100')).code).toBe('DISK_FULL')
   expect(statementFault(failed('XX000'))).toMatchObject({
