@@ -8,13 +8,16 @@ export interface Unresolved {
   readonly pipeline: string
   /** Number of operations: each is for one user or product. */
   readonly operations: number
-  /** Time at which the oldest of the requests was planned. */
+  /** Time at which the oldest of these batches was created, by its plan or by a split. */
   readonly since: Date
-  /** Last run with such a request. */
+  /** Latest run whose plan has such a request. */
   readonly runId: string
 }
 
-/** Returns the requests without a clear answer that were planned more than `minutes` minutes ago, by pipeline. */
+/**
+ * Counts the operations of batches without a clear answer, by pipeline: ambiguous batches, and parked batches with attempts. Leaves out
+ * batches in flight, and batches that are at most `minutes` minutes old.
+ */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
@@ -35,8 +38,8 @@ export interface EndingMembers {
 }
 
 /**
- * Returns how many memberships end at most within each number of days, by pipeline. Counts the users of requests, also users that a later
- * request updated or deleted.
+ * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds: a settled update
+ * counts with all its users from its earliest end on, also with users that a later request updated or deleted.
  */
 export async function endingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(

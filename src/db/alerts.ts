@@ -1,4 +1,4 @@
-/** Writes the `alert` and `alert_delivery` tables. Each condition fires once and recovers once, with any number of processes. */
+/** Writes the tables `alert` and `alert_delivery`. A condition has at most one firing alert, with any number of processes. */
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
@@ -16,7 +16,7 @@ export interface DeliveryLine {
   readonly lastError: string | null
 }
 
-/** Returns the latest deliveries, newest first. */
+/** Returns the last `limit` messages, newest first. */
 export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
   const rows = await db.query<
     Row<'alert_delivery', 'created_at' | 'state' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
@@ -41,6 +41,7 @@ export async function listDeliveries(db: Queryable, limit: number): Promise<read
 
 /** Condition that fires an alert. */
 export interface FoundCondition {
+  /** Name of a pipeline, or of a file without a valid pipeline. */
   readonly pipeline: string
   readonly event: string
   /** Content of the message; no identifiers. */
@@ -49,8 +50,9 @@ export interface FoundCondition {
 }
 
 /**
- * Updates the alerts of these pipelines: a new condition fires an alert, and an alert whose condition is no longer found recovers. Adds a
- * message for each receiver of the condition; a recovery is sent to the receivers of the alert. Returns the number of changed alerts.
+ * Updates the alerts of these pipelines: a new condition fires an alert, and an alert whose condition is no longer found recovers. Adds one
+ * message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert. Returns the number of
+ * alerts that fired or recovered.
  */
 export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
@@ -118,7 +120,7 @@ export interface AlertActivity {
   readonly mark: string
   /** True if a run is queued or running. */
   readonly open: boolean
-  /** Milliseconds until the next message is due; at most 0 if one is due, infinity without messages. */
+  /** Milliseconds until the next message is due; at most 0 if one is due, infinity if no message waits. */
   readonly dueMs: number
 }
 
@@ -134,8 +136,8 @@ export async function alertActivity(db: Queryable): Promise<AlertActivity> {
 }
 
 /**
- * Claims at most `limit` due messages for these receivers, and gives up messages to others after a day, as after failed attempts. The message of a recovery waits until the message of its alert was delivered or
- * given up.
+ * Claims at most `limit` due messages for these receivers. A recovery waits until the earlier message to the same receiver was delivered or
+ * given up. Gives up messages for other receivers that are more than a day old.
  */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   await db.execute(

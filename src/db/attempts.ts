@@ -7,8 +7,8 @@ import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'
 
 /**
- * Stores a new attempt, renews the lease, and returns the id of the attempt. Must be committed before the bytes are sent. Returns
- * undefined, and writes nothing, if the service has requested a wait. `budget`: name of the rate budget that the wait blocks.
+ * Stores a new attempt, counts it in the batch, renews the lease, and returns the id of the attempt. Must be committed before the bytes are
+ * sent. Returns undefined, and writes nothing, while the rate budget `budget` is blocked by a wait that the service requested.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: send nothing
  */
@@ -38,7 +38,7 @@ export async function deleteAttempts(tx: Queryable, batches: readonly string[]):
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
 }
 
-/** Decodes the counts and codes of an answer; null if there is no answer yet. */
+/** Decodes the counts and codes of an attempt's answer; null until the attempt is finished. */
 export const decodeAnswer = jsonColumn('attempt', 'answer', z.record(z.string(), z.unknown()).nullable())
 
 /** Result of an attempt. */
@@ -53,10 +53,10 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
-/** Attempt that ended. */
+/** Attempt whose request has ended, with an answer or without one. */
 export interface SentAttempt {
   readonly id: number
-  /** Exchange as stored with the attempt. */
+  /** Result before the answer is classified. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
 }
 

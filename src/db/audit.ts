@@ -1,4 +1,4 @@
-/** Writes and reads lines of the audit log (docs/guarantees.md#nothing-silent): actor, action, run. */
+/** Writes and reads lines of the audit log (docs/guarantees.md#nothing-silent): who did what, when, and to which run, plan or batch. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -6,8 +6,9 @@ import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
 
 /**
- * Adds a line about a batch. Must be called in the transaction that changes the batch, so that the line always matches its state. `what`:
- * `batch.` and its new state. `detail`: counts, codes and reasons; no identifiers (docs/guarantees.md#no-raw-identifier-at-rest).
+ * Adds a line about a batch. Must be called in the transaction that changes the batch, so that no line is without its change. `what`:
+ * `batch.` and the result, such as `batch.settled`. `detail`: counts, codes and reasons; no identifiers
+ * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export async function noteBatch(
   tx: Queryable,
@@ -26,7 +27,7 @@ export async function noteBatch(
   ])
 }
 
-/** Adds a line about an action of a run. The line names no plan and no batch. */
+/** Adds a line about a run. The line has no plan, no batch and no pipeline. */
 export async function noteRun(
   tx: Queryable,
   line: { readonly actor: string; readonly what: string; readonly runId: number; readonly detail: object },
@@ -53,7 +54,7 @@ export async function noteEvent(
  */
 export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
 
-/** Deletes lines after two years. Returns their number. */
+/** Deletes lines that are more than 24 months old. Returns their number. */
 export async function dropOldLines(db: Queryable): Promise<number> {
   return db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`)
 }
@@ -70,7 +71,7 @@ export interface Action {
   readonly detail?: object
 }
 
-/** Adds a line about an action, and notifies other processes of it. */
+/** Adds a line about an operator's action. Notifies all processes of the schema at the commit. */
 export async function noteAction(tx: Queryable, action: Action): Promise<void> {
   await tx.execute('insert into audit (actor, what, pipeline, run_id, plan_id, detail) values ($1, $2, $3, $4, $5, $6)', [
     action.actor,

@@ -1,6 +1,6 @@
 /**
- * Builds templates of request bodies. A template is the compressed body without the digests of its keys, a hundredth of the size of the
- * body. The digests are stored in `batch_entries.keys`, so the body can be rebuilt with the same bytes (docs/decisions/packed-state.md).
+ * Builds templates of request bodies, and rebuilds the bodies. A template is the compressed body without the digests of its keys. It has
+ * about a hundredth of the size of the body. The digests are stored in `batch_entries.keys` (docs/decisions/packed-state.md).
  */
 import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
@@ -12,8 +12,8 @@ const mark = '\0'
 const keyDigits = identifierBytes * 2
 
 /**
- * Returns the template of a body. `keys`: its keys in hex, in the order of the body. Returns undefined if the body does not have the
- * digests of these keys in this order.
+ * Returns the template of a body. `keys`: its packed identifiers in hex, in the order of the body. Returns undefined if the body does not
+ * have the digests of these keys in this order, or contains the byte 0.
  */
 export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | undefined {
   const text = body.toString('latin1')
@@ -35,7 +35,7 @@ export function compressTemplate(text: Buffer): Buffer {
   return deflateRawSync(text, { level: 1 })
 }
 
-/** Rebuilds a body. `keys`: all keys in hex, concatenated. @throws {Error} if the digest of the result is not `sha256` */
+/** Rebuilds a body. `keys`: all keys in hex, concatenated. @throws {Error} if the SHA-256 of the result is not `sha256` */
 export function fillTemplate(template: Buffer, keys: string, sha256: Buffer): Buffer {
   const parts = inflateRawSync(template).toString('latin1').split(mark)
   let text = parts[0] ?? ''

@@ -1,6 +1,7 @@
 /**
- * Grants requests from the rate limit (budget) that all processes of one user of the service share. Each class of limit has a ring of exact
- * grant times. Therefore no time window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All times are by the database's clock.
+ * Grants requests from the rate limit (budget) that all processes of one user of the service share. Each class of limit has a ring of the
+ * exact grant times. Therefore no time window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All
+ * times are by the database's clock.
  */
 import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
@@ -19,7 +20,7 @@ export interface BudgetClass {
 /** Number of slots of a ring. Larger than any limit, so that a slot is never overwritten while it is needed. */
 const ringSize = 16_384
 
-/** Inserts the class if it is new. Keeps a limit that answers have changed. Returns the stored limit. */
+/** Inserts the class if it is new, otherwise keeps its stored limit and window. Returns the stored limit. */
 export async function openBudget(db: Queryable, budget: BudgetClass): Promise<number> {
   const limit = Math.max(1, Math.min(budget.limit, ringSize - 1))
   const [row] = await db.query<Row<'budget', 'request_limit'>>(
@@ -31,10 +32,13 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<nu
   return row?.request_limit ?? limit
 }
 
-/** Seconds by which a grant may be in the future, because a process got the lock of the row after another one that had asked later. */
+/**
+ * Seconds by which the time of a grant may be later than that of a statement that runs after it. A statement has the time at which its
+ * message arrived, and a message that arrived later may have got the lock of the row first.
+ */
 const aheadS = 60
 
-/** Maximum seconds of a block: the longest requested wait (`longestRequestedWaitMs`) with a margin. */
+/** Maximum seconds of a block: the longest requested wait (`longestRequestedWaitMs`) with a margin. A later end is ignored. */
 const longestBlockS = 1_200
 
 /** Result of taking grants. */
@@ -46,13 +50,15 @@ export interface Granted {
 }
 
 /**
- * Takes up to `count` grants. Writes nothing if none is granted.
+ * Takes up to `count` grants of an opened class.
  *
  * Sends three statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The others
  * see the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
  *
- * Grants in the future are of a clock that was ahead. They count as granted now; otherwise nothing would be sent until that time. The
- * newest grant shows whether there are any, so that the ring is not searched each time.
+ * If the newest grant is more than `aheadS` seconds in the future, the clock was ahead. Then all such grants count as granted now;
+ * otherwise nothing would be sent until that time. Only the newest grant is tested, so that the ring is not searched each time.
+ *
+ * @throws {RangeError} `count` is not a positive integer
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
@@ -91,7 +97,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
   return granted
 }
 
-/** Stops all grants of the class for `ms`, because the service requested a wait. Never shortens a wait. */
+/** Stops all grants of the class for `ms`, because the service requested a wait. Never shortens a wait of at most `longestBlockS`. */
 export async function blockBudget(db: Queryable, name: string, ms: number): Promise<void> {
   await db.execute(
     `update budget set blocked_until = greatest(
@@ -102,7 +108,7 @@ export async function blockBudget(db: Queryable, name: string, ms: number): Prom
   )
 }
 
-/** Stores the limit from the headers of an answer. */
+/** Stores the limit from the headers of an answer, in requests per window. */
 export async function setBudgetLimit(db: Queryable, name: string, limit: number): Promise<void> {
   await db.execute(`update budget set request_limit = $2 where class = $1 and request_limit <> $2`, [
     name,
@@ -120,7 +126,7 @@ export interface BudgetRow {
   readonly blockedUntil: Date | null
 }
 
-/** Returns the shared budget of every class of limit that was used. */
+/** Returns the budgets of all opened classes, by name. */
 export async function listBudgets(db: Queryable): Promise<readonly BudgetRow[]> {
   const rows = await db.query<Row<'budget', 'class' | 'request_limit' | 'window_ms' | 'blocked_until'> & { used: number }>(
     `select b.class, b.request_limit, b.window_ms, b.blocked_until,

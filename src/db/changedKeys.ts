@@ -12,28 +12,29 @@ export const outOfSync =
   '((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))'
 
 /**
- * Number of changes from which on the flag is set and the plan reads all keys. Reading a million keys takes 0.3 s, and adding a million
- * keys takes longer.
+ * Number of changed records from which on the flag is set and the plan reads all keys. Reading a million keys takes 0.3 s, and adding a
+ * million keys takes longer.
  */
-const mostChangedFrom = 100_000
-/** Share of the keys of a destination above which out-of-sync keys keep the flag, so that the next plan reads all keys again. */
+const allChangedFrom = 100_000
+/** Share of the keys of a destination. The flag stays set if more keys than this share plus 1,000 are out of sync. */
 const openShare = 0.1
 
 /**
  * Returns SQL that adds the keys that the query `keys` returns, as one row. One row and index entry per key took four times as much
- * write-ahead log. The table may have a key several times.
+ * write-ahead log. The table may have a key several times. `destination`: SQL of the destination's id.
  */
 export const addChanged = (keys: string, destination = '$1'): string =>
   `insert into changed_key (destination_id, keys) select ${destination}::int, array_agg(c.key) from (${keys}) as c (key) group by 1`
 
 /**
- * Returns the SQL condition that `m.key` is one of the keys of `source`: SQL of a table with the column `keys`. An array, so that Postgres
- * searches the keys in the order of the index. For 30,000 of 30,000 keys this takes a quarter of the time of one search for each key.
+ * Returns the SQL condition that `m.key` is one of the keys of `source`: SQL of a table with the column `keys`. Compares with an array, so
+ * that Postgres searches the keys in the order of the index. For 30,000 of 30,000 keys this takes a quarter of the time of one search for
+ * each key.
  */
 const isOneOf = (source: string): string =>
   `m.key = any(array(select ck.key from ${source} c cross join lateral unnest(c.keys) as ck (key)))`
 
-/** Returns the SQL condition that `m` is one of the changed keys of a destination. */
+/** Returns the SQL condition that the key `m` is one of the changed keys of a destination. `destination`: SQL of the destination's id. */
 export const isChangedKey = (destination: string): string => isOneOf(`(select keys from changed_key where destination_id = ${destination})`)
 
 /** Changed keys of a destination whose row the transaction has locked. */
@@ -49,14 +50,14 @@ export class ChangedKeys {
     this.#all = all
   }
 
-  /** Adds keys. `keys`: SQL with the destination as `$1`, followed by `values`. */
+  /** Adds keys, unless all are marked. `keys`: SQL with the destination as `$1`, followed by `values`. */
   async add(keys: string, values: readonly unknown[] = []): Promise<void> {
     if (!this.#all) await this.#db.execute(addChanged(keys), [this.#destinationId, ...values])
   }
 
   /**
-   * Runs `statement`, and adds the returned keys for which `where` is true. `statement`: SQL that writes keys and returns `key` and the
-   * columns of `where`, with the destination as `$1`.
+   * Runs `statement`. Unless all keys are marked, adds the returned keys for which `where` is true. `statement`: SQL that writes keys and
+   * returns `key` and the columns of `where`, with the destination as `$1`.
    */
   async write(statement: string, where = 'true'): Promise<void> {
     await this.#db.execute(
@@ -72,9 +73,9 @@ export class ChangedKeys {
     this.#all = true
   }
 
-  /** Must be called before `records` records change. If they are very many, marks all keys as changed. */
+  /** Marks all keys as changed if `records` is at least `allChangedFrom`. Must be called before this number of records changes. */
   async expect(records: number): Promise<void> {
-    if (records >= mostChangedFrom) await this.addAll()
+    if (records >= allChangedFrom) await this.addAll()
   }
 
   /** SQL condition: the key `m` is out of sync. Reads only the changed keys, unless all are marked. */
@@ -84,11 +85,11 @@ export class ChangedKeys {
 }
 
 /**
- * Deletes changed keys that are in sync, and resets the flag if few keys are out of sync. Safe to repeat at any time, because the sent
- * requests do not depend on it.
+ * Deletes changed keys that are in sync, and resets the flag if few keys are out of sync. May be called at any time: a missing call only
+ * makes the next plan read more keys.
  *
- * The lock of the destination's row stops plans meanwhile, but not answers. An answer that leaves a key out of sync, because newer content
- * is desired, adds the key in its own transaction, so each statement here sees both or none.
+ * The lock of the destination's row stops plans meanwhile, but not answers. If an answer leaves a key out of sync, because newer content is
+ * desired, the same transaction adds the key to `changed_key`. So each statement here sees both the answer and the added key, or neither.
  */
 export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
@@ -99,7 +100,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       await replaceChanged(tx, destinationId, outOfSync)
       return
     }
-    // The rows are deleted before the keys are counted, so that rows which answers add from now on are kept.
+    // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [found] = await tx.query<{ keys: number; open: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,
@@ -113,7 +114,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
   })
 }
 
-/** Deletes these keys from the changed keys, and all keys without a row in `remote`. */
+/** Deletes `keys` from the changed keys, and also the changed keys without a row in `remote`. */
 export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await replaceChanged(tx, destinationId, 'm.key <> all($2::bytea[])', [keys])
 }

@@ -1,4 +1,7 @@
-/** Classifies errors of connections to Postgres. Each cause (host, port, login, database, TLS, full server) has its own hint. */
+/**
+ * Classifies errors of connections to Postgres, and of statements that the server could not run. Each cause of a failed connection (host,
+ * port, login, database, TLS, full server) has its own hint.
+ */
 import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import { quoteName } from '../schemaName.ts'
@@ -20,9 +23,9 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Returns the error for a failed connection. `url`: undefined for a connection that was lost later; then the error names
- * the address. Never suggests the embedded Postgres, because the configured database has the synced state,
- * and with an empty database all records would be created again.
+ * Returns the error for a failed connection. `url`: address of the database; undefined for a connection that was lost later, whose address
+ * is taken from `error`. No hint leads to another database, because the configured one has the synced state: with an empty database all
+ * records would be created again.
  */
 export function connectionFault(error: unknown, url: string | undefined): RunError {
   const place = url === undefined ? placeOfError(error) : placeOf(url)
@@ -87,21 +90,24 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
   )
 }
 
-/** Returns true for errors that only a new connection causes, and never a statement on an open connection. */
+/**
+ * Returns true for errors of opening a connection: login, database, full or starting server, network, TLS. A statement on an open
+ * connection causes none of them, except 53400, which Postgres also reports for `temp_file_limit`.
+ */
 export function isConnectionFault(error: unknown): boolean {
   const { code, message } = factsOf(error)
   return /^(?:28...|3D000|53300|57P03|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code) || isTlsFault(code, message)
 }
 
 /**
- * Returns true if the connection was lost during a statement or between two, for example because the server was restarted, or if the pool
- * opened none in time. The driver sets no code for these errors.
+ * Returns true if a connection was lost during a statement or between two statements, for example because the server was restarted, or if
+ * no connection was opened in time. The driver sets no code for these errors.
  */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|^Client has encountered a connection error|^timeout expired$/.test(error.message)
 }
 
-/** Returns true if the database cannot be reached now, for example because the server restarts. */
+/** Returns true if the database cannot be used now, but may be later, for example because the server restarts. */
 export function isDatabaseDown(error: unknown): boolean {
   return (
     isConnectionLost(error) || /^(?:53300|57P0[123]|08...|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|EPIPE|ETIMEDOUT)$/.test(factsOf(error).code)
@@ -118,7 +124,7 @@ export function diskFault(error: unknown): RunError | undefined {
   })
 }
 
-/** Causes of failed statements that the doctor cannot find afterwards, by SQLSTATE: reason and next step. */
+/** Causes of failed statements that `sluice doctor` cannot find afterwards, by SQLSTATE: reason and next step. */
 const causes: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
   '25006': ['it is read-only, for example after a failover', 'point DATABASE_URL at the primary, then the same command again'],
   '53200': ['the server has no memory left', 'give the server more memory, then the same command again'],
@@ -130,8 +136,8 @@ const causes: Readonly<Record<string, readonly [reason: string, hint: string]>> 
 }
 
 /**
- * Returns the error for a statement that failed in the database. It contains only the code, because texts of Postgres may contain values
- * (`detail`; docs/guarantees.md).
+ * Returns the error for a statement that failed in the database: `DISK_FULL` or `DATABASE_FAILED`. Its message has the code but no text of
+ * Postgres, because such a text may contain personal data (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function statementFault(error: unknown): RunError {
   const full = diskFault(error)
@@ -142,8 +148,9 @@ export function statementFault(error: unknown): RunError {
   return new RunError('DATABASE_FAILED', `${text}; what was confirmed is kept`, { where: 'database', hint, cause: error })
 }
 
-/** Parts of the address, for messages. `host`: with port. */
+/** Parts of the address, for messages. */
 interface Place {
+  /** Host and port. `DATABASE_URL` if the address is unknown. */
   readonly host: string
   readonly hostname: string
   readonly port: string
@@ -168,7 +175,7 @@ function placeOf(url: string): Place {
   }
 }
 
-/** Returns the address that a failed connection tried, if its error names it. */
+/** Returns the address that the error of a failed connection names; the placeholders of `placeOf` if it names none. */
 function placeOfError(error: unknown): Place {
   const { address, hostname, port } = recordOf(firstOf(error))
   const name = typeof address === 'string' ? address : typeof hostname === 'string' ? hostname : undefined
@@ -176,7 +183,7 @@ function placeOfError(error: unknown): Place {
   return placeOf(`postgres://${name.includes(':') ? `[${name}]` : name}${typeof port === 'number' ? `:${port}` : ''}`)
 }
 
-/** Returns the first error if several addresses were tried. */
+/** Returns the first error if several addresses were tried, else the error itself. */
 function firstOf(error: unknown): unknown {
   return error instanceof AggregateError ? error.errors[0] : error
 }

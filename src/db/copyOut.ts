@@ -2,14 +2,14 @@
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 
-/** Signature, flags and the length of an extension that Postgres does not use. */
+/** Number of bytes of the header: signature, flags, and the length of an extension that Postgres does not use. */
 const headerBytes = 19
+/** Size of the first buffer in bytes. */
 const firstBytes = 256 * 1024
 
 /**
- * Yields the values of a query with one `bytea` column without nulls, by COPY … WITH (FORMAT binary). `pg` would transfer bytes as
- * hex, which is twice as long and must be decoded (16 MB: 70 ms instead of 25). `query`: trusted SQL. A value is valid only until the
- * next value is requested.
+ * Yields the values of a query with one `bytea` column without nulls. A query by `pg` would transfer the bytes as hex, which is twice as
+ * long and must be decoded (16 MB: 70 ms instead of 25). `query`: trusted SQL. A value is valid only until the next value is requested.
  */
 export async function* copyOut(client: pg.PoolClient, query: string): AsyncGenerator<Buffer> {
   let buffer: Buffer = Buffer.allocUnsafeSlow(firstBytes)
@@ -39,7 +39,10 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
   }
 }
 
-/** Returns the value of a query with one row of one `bytea` column; undefined if it is null. Sends the query before it returns. */
+/**
+ * Returns the value of a query with one row of one `bytea` column; undefined for null. Sends the query before it returns the promise.
+ * `query`: trusted SQL.
+ */
 export async function copyValue(client: pg.PoolClient, query: string): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   const answer: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))

@@ -1,6 +1,6 @@
 /**
- * Reads the rows of a query in portions, through a cursor of the connection's transaction. Postgres collects the next portion while the
- * caller works on the current portion, so two portions are in memory.
+ * Reads the rows of a query in portions, by a cursor. Postgres collects the next portion while the caller works on the current portion, so
+ * two portions are in memory.
  */
 import type pg from 'pg'
 import { errorCode } from '../unknownValue.ts'
@@ -9,23 +9,27 @@ import { errorCode } from '../unknownValue.ts'
 const failures = new WeakMap<pg.PoolClient, unknown>()
 
 /**
- * Returns the error of a portion that was fetched in advance, if `error` only reports that the transaction has failed before. Otherwise
- * returns `error`.
+ * Returns the error that `setCause` stored for the connection, if `error` only reports that the transaction has failed before (25P02).
+ * Otherwise returns `error`.
  */
 export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
 }
 
-/** Sets the error that `causeOf` returns. */
+/** Stores the error of a portion that was fetched in advance, which `causeOf` returns. */
 export function setCause(client: pg.PoolClient, error: unknown): void {
   failures.set(client, error)
 }
 
+/** Removes the stored error of the connection. Must be called before the first portion is fetched in advance. */
 export function forgetCause(client: pg.PoolClient): void {
   failures.delete(client)
 }
 
-/** Yields up to `rows` rows at a time. `query`: trusted SQL without parameters. Only one cursor of the same `name` may be open. */
+/**
+ * Yields portions of `rows` rows; the last one may have fewer. Requires an open transaction. `query`: trusted SQL without parameters. Only
+ * one cursor of the same `name` may be open.
+ */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   name: string,

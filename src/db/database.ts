@@ -1,3 +1,4 @@
+/** Opens pools of connections to Postgres, and runs transactions. */
 import pg from 'pg'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 import { channelOf, Notifications, type NotificationListener } from './notifications.ts'
@@ -6,7 +7,7 @@ import { errorCode } from '../unknownValue.ts'
 
 export type { Queryable } from './queryable.ts'
 
-/** One connection, whose temporary tables later statements see. `client` is for COPY and cursors. */
+/** One connection: later statements see its temporary tables. `client` is for COPY and cursors. */
 export interface Connection extends Queryable {
   readonly client: pg.PoolClient
 }
@@ -28,7 +29,7 @@ export interface Database extends Queryable {
    * (40001, 40P01) `work` is called again, five times in total, so it must have no effects outside of the database.
    */
   readonly transaction: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>
-  /** Takes a connection from the pool, for temporary tables. The caller must release the connection. */
+  /** Takes a connection from the pool, for example for temporary tables. The caller must release the connection. */
   readonly connect: () => Promise<pg.PoolClient>
   /** Calls `listener` for the notifications of this schema, until the returned function is called. */
   readonly listen: (listener: NotificationListener) => () => void
@@ -36,23 +37,25 @@ export interface Database extends Queryable {
 }
 
 /**
- * Maximum time in milliseconds to open a connection of a pool. A server that is stopped, or a proxy without a server, accepts it and never
- * answers. Postgres itself gives up a login after 60 s (`authentication_timeout`), so a longer wait is useless, and a shorter one would end
- * runs that a hang only delays. Not a setting of the pool, which would apply it to the wait for a free connection too.
+ * Maximum time in milliseconds to open a connection of a pool. A stopped process of a server, or a proxy without a server, accepts a
+ * connection and never answers. Postgres ends a login after 60 s (`authentication_timeout`), so a longer wait is useless. A shorter wait
+ * would end runs that a hang only delays. The limit is not a setting of the pool, which would also apply it to the wait for a free
+ * connection.
  */
 const defaultConnectMs = 60_000
 
 const retryable = new Set(['40001', '40P01'])
 
 /**
- * Settings that the statements of Sluice and the decoders of the driver need. They override those of the role, the database and the
- * server. The driver reads times only in the ISO style, and claims need read committed. A process that stops in a transaction, or a
- * machine that vanishes, locks its destination until the server ends the transaction: without a limit, for hours or for good. Between two
- * statements of a transaction pass milliseconds.
+ * Settings that the statements of Sluice and the decoders of the driver need. They override the settings of the role, the database and the
+ * server.
  *
- * As for pg_dump, timeouts of the role or the server do not apply: the statements of a first sync take minutes, and would never end in
- * less. An attempt must be on disk before its first byte is sent. If a commit does not wait for the disk, a crash of Postgres could lose
- * the attempt, and what was sent would count as never sent.
+ * - The driver reads times only in the ISO style, and claims need read committed.
+ * - A process that hangs in a transaction, or a machine that fails, locks its destination until the server ends the transaction: without a
+ *   limit, for hours or forever. Between two statements of a transaction only milliseconds pass.
+ * - Timeouts of the role or the server do not apply, as for pg_dump, because statements of a first sync take minutes.
+ * - An attempt must be on disk before its first byte is sent. If a commit did not wait for the disk, a crash of Postgres could lose the
+ *   attempt, and the request would count as never sent.
  */
 const settings = [
   `set datestyle = 'ISO, MDY'`,
@@ -72,8 +75,8 @@ const settings = [
 ]
 
 /**
- * Returns what every new connection runs: settings of the session, the schema, because statements name tables without one, and the
- * channel to listen to.
+ * Returns the option of the pool that sets up every new connection: settings of the session, the search path, because statements name
+ * tables without a schema, and the channel of notifications.
  */
 function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
   const session = [...settings, `set search_path = ${quoteName(schema)}`, `listen ${channelOf(schema)}`].join('; ')
@@ -86,10 +89,13 @@ export function isRetryable(error: unknown): boolean {
   return retryable.has(String(errorCode(error)))
 }
 
+/** Options of `openDatabase`. */
 export interface DatabaseOptions {
-  /** Schema with all tables. */
+  /** Schema with all tables; default `defaultSchema`. */
   readonly schema?: string
+  /** Name of the connections in `pg_stat_activity`; default `sluice`. */
   readonly applicationName?: string
+  /** Maximum number of connections of the pool; default 10. */
   readonly maxConnections?: number
   /** Returns the address for each new connection. Set only if the address may change while the process runs. */
   readonly address?: () => string
@@ -97,7 +103,7 @@ export interface DatabaseOptions {
   readonly connectMs?: number
 }
 
-/** Returns a client class with a limit of the time to connect. It gets the address, if one is given, when a client is created. */
+/** Returns a client class with a limit of the time to connect. With `address`, each new client connects to the address that it returns. */
 function clientClass({ address, connectMs }: DatabaseOptions): new () => pg.Client {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
@@ -117,7 +123,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const pool = new pg.Pool({
     ...connection,
     max: options.maxConnections ?? 10,
-    // One connection stays open to get notifications. The others are closed after ten idle seconds.
+    // One connection stays open to receive notifications. The others are closed after ten idle seconds.
     min: 1,
     application_name: options.applicationName ?? 'sluice',
     // Without keep-alive a statement would wait forever if the server vanishes, for example in a failover.
@@ -129,7 +135,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   })
   // The pool replaces a broken idle connection. Without a listener, the error would end the process.
   pool.on('error', () => undefined)
-  // If a checked-out connection breaks, its next query fails. Without a listener, the error would end the process before.
+  // If a connection in use breaks, its next query fails. Without a listener, the error would end the process before that query.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const notifications = new Notifications(pool)
 
@@ -155,8 +161,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 }
 
 /**
- * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or a
- * deadlock calls `work` again, five times in total.
+ * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or
+ * a deadlock calls `work` again, five times in total, so `work` must have no effects outside of the database.
  */
 export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
@@ -178,8 +184,8 @@ export function connectionOf(client: pg.PoolClient): Connection {
 }
 
 /**
- * Opens connections at the same time until the pool has `count`, so that the first statements need not connect. Resolves with the first
- * connection, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
+ * Opens connections at the same time until the pool has `count`, so that the first statements need not wait for them. Resolves when the
+ * first connection is open, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
  */
 export async function openConnections({ pool }: Pick<Database, 'pool'>, count: number): Promise<void> {
   const missing = count - pool.totalCount

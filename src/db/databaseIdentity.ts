@@ -1,7 +1,7 @@
 /**
- * Recognizes a database that was restored or copied by a dump: its object ids differ. Its state is older than what the service has, or
- * another environment sends from the original too. A copy of the files, such as a snapshot of the disk, has the same object ids and is
- * not recognized.
+ * Recognizes a database that was restored or copied by a dump, because its object ids differ. The state of such a database is older than
+ * that of the service, or another environment also sends from the original. A copy of the files, such as a snapshot of the disk, has the
+ * same object ids and is not recognized (docs/database.md#copies).
  */
 
 /**
@@ -11,7 +11,7 @@
 export const databaseIdentity = `(select concat_ws('.', (select d.oid from pg_database d where d.datname = current_database()),
   'destination'::regclass::oid, 'run'::regclass::oid, 'batch'::regclass::oid))`
 
-/** Returns the SQL condition: destination `row` was synced from this database last, or never. */
+/** Returns the SQL condition that a destination was last synced from this database, or never. `row`: alias of the destination's row. */
 export function isSyncedHere(row: string): string {
   return `coalesce(${row}.database_identity = ${databaseIdentity}, true)`
 }

@@ -8,7 +8,7 @@ import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
 
-/** Key of a destination: its service, type and ids. */
+/** Key of a destination: its service, type and ids at the service. */
 export interface DestinationKey {
   /** Address of the advertising host. */
   readonly service: string
@@ -56,7 +56,8 @@ export async function ownerOf(db: Queryable, destinationId: number): Promise<str
 }
 
 /**
- * Adopts the row of an earlier version, which stored the address without its path. The first address on the same host gets the row.
+ * Stores the whole address in the row of an earlier version, which stored the address without its path. The first address on the same host
+ * gets the row. Changes only a row without credentials.
  */
 async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> {
   const { origin } = new URL(key.service)
@@ -69,7 +70,7 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
 
 /**
  * Moves a destination to other credentials, with its open batches. Returns false, and changes nothing, while a run of the destination is
- * in progress. `actor`: for the audit log, here and below.
+ * in progress. `actor`: written to the audit log.
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string, actor: string): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -119,7 +120,9 @@ export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promis
   return row?.n ?? 0
 }
 
-/** Makes this database the one from which its destinations are synced. Returns the number of destinations that had another one. */
+/**
+ * Stores the identity of this database in all destinations that have another one. Returns their number. `actor`: written to the audit log.
+ */
 export async function adoptDatabase(db: Database, actor: string): Promise<number> {
   return db.transaction(async (tx) => {
     const adopted = await tx.execute(
@@ -139,7 +142,7 @@ export async function raiseStateVersion(tx: Queryable, destinationId: number): P
   if (raised !== 1) throw new Error(`destination ${destinationId} is not stored`)
 }
 
-/** Adds `by` to the version of the desired content, locks the row, and returns the version. */
+/** Adds `by` to the version of the desired content, and returns the new version. Locks the destination's row, also if `by` is 0. */
 export async function raiseDesiredVersion(tx: Queryable, destinationId: number, by: 0 | 1): Promise<number> {
   const [row] = await tx.query<Row<'destination', 'desired_version'>>(
     'update destination set desired_version = desired_version + $2 where id = $1 returning desired_version',
@@ -173,8 +176,9 @@ export function readPauseReason(stored: string): PauseReason {
 }
 
 /**
- * Pauses a destination, because a cause outside of its records stops all requests. If the destination is already paused, keeps the earlier
- * time and replaces the reason. Not the pause of an operator (`pauses.ts`): the next run ends it.
+ * Pauses a destination, because a cause outside of its records stops all requests. The next run ends this pause, unlike the pause of an
+ * operator (`pauses.ts`). If the destination is already paused, keeps the earlier time and replaces the reason. `actor`: written to the
+ * audit log.
  */
 export async function pauseDestination(tx: Queryable, destinationId: number, { code, text }: PauseReason, actor = 'push'): Promise<void> {
   await tx.execute(
@@ -186,7 +190,10 @@ export async function pauseDestination(tx: Queryable, destinationId: number, { c
   )
 }
 
-/** Ends a pause before something is sent again. If the cause still exists, the destination is paused again. */
+/**
+ * Ends the pause of a destination, if it is paused. The next answer pauses it again if the cause still exists. `actor`: written to the
+ * audit log.
+ */
 export async function resumeDestination(db: Queryable, destinationId: number, actor = 'run'): Promise<void> {
   await db.execute(
     `with resumed as (

@@ -4,8 +4,9 @@ import { copyOut } from './copyOut.ts'
 import type { Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
 
+/** Maximum number of digests in a chunk. */
 const chunkRecords = 4_096
-/** Share of outdated digests above which `loadDigests` returns none, so that a full read rewrites the chunks. */
+/** Share of outdated digests above which `loadDigests` returns undefined, so that a full read rewrites the chunks. */
 const outdatedShare = 0.3
 
 /** Digests of the last complete snapshot. */
@@ -26,7 +27,7 @@ export interface StoredChunk {
   readonly chunk: number
   /** Digests of 16 bytes. */
   readonly digests: Uint8Array
-  /** Two bytes per digest: the number of the record's feature set. */
+  /** Two bytes per digest, big-endian: the number of the record's feature set. */
   readonly featureSets: Uint8Array
   /** Positions of digests that are no longer current, from 0. */
   readonly outdated: readonly number[]
@@ -39,7 +40,10 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
   return row.digest_key
 }
 
-/** Loads the digests. Returns undefined if there are none, or if so many are outdated that a full read is needed. */
+/**
+ * Loads the digests. Returns undefined if there are none, or if so many are outdated that a full read is needed. The chunks are read in the
+ * transaction `tx` when they are requested.
+ */
 export async function loadDigests(tx: Transaction, destinationId: number): Promise<StoredDigests | undefined> {
   const chunks = await tx.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
@@ -58,7 +62,7 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
       let at = 0
       const values = copyOut(
         tx.client,
-        // The order comes from the numbers of the chunks. Sorting the digests of a million records wrote them to a temporary file.
+        // Only the numbers of the chunks are sorted. Sorting the digests of a million records wrote them to a temporary file.
         `select d.bytes from (select chunk from record_digest where destination_id = ${destinationId} order by chunk) c
            cross join lateral (
              select d.digests || d.feature_sets as bytes from record_digest d
@@ -91,8 +95,9 @@ async function storeQuality(tx: Transaction, destinationId: number, quality: unk
 }
 
 /**
- * Returns SQL of the chunks of destination `$1`. The concatenations make Postgres read each chunk from its storage once, and not once per
- * position, which took 0.1 s for 10,000 of 1,000,000. `length`: length of each key if all are equally long.
+ * Returns SQL of the chunks of destination `$1` that meet the condition `where`. Because of the concatenations, Postgres reads each chunk
+ * from its storage once, and not once per position. The latter took 0.1 s for 10,000 positions of 1,000,000. The column `length` is the
+ * length of each key if all are equally long, else null.
  */
 const chunksWhere = (where: string) => `(
          select keys || ''::bytea as keys, key_ends || '{}'::int[] as key_ends, outdated, octet_length(digests) / 16 as count,
@@ -115,7 +120,7 @@ export async function wasRead(db: Queryable, destinationId: number, key: Buffer)
   return row?.stored === true ? row.read : undefined
 }
 
-/** Deletes all digests, so that the next read is a full read. */
+/** Deletes all digests of a destination and its row statistics, so that the next read is a full read. */
 export async function forgetDigests(tx: Transaction, destinationId: number): Promise<void> {
   await tx.query('delete from record_quality where destination_id = $1', [destinationId])
   await tx.query('delete from record_digest where destination_id = $1', [destinationId])
@@ -124,6 +129,7 @@ export async function forgetDigests(tx: Transaction, destinationId: number): Pro
 /** Number of chunks in memory (2 MB) after which `StagedDigests` should be stored. */
 const chunksInMemory = 16
 
+/** Chunk that is being filled. */
 interface DigestChunk {
   count: number
   readonly digests: Buffer
@@ -140,6 +146,7 @@ export class StagedDigests {
   #stored = 0
   #chunks: DigestChunk[] = []
 
+  /** Adds the digest of a valid row (16 bytes), the number of its feature set, and its record key. */
   add(digest: Uint8Array, featureSet: number, key: Uint8Array): void {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.count === chunkRecords) {
@@ -163,14 +170,14 @@ export class StagedDigests {
     chunk.keyEnds[at] = end
   }
 
-  /** True if `store` should be called. */
+  /** True if `store` should be called, because many chunks are in memory. */
   get full(): boolean {
     return this.#chunks.length > chunksInMemory
   }
 
   /**
-   * Stores the chunks of the digests so far when `after` ends; without `isLast`, only full ones. Then the connection must have no open COPY.
-   * Digests may be added meanwhile, but `store` must not be called again.
+   * Waits for `after`, then writes the chunks so far to `staged_digest`; without `isLast`, all except the newest chunk. When `after` ends,
+   * the connection must have no open COPY. Digests may be added meanwhile, but `store` must not be called again.
    */
   async store(tx: Transaction, { isLast, after }: { readonly isLast: boolean; readonly after?: Promise<unknown> }): Promise<void> {
     const chunks = this.#chunks.splice(0, this.#chunks.length - (isLast ? 0 : 1))
@@ -195,8 +202,8 @@ export class StagedDigests {
 }
 
 /**
- * Replaces all digests by the digests of a full read. Stores none if a valid row has no digest. `validKind`: kind of valid rows in
- * `stage`.
+ * Replaces all digests by the digests of a full read, which must be in `stage` and `staged_digest`. Stores none if a valid row has no
+ * digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await forgetDigests(tx, destinationId)
@@ -207,7 +214,7 @@ export async function replaceDigests(tx: Transaction, destinationId: number, val
   const [collected] = await tx.query<{ digests: string }>(
     'select coalesce(sum(octet_length(digests)) / 16, 0) as digests from staged_digest',
   )
-  // A staged row may stop being valid, but no row becomes valid. So if the numbers are equal, the rows are the same.
+  // A staged row may become invalid, but no invalid row becomes valid. So if the numbers are equal, the rows are the same.
   if (collected?.digests === staged.digests)
     await tx.query(
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
@@ -218,7 +225,10 @@ export async function replaceDigests(tx: Transaction, destinationId: number, val
   await storeQuality(tx, destinationId, quality)
 }
 
-/** Stores the result of a gated read: appends the digests of new records, and marks the unseen digests as outdated. */
+/**
+ * Stores the result of a gated read: appends the digests of the staged valid rows, marks the digests `unseen` as outdated, and replaces the
+ * row statistics. `validKind`: kind of valid rows in `stage`.
+ */
 export async function updateDigests(
   tx: Transaction,
   destinationId: number,
@@ -242,7 +252,7 @@ export interface UnseenDigests {
   readonly positions: readonly number[]
 }
 
-/** Creates the temporary table `unseen_key` with the record keys of the unseen digests. */
+/** Creates the temporary table `unseen_key` with the record keys of the digests `unseen`. */
 export async function collectUnseenKeys(tx: Transaction, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
   await tx.query('create temp table unseen_key (key bytea not null)')
   await tx.query(
@@ -257,13 +267,13 @@ export async function collectUnseenKeys(tx: Transaction, destinationId: number, 
 }
 
 /**
- * Stores the digests of the staged valid rows in new chunks. Those of a partition of the stage are in the order of the file, and start a
- * chunk (sync/read/knownDigests.ts).
+ * Stores the digests of the staged valid rows in new chunks. The digests of each partition of the stage are in the order of the file, and
+ * start a new chunk (`KnownDigests` in sync/read/knownDigests.ts).
  */
 async function appendDigests(tx: Transaction, destinationId: number, validKind: number): Promise<void> {
   for (const table of await stageTables(tx)) {
     await tx.query(
-      // The aggregates have no `order by`, because all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
+      // The aggregates need no `order by`: all four get the rows of a chunk in the same order. Sorting a million rows took 0.6 s.
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part, digests, feature_sets, keys,
        case when lengths[1] = all (lengths) then '{}'

@@ -23,7 +23,7 @@ import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { plainType, renderValue } from '../destinations/userOperation.ts'
 
-/** Lock between erasures and attempts: exclusive for erasures, shared for attempts. */
+/** Key of the advisory lock between erasures and attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = schemaLock(`'erasures'`)
 
 /** Returns SQL of the erased identifiers of a service. `service`: SQL of its address. */
@@ -42,8 +42,8 @@ export async function latestErasure(db: Queryable, service: string): Promise<num
 }
 
 /**
- * Waits for an erasure that is being committed, so that the next statement of the transaction sees the erasure. No other erasure starts
- * before the end of the transaction.
+ * Waits for an erasure that is being committed, so that the next statement of the transaction sees the erasure. No further erasure
+ * suppresses keys before the end of the transaction.
  */
 export async function awaitErasures(tx: Queryable): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock_shared(${erasureLock})`)
@@ -57,7 +57,9 @@ export interface ErasedKeys {
   readonly records: readonly { readonly destinationId: number; readonly key: Buffer }[]
 }
 
+/** Request to erase a person, with the person's keys. */
 export interface ErasureRequest extends ErasedKeys {
+  /** Address of the advertising host. */
   readonly service: string
   readonly actor: string
   readonly reason?: string
@@ -131,7 +133,9 @@ export interface StoredErasure {
   readonly records: readonly { readonly kind: string; readonly accountId: string; readonly audienceId: string; readonly key: Buffer }[]
 }
 
-/** Returns all erasures of a service with their digests, oldest first. */
+/**
+ * Returns all erasures of a service that have keys, oldest first. A repeated erasure has none, because keys stay with the first erasure.
+ */
 export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
   const rows = await db.query<
     Row<'erasure', 'id' | 'erased_at'> & Row<'erased_key', 'key'> & Outer<Row<'destination', 'kind' | 'account_id' | 'target_id'>>
@@ -166,7 +170,7 @@ export async function hasErased(db: Queryable, service: string, keys: ErasedKeys
   return missing.length === 0
 }
 
-/** Returns the identifiers that the records of an audience have. */
+/** Returns the identifiers of records of an audience, each once. `records`: record keys. */
 export async function identifiersOf(db: Queryable, destinationId: number, records: readonly Buffer[]): Promise<readonly Buffer[]> {
   const rows = await db.query<{ readonly identifier: Value<'remote', 'key'> }>(
     `select distinct unnest(${rowIdentifiers('record')}) as identifier from record where destination_id = $1 and key = any($2::bytea[])`,
@@ -218,7 +222,7 @@ export async function listReceipts(db: Queryable, service: string, erasureId?: n
   }))
 }
 
-/** Returns the ids of the audiences of this environment that have unsettled deletes of an erasure. */
+/** Returns the ids of the audiences of this environment that have open deletes of an erasure. */
 export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
   const rows = await db.query<Row<'destination', 'id'>>(
     `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
@@ -228,12 +232,13 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** SQL condition: the delete `b` is confirmed. Reads the attempts, because retention deletes the operations. */
+/** SQL condition: the delete `b` of one entry is confirmed. Reads the attempts, because retention deletes the entries. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**
- * Deletes the stored data of erased people, except data that an open request needs. Safe to repeat, and one short query if there is nothing
- * to delete. Skips an audience with a run in progress; the end of that run, or of a later one, calls this function again.
+ * Deletes the stored data of erased people, except the suppressed keys. Skips an audience with a run in progress, or with an open request
+ * that contains the person; the end of a later run calls this function again. Safe to repeat, and one short query if there is nothing to
+ * delete.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
   const erasures = await db.query<Row<'erasure', 'id'>>(
@@ -268,7 +273,10 @@ export async function purgeErasures(db: Database, service: string): Promise<void
   }
 }
 
-/** Deletes the data of the keys in one audience. Returns true if this audience has no data of the keys any more. */
+/**
+ * Deletes the data of the keys in one audience. Returns false if some data remains, because of a run in progress, an open request, or a key
+ * that is still desired or synced.
+ */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
   const running = await tx.query(
@@ -306,10 +314,13 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   return left?.n === 0
 }
 
-/** Removes the first digits of the digests, which guards show as examples, from plans and runs. Guards never show a partner id. */
+/**
+ * Replaces the first digits of the digests in plans and runs, whose guards show these digits as examples. Guards never show a
+ * `partner_user_id`.
+ */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
-    // With the ellipsis that guards show, because the digits alone may be a part of a number in the JSON.
+    // Searches the digits with the ellipsis that guards show, because the digits alone may be a part of a number in the JSON.
     const shown = `${digest.toString('hex', 0, 6)}…`
     await eraseInPlans(tx, destinationId, shown)
     await eraseInRuns(tx, destinationId, shown)

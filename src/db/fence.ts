@@ -1,8 +1,8 @@
-/** Decides which environment may claim or recover a run or a batch. */
+/** Defines which environment may claim or recover a run or a batch. */
 
 /**
- * Fence of an environment: runs and batches belong to one service, one user and one application. Every statement that claims or recovers
- * runs and batches checks the fence (docs/decisions/fence.md).
+ * Identity of an environment: one service, one application and one user. Statements that claim or recover runs and batches check that the
+ * destination belongs to this environment (docs/decisions/fence.md).
  */
 export interface Fence {
   /** Address of the advertising host. */
@@ -12,8 +12,8 @@ export interface Fence {
 }
 
 /**
- * Returns the SQL condition that a destination belongs to an environment. A destination without credentials belongs to every environment
- * of its service, until the first run. The arguments are SQL of the destination's id and of the fence's values.
+ * Returns the SQL condition that a destination belongs to an environment. A destination without credentials, before its first run, belongs
+ * to every environment of its service. The arguments are SQL of the destination's id and of the fence's values.
  */
 export function withinFence(destinationId: string, origin: string, credentials: string): string {
   return `exists (select from destination f where f.id = ${destinationId} and f.service = ${origin} and coalesce(f.credentials, ${credentials}) = ${credentials})`

@@ -16,8 +16,8 @@ export interface Handover {
 }
 
 /**
- * Returns a script for psql that creates the missing parts and grants the rights. Each part of the script is a transaction. An upgrade of
- * the queue may create indexes after its transaction.
+ * Returns a script for psql that creates the missing parts and grants the rights. The schema with its migrations, the queue, and the rights
+ * are one transaction each. An upgrade of the queue may create indexes after its transaction.
  */
 export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
   const [s, to] = [quoteName(schema), quoteName(role)]

@@ -1,6 +1,7 @@
 /**
- * Form of the entries in `implied_key` (docs/decisions/implied-keys.md): for each implied identifier the first bytes of its digest and of its
- * record's key. Entries may be outdated, or equal by chance, so the record is checked.
+ * Defines the form of the entries in `implied_key` (docs/decisions/implied-keys.md): for each implied identifier the first bytes of its
+ * digest, and the first bytes of its record's key. An entry may be outdated, or match another identifier by chance, so the caller checks
+ * the record.
  */
 import type { Row } from './row.ts'
 
@@ -8,12 +9,15 @@ import type { Row } from './row.ts'
 export const prefixBytes = 4
 /** Number of leading bytes of a record key in an entry. */
 export const shortKeyBytes = 6
-/** Number of chunks. Digests with the same first 12 bits are in one chunk. */
+/** Number of chunks of a destination. Digests with the same first 12 bits are in one chunk. */
 export const chunks = 4_096
-/** Number of stored bits of a digest after the first 12. */
+/** Number of bits of an entry's digest after the first 12. */
 export const otherBits = prefixBytes * 8 - 12
 
-/** Identifiers to find, by chunk and by the other bits of their digest. Has no identifiers that are shorter than an entry's digest. */
+/**
+ * Identifiers to find, by chunk and by the other bits of their digest. Without identifiers of at most `prefixBytes` bytes, which have no
+ * entry.
+ */
 export type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 /** Returns the identifiers by chunk and by the other bits of their digest. */
@@ -34,11 +38,15 @@ export function byChunk(identifiers: readonly Buffer[]): Wanted {
 export interface Place {
   readonly chunk: number
   readonly part: number
+  /** Index of the entry in its part of the chunk, from 0. */
   readonly place: number
   readonly identifier: Buffer
 }
 
-/** Returns the entries of one part of a chunk that may be of a wanted identifier. `mayBe`: false for digests that none of them has. */
+/**
+ * Returns the entries of one part of a chunk that may be of a wanted identifier. `wanted`: identifiers of the chunk, by the other bits.
+ * `mayBe`: returns false for digests that no wanted identifier has.
+ */
 export function placesOf(
   { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
   wanted: ReadonlyMap<number, readonly Buffer[]> | undefined,

@@ -7,7 +7,7 @@ import { byChunk, chunks, otherBits, placesOf, prefixBytes, shortKeyBytes } from
 import { behindAll, recordImplies } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 
-/** Maximum number of entries in memory (5 MB). When it is reached, the entries are stored as one more part of each chunk. */
+/** Maximum number of entries in memory (5 MB). Once it is reached, the entries are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
 
 /** Removes all entries of a destination. */
@@ -16,7 +16,8 @@ export async function dropImpliedKeys(tx: Queryable, destinationId: number): Pro
 }
 
 /**
- * Writes the entries of a load. Groups them in Node, which reads the records anyway: grouping two million identifiers took Postgres 4 s.
+ * Writes the entries of a load, by chunk. Groups the entries in Node, which reads the records anyway: Postgres took 4 s to group two
+ * million identifiers.
  */
 export class ImpliedKeyIndex {
   readonly #tx: Transaction
@@ -26,7 +27,7 @@ export class ImpliedKeyIndex {
   #entries = 0
   #parts: number
 
-  /** `firstPart`: number of parts that the load has already stored. */
+  /** `firstPart`: number of parts that the load has already stored. `entriesOfPart`: maximum number of entries in memory. */
   constructor(tx: Transaction, destinationId: number, { firstPart = 0, entriesOfPart = partEntries } = {}) {
     this.#tx = tx
     this.#destinationId = destinationId
@@ -35,7 +36,7 @@ export class ImpliedKeyIndex {
     this.#keys = Buffer.allocUnsafe(entriesOfPart * shortKeyBytes)
   }
 
-  /** Adds records. `keys`: their identifiers, in hex and joined by commas. */
+  /** Adds the identifiers of records, and stores parts when the memory is full. `keys`: packed identifiers in hex, joined by commas. */
   async add(records: readonly { readonly key: Buffer; readonly keys: string }[]): Promise<void> {
     for (const { key, keys } of records) {
       for (let at = 0; at < keys.length; at = keys.indexOf(',', at) + 1 || keys.length) {
@@ -56,7 +57,7 @@ export class ImpliedKeyIndex {
     return this.#entries * 2 >= this.#digests.length
   }
 
-  /** Adds an identifier. `digest`: its first 4 bytes. The record key is at `at` in `source`. */
+  /** Adds an identifier, for which there must be room. `digest`: first 4 bytes of its digest. The record key is at `at` in `source`. */
   addOne(digest: number, source: Buffer, at: number): void {
     this.#digests[this.#entries] = digest
     const to = this.#entries * shortKeyBytes
@@ -65,13 +66,13 @@ export class ImpliedKeyIndex {
     this.#entries++
   }
 
-  /** Stores the last entries. Returns the number of parts that are stored now. */
+  /** Stores the remaining entries. Returns the number of parts that the load has stored. */
   async end(): Promise<number> {
     if (this.#entries > 0) await this.store()
     return this.#parts
   }
 
-  /** Stores the identifiers so far as one more part of each chunk, when `after` ends. Others may be added meanwhile. */
+  /** Stores the entries so far as one more part of each chunk, after `after` has ended. Further identifiers may be added meanwhile. */
   async store(after?: Promise<void>): Promise<void> {
     const ends = new Uint32Array(chunks)
     for (let i = 0; i < this.#entries; i++) {
@@ -113,7 +114,7 @@ export class ImpliedKeyIndex {
   }
 }
 
-/** Removes the entries of these identifiers. Keeps the entries of records that still imply keys. */
+/** Removes the entries of identifiers. Keeps an entry if a record that still implies keys may have it. */
 export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
   const wanted = byChunk(identifiers)
   if (wanted.size === 0) return

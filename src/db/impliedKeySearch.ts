@@ -9,11 +9,11 @@ import type { Row, Value } from './row.ts'
 
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
-/** Number of chunks that a search by COPY reads as one message: 32 kB of digests for a million users. */
+/** Number of chunks that a search by COPY reads as one message: 32 kB of digests for a million users with two identifiers each. */
 const chunksPerMessage = 16
 /** Maximum number of chunks per query. */
 const chunksAtOnce = 256
-/** Up to this many identifiers are searched by query. More are searched by COPY, in portions of this size. */
+/** Up to this many identifiers are searched in Postgres by one query. More are searched by COPY, in portions of this size. */
 const identifiersAtOnce = 50_000
 
 /** Implied identifier, and the key of the record that implies it. */
@@ -31,11 +31,11 @@ export async function hasImpliedKeys(db: Queryable, destinationId: number): Prom
 export async function findImpliedKeys(db: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
   const found: ImpliedKey[] = []
-  const each = [...wanted.keys()]
-  for (let from = 0; from < each.length; from += chunksAtOnce) {
+  const chunkNumbers = [...wanted.keys()]
+  for (let from = 0; from < chunkNumbers.length; from += chunksAtOnce) {
     const rows = await db.query<Row<'implied_key', 'chunk' | 'part' | 'digests'>>(
       'select chunk, part, digests from implied_key where destination_id = $1 and chunk = any($2::int[])',
-      [destinationId, each.slice(from, from + chunksAtOnce)],
+      [destinationId, chunkNumbers.slice(from, from + chunksAtOnce)],
     )
     found.push(
       ...(await recordsAt(
@@ -49,8 +49,9 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 }
 
 /**
- * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. `query`: SQL of
- * the identifiers. Requires an open transaction. `atOnce`: maximum number of identifiers in memory, and of those that Postgres searches.
+ * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. Requires an
+ * open transaction. `query`: trusted SQL of different identifiers, without parameters, with the column `identifier`. `atOnce`: up to this
+ * many identifiers are searched in Postgres; more are read in portions of this size, two of which are in memory.
  */
 export async function* searchImpliedKeys(
   tx: Transaction,
@@ -58,8 +59,8 @@ export async function* searchImpliedKeys(
   query: string,
   atOnce = identifiersAtOnce,
 ): AsyncGenerator<ImpliedKey[]> {
-  const [first] = await tx.query<{ n: number }>(`select count(*)::int as n from (${query} limit ${atOnce + 1}) x`)
-  if (first === undefined || first.n <= atOnce) {
+  const [counted] = await tx.query<{ n: number }>(`select count(*)::int as n from (${query} limit ${atOnce + 1}) x`)
+  if (counted === undefined || counted.n <= atOnce) {
     const rows = await tx.query<{ identifier: Buffer }>(possiblyImplied(destinationId, query))
     yield await findImpliedKeys(
       tx,
@@ -78,8 +79,9 @@ export async function* searchImpliedKeys(
 }
 
 /**
- * Returns SQL of the identifiers whose first bytes occur in the entries of their chunk, at any offset. With a million users, about ten of
- * 10,000 new identifiers pass by chance. The search takes 0.1 s; it took 0.3 s when Node compared the identifiers with all digests.
+ * Returns SQL of the identifiers whose first digest bytes occur in the digests of their chunk, at any offset. A few others pass by chance,
+ * so the result must be checked. For 10,000 identifiers and a million users the search takes 0.1 s. It took 0.3 s when Node compared the
+ * identifiers with all digests.
  */
 const possiblyImplied = (destinationId: number, query: string): string =>
   `with wanted as materialized (
@@ -92,7 +94,7 @@ const possiblyImplied = (destinationId: number, query: string): string =>
 /** Searches like `findImpliedKeys` for very many identifiers: reads the digests of all chunks by COPY. */
 async function scanImpliedKeys(tx: Transaction, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
-  // Almost no digest passes this filter, so almost no map is searched.
+  // Few digests pass this filter, so the maps of identifiers are rarely searched.
   const filter = new Uint8Array(2 ** (filterBits - 3))
   for (const identifier of identifiers) {
     if (identifier.length <= prefixBytes) continue
@@ -101,7 +103,7 @@ async function scanImpliedKeys(tx: Transaction, destinationId: number, identifie
   }
   const mayBe = (digest: number) => passes(filter, digest)
   const places: Place[] = []
-  // A load of a million users has 57,000 rows of 140 bytes. Joined to 256 rows they take half of the time: COPY sends each row as a message.
+  // COPY sends each row as a message. 256 joined rows take half of the time of the 57,000 rows (140 bytes each) of a million users.
   const query = `select string_agg(int4send(chunk) || int4send(part) || int4send(length(digests)) || digests, '')
     from implied_key where destination_id = ${destinationId} group by chunk / ${chunksPerMessage}`
   for await (const rows of copyOut(tx.client, query)) {
@@ -122,7 +124,7 @@ function passes(filter: Uint8Array, digest: number): boolean {
   return (((filter[bit >>> 3] ?? 0) >>> (bit & 7)) & 1) === 1
 }
 
-/** Returns the entries at these places whose record implies the identifier. */
+/** Returns the identifiers of these places that a record implies, each with the key of that record. */
 async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
   if (places.length === 0) return []
   const rows = await db.query<{ identifier: Buffer; record_key: Value<'record', 'key'> }>(

@@ -1,7 +1,7 @@
 /**
- * SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each implied key is a desired
- * key of one record (`record.load_id`), and is synced if the batch with that record is settled. Before the state of a key changes in
- * another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch of a load without implied keys has `keys_stored`.
+ * Builds SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each implied key is a
+ * desired key of one record (`record.load_id`), and is synced if the batch with that record is settled. Before the state of a key changes
+ * in another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch with `keys_stored` implies no keys.
  */
 import { rowIdentifiers } from './identifiers.ts'
 import type { Queryable } from './database.ts'
@@ -13,7 +13,7 @@ export const plainTimes = `'\\x01'::bytea`
 /** SQL of a value that is greater than every record key. */
 export const behindAll = `decode(repeat('ff', 64), 'hex')`
 
-/** Returns SQL of the batch that implies the keys of record `r`, to be joined laterally. It has no row if the keys are stored. */
+/** Returns SQL of the batch that implies the keys of record `r`, to be joined laterally. The SQL returns no row if the keys are stored. */
 export const implyingBatch = (r: string): string =>
   `lateral (
      select * from (
@@ -22,7 +22,7 @@ export const implyingBatch = (r: string): string =>
        order by lb.first_key desc limit 1) lb
      where not lb.keys_stored)`
 
-/** Returns the SQL condition that the keys of record `r` are implied, and not stored in `remote`. */
+/** Returns the SQL condition that the keys of record `r` may be implied. They are implied only if `implyingBatch` returns a row. */
 export const recordImplies = (r: string) => `${r}.load_id is not null`
 
 /** Returns the SQL condition that batch `b` is part of a load. */
@@ -31,20 +31,23 @@ export const isOfLoad = (b: string) => `${b}.load_id is not null`
 /** Returns the SQL condition that batch `b` is part of a load and may imply keys. */
 export const mayImply = (b: string) => `(${isOfLoad(b)} and not ${b}.keys_stored)`
 
-/** Returns SQL of the records whose keys batch `b` implies, to be joined laterally. `b` needs the column `next_key` (`nextKeyOf`). */
+/**
+ * Returns SQL of the records whose keys batch `b` implies, to be joined laterally. `b`: a batch for which `mayImply` is true, with the
+ * additional column `next_key` (`nextKeyOf`).
+ */
 export const recordsOf = (b: string) =>
   `lateral (select lr.key, ${rowIdentifiers('lr')} as identifiers from record lr
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
 
-/** Returns SQL of the first record key after batch `b` of a load. */
+/** Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. */
 export const nextKeyOf = (b: string) =>
   `coalesce((select min(ln.first_key) from batch ln
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
 
 /**
- * Returns the SQL condition that batch `b` has a record whose keys are implied. Not written as `exists`, for which Postgres would expect
- * an early match and might read the table from its beginning instead of the index.
+ * Returns the SQL condition that batch `b` has a record whose keys are implied. Not written as `exists`: Postgres would expect an early
+ * match, and might read the table from its beginning instead of the index.
  */
 export const hasImplied = (b: string): string =>
   `(${mayImply(b)} and (select lr.key from record lr
@@ -52,7 +55,7 @@ export const hasImplied = (b: string): string =>
      order by lr.key limit 1) is not null)`
 
 /**
- * If the plan is a first load, reads all rows of `implied_key` once, because Postgres marks rows as visible at their first read. After a
+ * Reads all rows of `implied_key` once if the plan is a first load, because Postgres marks rows as visible at their first read. After a
  * checkpoint, these marks would write each page to the log: 21 MB for the first change after a million users. Just after the load they
  * write nothing to the log.
  */
@@ -67,10 +70,10 @@ export async function markImpliedKeysVisible(db: Queryable, planId: string): Pro
 
 /**
  * Returns the number of records whose keys are implied, at most `enough`; undefined: all. The caller must have stored the implied keys of
- * open batches; then all counted records are confirmed.
+ * open batches. Then all counted records are confirmed.
  */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
-  // Usually no batch of the load has stored keys. Then the records need no batches, which saves three quarters of 60 ms.
+  // Usually no batch of the load has stored keys. Then the query reads only records, which takes a quarter of the time (15 of 60 ms).
   const stored = await tx.query(`select from batch b where b.destination_id = $1 and ${isOfLoad('b')} and b.keys_stored limit 1`, [
     destinationId,
   ])

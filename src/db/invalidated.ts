@@ -1,12 +1,14 @@
 /**
- * Marks synced content as invalidated. `changed`, `notListed`, `hidden`: an audit found it so (docs/guarantees.md#confirmed-only).
- * `unsure`: an update was refused or given up, but may have been applied. `synced_hash` then has nine bytes instead of a content hash: the
- * kind and the number of the run. Therefore the key is out of sync and is sent again. The service may still have some content, so the key
- * is deleted when it is no longer desired (docs/guarantees.md#nothing-lost).
+ * Builds SQL that marks synced content as invalidated, and reads these marks. `changed`, `notListed`, `hidden`: an audit found the product
+ * changed, not listed or hidden (docs/guarantees.md#confirmed-only). `unsure`: an update was refused or given up, but may have been
+ * applied. The mark is nine bytes in `synced_hash` instead of a content hash: the kind and the number of the run. Therefore the key is out
+ * of sync and is sent again. The service may still have some content, so the key is deleted when it is no longer desired
+ * (docs/guarantees.md#nothing-lost).
  */
 
 /** Kinds of invalidation. The order must not change, because the first stored byte is the position of the kind. */
 export const invalidatedKinds = ['changed', 'notListed', 'hidden', 'unsure'] as const
+/** Kind of invalidation. */
 export type InvalidatedKind = (typeof invalidatedKinds)[number]
 
 const markerBytes = 9
@@ -15,21 +17,27 @@ const markerBytes = 9
 export const invalidatedBy = (kind: string, runId: number): string =>
   `set_byte('\\x00'::bytea, 0, array_position(array[${invalidatedKinds.map((name) => `'${name}'`).join(', ')}], ${kind}) - 1) || int8send(${runId})`
 
-/** Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for members without times. */
+/**
+ * Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for identifiers without own
+ * times. SQL null if `hash` is null.
+ */
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
-/** Returns the SQL condition that an audit did not find the product, so that its product_key may not exist any more. SQL null if `hash` is null. */
+/**
+ * Returns the SQL condition that an audit did not find the product in the listing, so its product_key may not exist any more. SQL null if
+ * `hash` is null.
+ */
 export const isNotListed = (hash: string): string =>
   `(${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')})`
 
-/** Returns the SQL condition that, as far as known, the service does not have the key, so the next put creates it. */
+/** Returns the SQL condition that nothing is synced, or that an audit did not find the product. Then a put counts as a create. */
 export const createsAgain = (hash: string): string => `(${hash} is null or ${isNotListed(hash)})`
 
 /** Returns SQL of the number of the run that invalidated the content; null for a content hash. */
 export const invalidatingRun = (hash: string): string =>
   `case when ${isInvalidated(hash)} then ('x' || encode(substring(${hash} from 2), 'hex'))::bit(64)::bigint end`
 
-/** Decodes the nine bytes; undefined for a content hash or null. */
+/** Decodes the nine bytes; undefined for a content hash, null, or an unknown kind. */
 export function readInvalidated(hash: Buffer | null): { readonly kind: InvalidatedKind; readonly runId: number } | undefined {
   if (hash?.length !== markerBytes) return undefined
   const kind = invalidatedKinds[hash.readUInt8(0)]

@@ -1,12 +1,14 @@
 /**
- * Reads and writes the migration journal, a table in the schema with its applied migrations. Earlier versions used drizzle's
- * default journal, which all applications of a database share. The rows of Sluice are moved from that journal, by hash.
+ * Reads the migration journal, and builds the statements that write it. The journal is a table in the schema with its applied migrations.
+ * Earlier versions used drizzle's default journal, which all applications of a database share. The rows of Sluice are moved from that
+ * journal, by hash.
  */
 import type pg from 'pg'
 import type { Migration } from './migrations.ts'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 
-const shared = 'drizzle.__drizzle_migrations'
+/** Drizzle's default journal. */
+const sharedJournal = 'drizzle.__drizzle_migrations'
 
 /** Applied migrations of a schema. */
 export interface Journal {
@@ -24,27 +26,28 @@ export async function readJournal(client: pg.ClientBase, schema: string, migrati
     return { hashes: rows.map(({ hash }) => hash), isShared: false }
   }
   // Earlier versions had only the default schema.
-  if (schema !== defaultSchema || !(await exists(client, `${quoteName(schema)}.destination`)) || !(await exists(client, shared)))
+  if (schema !== defaultSchema || !(await exists(client, `${quoteName(schema)}.destination`)) || !(await exists(client, sharedJournal)))
     return { hashes: [], isShared: false }
-  const { rows } = await client.query<{ hash: string }>(`select hash from ${shared} where hash = any($1) order by id`, [
+  const { rows } = await client.query<{ hash: string }>(`select hash from ${sharedJournal} where hash = any($1) order by id`, [
     migrations.map(({ hash }) => hash),
   ])
   return { hashes: rows.map(({ hash }) => hash), isShared: true }
 }
 
-/** Returns the statements that create the journal of a schema, and move the rows of Sluice from the shared one. */
+/** Returns the statements that create the journal of a schema, and move the rows of Sluice from the shared journal. */
 export function journalStatements(schema: string, journal: Journal): readonly string[] {
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,
     ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
-    // Entries that stay there would make drizzle skip older migrations of another application, because it compares only the newest entry.
+    // Entries that stay in the shared journal would make drizzle skip older migrations of another application, because drizzle compares
+    // only the newest entry.
     ...(journal.isShared && journal.hashes.length > 0
-      ? [`delete from ${shared} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
+      ? [`delete from ${sharedJournal} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
       : []),
   ]
 }
 
-/** Returns the statement that records an applied migration. */
+/** Returns the statement that adds an applied migration to the journal. `position`: its number, from 1. */
 export function entryStatement(schema: string, position: number, hash: string): string {
   return `insert into ${quoteName(schema)}.migration (position, hash) values (${position}, '${hash}')`
 }

@@ -1,4 +1,4 @@
-/** Loads the data for metrics: runs and ended requests in the order of their ids, and the current state. */
+/** Loads the data for metrics: runs, ended requests, and the current state. */
 import type { RunCounts, RunTrigger, StoredRunStatus } from '../model/report.ts'
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
@@ -7,19 +7,20 @@ import { queueState } from './queuedRuns.ts'
 import { decodeMetricCounts, type Unconfirmed } from './runColumns.ts'
 import { endingMembers, openUnresolved, type EndingMembers } from './alertCounts.ts'
 
+/** Run with the columns that metrics use. */
 export interface MetricRun {
   readonly id: number
   readonly pipeline: string
   readonly status: StoredRunStatus
   readonly trigger: RunTrigger
   readonly counts: RunCounts
-  /** Null for a run of an earlier version, which did not store the numbers. */
+  /** Null for a run that has sent no plan yet, and for a run of an earlier version, which did not store the numbers. */
   readonly unconfirmed: Unconfirmed | null
-  /** Duration; null for a run that did not start. */
+  /** Duration; null for a run that never started or has not ended. */
   readonly seconds: number | null
 }
 
-/** Returns at most `limit` runs after the run `id`, in order. Open runs have the status `queued` or `running`. */
+/** Returns at most `limit` runs after the run `id`, in the order of their ids. Includes runs that are queued or running. */
 export async function runsAfter(db: Queryable, id: number, limit: number): Promise<readonly MetricRun[]> {
   return (await db.query<MetricRow>(`select ${columns} from run where id > $1 order by id limit $2`, [id, limit])).map(toMetricRun)
 }
@@ -30,7 +31,7 @@ export async function runsOf(db: Queryable, ids: readonly number[]): Promise<rea
   return (await db.query<MetricRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toMetricRun)
 }
 
-/** A run that was never claimed has the epoch 0. If it was skipped or cancelled, the time between its start and end is that of its wait. */
+/** A run that was never claimed has the epoch 0. If such a run was skipped or cancelled, its times show how long it waited. */
 const columns = `id, pipeline, status, trigger, counts,
   case when epoch > 0 then extract(epoch from finished_at - started_at)::float8 end as seconds`
 
@@ -41,7 +42,7 @@ function toMetricRun({ id, counts: stored, ...row }: MetricRow): MetricRun {
   return { ...row, id: Number(id), counts, unconfirmed }
 }
 
-/** Request that ended, or that began more than five minutes ago and gets no answer any more. */
+/** Ended attempt of a batch. An attempt without an end counts as ended five minutes after its start, because its process died. */
 export interface EndedRequest {
   readonly id: number
   /** Type of destination and operation: `catalog upsert`. */
@@ -52,15 +53,15 @@ export interface EndedRequest {
   readonly seconds: number | null
 }
 
-/** Returns the id of the last request; 0 if there is none. */
+/** Returns the id of the last attempt of a batch; 0 if there is none. */
 export async function lastRequestId(db: Queryable): Promise<number> {
   const [row] = await db.query<{ id: Value<'attempt', 'id'> | null }>('select max(id) as id from attempt')
   return Number(row?.id ?? 0)
 }
 
 /**
- * Returns at most `limit` requests after the request `id`, in order. Stops at the first request that may still get its answer: it began
- * less than five minutes ago and has not ended.
+ * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get
+ * its answer: an attempt that began less than five minutes ago and has not ended.
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
@@ -74,20 +75,25 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
-/** Current state. */
+/** Current state, as gauges show it. */
 export interface GaugeValues {
+  /** `succeededAt`: end of the last successful run. `withheld`: deletes that the last ended run withheld. Plans do not count. */
   readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
+  /** Operations without a clear answer. `oldestS`: seconds since the oldest of them was planned. */
   readonly unresolved: readonly { readonly pipeline: string; readonly operations: number; readonly oldestS: number }[]
+  /** `limit`: maximum number of requests in a window. `used`: requests in the last window. */
   readonly budgets: readonly { readonly class: string; readonly limit: number; readonly used: number }[]
+  /** Seconds since the oldest queued run was requested; 0 if none is queued. */
   readonly queueOldestS: number
   readonly ending: readonly EndingMembers[]
+  /** Workers and servers with a heartbeat within the last minute. */
   readonly workers: readonly { readonly role: string; readonly count: number }[]
 }
 
 /** Loads the current state. `lapseDays`: numbers of days for which ending memberships are counted. */
 export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
   const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
-    // Searches the index from name to name, because a hundred thousand runs may belong to a few pipelines.
+    // Jumps in the index from one pipeline name to the next, because a few pipelines may have a hundred thousand runs.
     db.query<Row<'run', 'pipeline'> & { succeeded_at: Value<'run', 'finished_at'>; withheld: number | null }>(
       `with recursive names (pipeline) as (
          (select pipeline from run order by pipeline limit 1)

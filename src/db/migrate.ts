@@ -1,3 +1,4 @@
+/** Migrates a schema, and compares its applied migrations with those of this version. */
 import pg from 'pg'
 import { RunError } from '../errors.ts'
 import type { Database } from './database.ts'
@@ -10,7 +11,7 @@ import { defaultSchema, quoteName } from '../schemaName.ts'
 /** First key of the advisory lock, the same in every version. The second key is the schema, so that schemas migrate in parallel. */
 const advisoryLock = 5_104_371
 
-/** Number of applied migrations, and of migrations of this version. */
+/** Numbers of migrations: `applied` in the schema, and `known` to this version. */
 export interface MigrationStatus {
   readonly applied: number
   readonly known: number
@@ -19,8 +20,8 @@ export interface MigrationStatus {
 /**
  * Migrates a schema in one transaction. Safe to call in many processes: one process migrates, and the others wait until it has ended.
  *
- * @throws {RunError} `MIGRATION_MISMATCH` if an applied migration differs from its file: edited, skipped, or newer;
- * `DATABASE_UNUSABLE` if the role may not create the tables; the codes of `connectionFault`
+ * @throws {RunError} `MIGRATION_MISMATCH` if the applied migrations are not the first ones of this version; `DATABASE_UNUSABLE`
+ * (`permissionFault`), for example if the role may not create the tables; the codes of `connectionFault`
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   const client = await connect(url)
@@ -30,8 +31,8 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
     if (isComplete(before)) return statusOf(before)
     await client.query('begin')
     await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema])
-    // Postgres may still remember that the tables do not exist, although another process created them during the wait. It forgets this when
-    // a query locks a table. Without this statement, 6 of 80 times one of six concurrent starts failed.
+    // Postgres may have cached that the tables do not exist, although another process created them during the wait. A query that locks a
+    // table updates this cache. Without this statement, one of six concurrent starts failed in 6 of 80 trials.
     await client.query('select from pg_catalog.pg_class limit 0')
     const locked = await examine(client, schema)
     if (!isComplete(locked)) {
@@ -44,7 +45,7 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   } catch (error) {
     throw permissionFault(error, { schema, url }) ?? error
   } finally {
-    await client.end() // frees the lock too
+    await client.end() // after an error, also rolls back and frees the lock
   }
 }
 
@@ -58,17 +59,17 @@ export async function isMigrated(client: pg.Client, schema: string): Promise<boo
   }
 }
 
-/** Returns the number of applied migrations of a schema. Changes nothing. */
+/** Returns the numbers of migrations of a schema. Changes nothing. @throws {RunError} as `migrateDatabase` */
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   return (await examineSchema(url, schema)).status
 }
 
 /**
- * Compares the journal of a migrated schema with the migrations of this version, over a connection of the pool. `isSame`: false for a
- * migration of another version.
+ * Compares the journal of a migrated schema with the migrations of this version, over a connection of the pool. `isSame`: true if the
+ * applied migrations are the first ones of this version, even if later ones are missing.
  */
 export async function compareJournal(db: Database): Promise<MigrationStatus & { readonly isSame: boolean }> {
-  // Read once, because an upgrade replaces the files while this version still runs.
+  // The files are read once, because an upgrade replaces them while this version still runs.
   knownHashes ??= readMigrations(db.schema).map(({ hash }) => hash)
   const known = knownHashes
   const applied = await db.query<{ hash: string }>('select hash from migration order by position')
@@ -83,11 +84,15 @@ export interface SchemaState {
   readonly hasSchema: boolean
   /** Version of the queue's tables; undefined if they do not exist. */
   readonly queueVersion: number | undefined
-  /** Missing migrations, in the order to run them. */
+  /** Statements of the missing migrations and of the missing parts of the journal, in the order to run them. Without `create schema`. */
   readonly statements: readonly string[]
 }
 
-/** Returns the existing and missing parts of a schema. Without an address, all parts count as missing. Changes nothing. */
+/**
+ * Returns the existing and missing parts of a schema. Without an address, all parts count as missing. Changes nothing.
+ *
+ * @throws {RunError} as `migrateDatabase`
+ */
 export async function examineSchema(url: string | undefined, schema: string): Promise<SchemaState> {
   if (url === undefined) {
     const migrations = readMigrations(schema)
@@ -119,13 +124,17 @@ export async function readQueueVersion(client: pg.ClientBase, schema: string): P
   return stored.rows[0]?.version
 }
 
-/** Migrations of this version, and the applied ones. */
+/** Migrations of this version, and the journal with the applied migrations. */
 interface Examined {
   readonly migrations: readonly Migration[]
   readonly journal: Journal
 }
 
-/** Reads the applied migrations. @throws {RunError} `MIGRATION_MISMATCH` unless they are the first files of this version, byte for byte */
+/**
+ * Reads the applied migrations and the migrations of this version.
+ *
+ * @throws {RunError} `MIGRATION_MISMATCH` unless the applied migrations are the first files of this version, byte for byte
+ */
 async function examine(client: pg.Client, schema: string): Promise<Examined> {
   const migrations = readMigrations(schema)
   if (migrations.length === 0) throw mismatch('no migrations were found')
@@ -155,8 +164,8 @@ async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
 }
 
 /**
- * Drops the schema in which earlier versions stored the queue. The queue contains only notifications, because queued runs are in the
- * table `run`. Ignores errors, because the old queue does no harm.
+ * Drops the schema in which earlier versions stored the queue. No run is lost, because queued runs are in the table `run`. Ignores errors,
+ * because the old queue does no harm.
  */
 async function dropFormerQueue(client: pg.Client): Promise<void> {
   try {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { quoteName } from '../schemaName.ts'
 
+/** Folder of the migration files. */
 export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 /** One migration file. */
@@ -15,7 +16,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** Reads all migrations in order, without `create schema`, because the schema may exist. */
+/** Returns all migrations in order, with statements for `schema`. Leaves out `create schema`, because the schema may exist. */
 export function readMigrations(schema: string): readonly Migration[] {
   return readMigrationFiles({ migrationsFolder }).map(({ hash, sql }) => ({
     hash,

@@ -10,8 +10,8 @@ import type { Queryable } from './queryable.ts'
 export type Topic = 'run' | 'push' | 'action'
 
 /**
- * Called with the topic of a notification, once for each open connection of the pool. Called without a topic after a reconnection, because
- * notifications may have been lost.
+ * Called with the topic of a notification, once for each open connection of the pool. Called without a topic when the pool had no
+ * connection and opens one, because notifications may have been lost.
  */
 export type NotificationListener = (topic?: string) => void
 
@@ -25,7 +25,7 @@ export function channelOf(schema: string): string {
   return `${prefix}${createHash('sha256').update(schema).digest('hex').slice(0, digits)}`
 }
 
-/** Notifies all processes of this schema, at the commit of the transaction. */
+/** Notifies all processes of this schema, at the commit of the transaction; on the pool, immediately. */
 export async function notify(db: Queryable, topic: Topic): Promise<void> {
   await db.query(`select pg_notify('${prefix}' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), ${digits}), $1)`, [
     topic,

@@ -8,7 +8,7 @@ import { connectionFault, safeUrl } from './connectionFault.ts'
 /** Open database. */
 export interface Store {
   readonly db: Database
-  /** Address of the database. */
+  /** Address of the database, with its password. */
   readonly url: string
   /** True for the embedded server below the data directory. */
   readonly embedded: boolean
@@ -33,10 +33,13 @@ export async function openStore(options: {
   readonly applicationName?: string
   /** Number of connections that are opened while the schema is checked; default 1. */
   readonly connections?: number
-  /** For processes that keep running: the embedded server is restarted whenever it stops. Called after each attempt, with its error. */
+  /**
+   * Set for processes that keep running: then the embedded server is restarted whenever it has stopped. Called after each restart, with
+   * the error if the restart failed.
+   */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
-  // With an own database, the nine files of the embedded server are not loaded.
+  // With `databaseUrl`, the modules of the embedded server are not loaded.
   const server = options.databaseUrl === undefined ? await import('./embedded/server.ts') : undefined
   const embedded = await server?.startEmbedded(options.dataDir, { keep: options.keep ?? false })
   const url = options.databaseUrl ?? embedded?.url ?? ''

@@ -1,6 +1,6 @@
 /**
- * Writes the table `pipeline_pause` with the paused pipelines: no run of them sends before an operator resumes them. A pause is valid
- * for the destination, so that it does not end if the pipeline gets another name.
+ * Writes the table `pipeline_pause` with the paused pipelines. No run of a paused pipeline starts, except `plan` runs, which send nothing.
+ * A run in progress continues. A pause is valid for the destination, so that it does not end if the pipeline gets another name.
  */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
@@ -26,7 +26,7 @@ export interface OperatorAction {
   readonly reason?: string
 }
 
-/** Returns the SQL condition that the destination of a run is paused. `run`: alias of the run. */
+/** Returns the SQL condition that an operator has paused the destination of a run. `run`: alias of the run. */
 export function isPaused(run: string): string {
   return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id)`
 }

@@ -1,4 +1,4 @@
-/** Describes errors of Postgres about missing rights or limits, with the statement that grants them. */
+/** Describes errors of Postgres about missing rights, a connection limit or a read-only database, with the next step. */
 import { RunError } from '../errors.ts'
 import { quoteName } from '../schemaName.ts'
 import { errorCode } from '../unknownValue.ts'

@@ -22,14 +22,20 @@ export interface NewPlan {
   readonly guards: readonly object[]
 }
 
+/** Decodes `plan.counts`. */
 export const decodePlanCounts = jsonColumn('plan', 'counts', runCounts)
+/** Decodes `plan.guards`. */
 export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
 
-/** Part of `review` that a review shows. Other keys are read by SQL. */
+/** Part of `plan.review` that a review of the plan shows. */
 const review = z.object({ updateFields: z.array(z.object({ field: z.string(), count: z.number() })).default([]) })
+/** Decodes the update fields of `plan.review`. */
 export const decodeReview = jsonColumn('plan', 'review', review)
 
-/** Decodes the full refreshes whose outstanding keys the plan of a row has taken over. */
+/**
+ * Decodes `plan.review.resync`: ids of the plans of full refreshes that are not fully confirmed. The next plan sends their outstanding
+ * keys.
+ */
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
 /**
@@ -37,14 +43,18 @@ export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.ar
  * their cleared deletes and outstanding keys.
  */
 export const lastPlans = lastBegun('true')
-/** SQL of the last such plans with deletes. The next plan sends their unconfirmed deletes without a new approval. */
+/**
+ * SQL of the last plan with deletes of each destination, without plans that wait for `apply`. The next plan sends the unconfirmed deletes
+ * of these plans without a new approval.
+ */
 export const lastDeletingPlans = lastBegun(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
 
 function lastBegun(where: string): string {
   return `select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
     where (p.status <> 'ready' or u.trigger <> 'plan') and ${where} order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
 }
-/** SQL of the full refreshes whose outstanding keys the next plan takes over. */
+
+/** SQL of the ids of the plans whose outstanding keys the next plan of their destination sends too (`decodeResync`). */
 export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
 
 /** Product sets of a plan. */
@@ -55,6 +65,7 @@ export interface PlannedSets {
   readonly changes: readonly ProductSetChange[]
 }
 
+/** Schema of the filters of a product set. */
 export const setFilters: z.ZodType<readonly SetFilter[]> = z.array(
   z.object({ attribute: z.string(), operator: z.string(), value: z.string() }),
 )
@@ -65,6 +76,7 @@ const rule: z.ZodType<ProductSetRule> = z.object({
   brand: z.string().exactOptional(),
 })
 const plannedSets: z.ZodType<PlannedSets> = z.object({ rules: z.array(rule), changes: productSetChanges })
+/** Decodes `plan.product_sets`; null if the plan has none. */
 export const decodePlannedSets = jsonColumn('plan', 'product_sets', plannedSets.nullable())
 
 /** Inserts a plan, to which its batches refer. `storeFigures` adds the digest and the counts. */
@@ -109,7 +121,7 @@ export async function imageSampleOf(db: Queryable, planId: string): Promise<numb
   return row?.sample ?? undefined
 }
 
-/** Starts applying a ready plan, whose row the caller has locked. */
+/** Starts applying a plan, whose row the caller has locked. @throws {Error} the plan is not ready */
 export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   const started = await tx.execute(
     `update plan set status = 'applying', applied_at = statement_timestamp() where id = $1 and status = 'ready'`,
@@ -118,7 +130,7 @@ export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   if (started !== 1) throw new Error(`plan ${planId} is not ready`)
 }
 
-/** Returns true if a plan is being applied, and no newer plan has replaced it. */
+/** Returns true if a plan is being applied: it has not ended, and no newer plan has replaced it. */
 export async function isApplying(tx: Queryable, planId: string): Promise<boolean> {
   return (await tx.query(`select from plan where id = $1 and status = 'applying'`, [planId])).length === 1
 }
@@ -134,7 +146,7 @@ export async function supersedeStarted(tx: Queryable, destinationId: number): Pr
 }
 
 /**
- * Supersedes plans that wait for an `apply`, after a week, or after a day if the synced or desired content changed. Returns their ids.
+ * Supersedes plans that wait for an `apply`, after a week, or after a day if the synced or desired content has changed. Returns their ids.
  */
 export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id'>>(
@@ -147,7 +159,7 @@ export async function supersedeStale(tx: Queryable): Promise<readonly string[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Replaces the first digits of an erased digest (`shown`) in guards and reviews by `erased`. */
+/** Replaces the text `shown` (the first digits of an erased digest) by `erased` in the guards and reviews of the plans of a destination. */
 export async function eraseInPlans(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb

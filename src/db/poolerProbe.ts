@@ -11,12 +11,14 @@ import { commandConnectMs, connectionFault, safeUrl } from './connectionFault.ts
 export type Pooler = 'none' | 'session' | 'transaction'
 
 const rounds = 3
-/** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait longer. */
+/** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait for it without end. */
 const answerMs = 5_000
 
 /**
- * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise opens a second connection: if
- * the connections share a server process, or the process of one changes, the pooler is in transaction or statement mode.
+ * Probes the address. One connection is enough if the server sees the port of this process. Otherwise opens a second connection. If the
+ * connections share a server process, or the first one changes its process, the pooler is in transaction or statement mode.
+ *
+ * @throws {RunError} the codes of `connectionFault`
  */
 export async function probePooler(url: string): Promise<Pooler> {
   const client = await connectPlain(url)
@@ -39,7 +41,8 @@ async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
 }
 
 /**
- * Opens a connection without session settings, because a pooler in transaction mode would apply them to other applications.
+ * Opens a connection like `connectPlain`, and probes the pooler. Sends no session settings, because a pooler in transaction mode would
+ * apply them to other applications.
  *
  * @throws {RunError} `DATABASE_POOLER` for a pooler in transaction or statement mode; the codes of `connectionFault`
  */
@@ -68,8 +71,8 @@ async function isSeenByServer(client: pg.Client): Promise<boolean> {
 }
 
 /**
- * Returns true if the connections share a server process, or the process of the first connection changes. The open transaction on the
- * second connection keeps its process occupied.
+ * Returns true if the connections share a server process, the process of the first connection changes, or the pooler rejects a transaction.
+ * Meanwhile a transaction on the second connection occupies its server process.
  */
 async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boolean> {
   const before = await processOf(first)
@@ -78,7 +81,7 @@ async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boole
     await second.query('begin')
     occupied = await processOf(second)
   } catch (error) {
-    // Statement mode rejects transactions. A session pooler with a single server connection never answers.
+    // A pooler in statement mode rejects transactions. A session pooler with a single server connection never answers.
     return !(error instanceof Error && /timeout/i.test(error.message))
   }
   try {
@@ -94,7 +97,7 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
 }
 
 /**
- * Opens a connection without settings. Connecting times out after `connectMs`, statements after 5 s.
+ * Opens a connection without session settings. Connecting times out after `connectMs`, statements after 5 s.
  * @throws {RunError} the codes of `connectionFault`
  */
 export async function connectPlain(url: string, connectMs = commandConnectMs): Promise<pg.Client> {

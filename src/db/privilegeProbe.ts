@@ -1,4 +1,4 @@
-/** Tests the privileges that a run and `serve` need. Uses the privilege and undoes the effect, or reads the catalog. */
+/** Tests the privileges that a run and `serve` need. A probe uses the privilege and undoes the effect, or reads the catalog of Postgres. */
 import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import { commandConnectMs } from './connectionFault.ts'
@@ -10,19 +10,19 @@ export const connectionsOfRun = 10
 /** Maximum number of connections of `serve`, including the connections of its checks. */
 export const connectionsOfServe = 12
 
-/** Creates a temporary table. @throws the error of Postgres if the right is missing */
+/** Creates a temporary table, and drops it. @throws the error of Postgres if the right is missing */
 export async function probeTemporary(db: Database): Promise<void> {
   const client = await db.connect()
   try {
     await client.query('begin')
     await client.query('create temp table sluice_probe (n int) on commit drop')
   } finally {
-    // Closes the connection, which ends the transaction.
+    // Closes the connection, so that Postgres rolls back the transaction.
     client.release(true)
   }
 }
 
-/** Returns the tables on which a right on rows is missing, each as `name (missing rights)`. */
+/** Returns the tables of the schema that the role may not read and write completely, each as `name (missing rights)`. */
 export async function probeTables(db: Database): Promise<readonly string[]> {
   const rows = await db.query<{ name: string; missing: string }>(
     `select c.relname as name, string_agg(r, ', ') as missing
@@ -35,7 +35,7 @@ export async function probeTables(db: Database): Promise<readonly string[]> {
 }
 
 /**
- * Tests if the queue's tables have the version `needed` or a later one, or can be created or upgraded.
+ * Tests if the tables of the queue have the version `needed` or a later one (`there`), or can be created or upgraded. Undoes its changes.
  *
  * @throws the error of Postgres if the right is missing
  */
@@ -71,7 +71,7 @@ export async function probeNotifications(db: Database): Promise<boolean> {
   }
 }
 
-/** Opens `count` connections in parallel and closes them. @throws the error of Postgres at a limit */
+/** Opens `count` connections in parallel and closes them. @throws the first error of a connection, for example at a limit */
 export async function probeConnections(db: Database, count: number): Promise<void> {
   const clients = Array.from(
     { length: count },

@@ -21,6 +21,7 @@ const content: z.ZodType<StoredContent> = z.object({
   productKeys: texts,
   productIds: texts,
 })
+/** Decodes `product_set.content`. */
 export const decodeContent = jsonColumn('product_set', 'content', content)
 
 /** Product set that a pipeline has created. */
@@ -37,7 +38,7 @@ export interface StoredSet {
   readonly knownIds: readonly string[] | null
   /** True if the bytes of an unresolved create may still arrive. */
   readonly late: boolean
-  /** Milliseconds since the service confirmed the content; 0 if it has not. A listing may show an earlier state. */
+  /** Milliseconds since the service confirmed the content; 0 if it has not. Shortly after that, a listing may show an earlier state. */
   readonly confirmedForMs: number
 }
 
@@ -61,12 +62,18 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
   }))
 }
 
-/** Returns the newest set of a rule, which is the replacement if a set is being replaced; undefined if there is no set. */
+/**
+ * Returns the newest set with this name that is not being removed; undefined if there is none. While a set is being replaced, this is the
+ * replacement. `stored`: sets in the order of their ids.
+ */
 export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
   return stored.findLast((set) => set.name === name && set.state !== 'removing')
 }
 
-/** Inserts a set before its create is sent, so that the next run finds the set if this process dies. Returns the id of the row. */
+/**
+ * Inserts a set before its create is sent, so that the next run finds the set if this process dies. Returns the id of the row. `lateMs`:
+ * time from now in which the bytes of the create may arrive.
+ */
 export async function startProductSet(
   db: Queryable,
   set: {
@@ -90,7 +97,8 @@ export async function storeLateUntil(db: Queryable, id: number, lateMs: number):
 }
 
 /**
- * Shortens waits above `longestMs`, the longest that a create stores: they were stored while the clock of the database was ahead.
+ * Shortens waits above `longestMs` to this length. No create stores a longer wait, so they were stored while the clock of the database was
+ * ahead.
  */
 export async function shortenFalseSetWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   const longest = `statement_timestamp() + $2 * interval '1 millisecond'`
@@ -100,7 +108,7 @@ export async function shortenFalseSetWaits(db: Queryable, destinationId: number,
   ])
 }
 
-/** Deletes the rows of all sets of a destination. Called if the service is another instance, which does not have these sets. */
+/** Deletes the rows of all sets of a destination, because the service is another instance and does not have these sets. */
 export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
   await db.execute('delete from product_set where destination_id = $1', [destinationId])
 }
@@ -120,12 +128,15 @@ export async function confirmProductSet(
   })
 }
 
-/** Marks a set for deletion, before its delete is sent. */
+/** Marks a set for deletion, before its delete is sent. The set must have an id at the service. */
 export async function startRemoval(db: Queryable, id: number): Promise<void> {
   await db.execute(`update product_set set state = 'removing' where id = $1`, [id])
 }
 
-/** Deletes the row of a set that the service does not have, and adds a line to the audit log. `what`: cause. */
+/**
+ * Deletes the row of a set that the service does not have, and adds a line to the audit log. `what`: cause. `deleted`: by a request of the
+ * run. `gone`: another program deleted the set. `not_created`: its create was not confirmed.
+ */
 export async function forgetProductSet(
   db: Database,
   run: { readonly id: number; readonly actor: string },
@@ -152,7 +163,7 @@ export async function productsOfBrand(db: Queryable, destinationId: number, bran
   return rows.map(({ key }) => key.toString())
 }
 
-/** Returns at most `limit` confirmed products of a brand with their product keys, sorted by id. */
+/** Returns at most `limit` products of a brand that the service confirmed, with their product keys, sorted by id. */
 export async function confirmedOfBrand(
   db: Queryable,
   destinationId: number,
@@ -168,8 +179,8 @@ export async function confirmedOfBrand(
 }
 
 /**
- * SQL condition: the body contains the text `"brand":"…"` (`$2`). A body is JSON without spaces, and quotes within texts are escaped, so
- * this text can only be the field `brand`.
+ * SQL condition: the body contains the text `"brand":"…"` (`$2`), ignoring case. A body is JSON without spaces between its parts, and
+ * quotes within texts are escaped, so this text can only be the field `brand`.
  */
 const hasBrand = 'position(lower($2) in lower(body)) > 0'
 

@@ -1,5 +1,6 @@
 /**
- * Runs SQL on the pool or in one transaction. Does not use types of the driver, so that users of the library do not need `@types/pg`.
+ * Functions that run SQL on the pool, on one connection, or in one transaction. Without types of the driver, so that users of the library
+ * do not need `@types/pg`.
  */
 export interface Queryable {
   /** Returns the rows as `pg` decodes them: bigint and numeric as strings, timestamptz as Date, bytea as Buffer. */

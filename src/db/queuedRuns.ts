@@ -6,8 +6,8 @@ import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
 /**
- * Returns the queued and running runs of a destination, the oldest first. Leaves out queued runs that were requested for another version of
- * the pipeline than `version`, because no worker with this version can claim them.
+ * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that were requested for
+ * another version of the pipeline than `version`, because no worker with this version can claim them. `version` undefined: leaves out none.
  */
 export async function openRuns(
   db: Queryable,
@@ -22,6 +22,7 @@ export async function openRuns(
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
+/** Run that a worker can claim. */
 export interface QueuedRun {
   readonly id: number
   readonly destinationId: number
@@ -29,9 +30,10 @@ export interface QueuedRun {
 }
 
 /**
- * Returns at most 50 queued runs that a worker can claim, the oldest first: runs of schedules and of requests over HTTP, the run `runId`,
- * and runs that were not claimed within half a minute (a command usually claims its own run). Leaves out runs of paused pipelines, and
- * plans and applies, which only the requesting process executes. Without `destinationId`, also leaves out runs of locked destinations.
+ * Returns at most 50 queued runs of this environment that a worker can claim, the oldest first. These are runs of schedules, runs with the
+ * option `anyWorker`, the run `runId`, and runs that no process claimed within half a minute (a command usually claims its own run). Leaves
+ * out runs of paused pipelines, and plans and applies, which only the requesting process executes. Without `destinationId`, also leaves out
+ * runs of locked destinations.
  */
 export async function findQueuedRuns(
   db: Queryable,
@@ -58,7 +60,10 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
   return rows[0]?.open === true
 }
 
-/** Returns the plans of this environment that are being pushed and have batches to claim, so that other workers can push them too. */
+/**
+ * Returns the ids of the plans of this environment that a running run pushes, and that have batches to send now. Other workers can push
+ * them too.
+ */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(
     `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
@@ -70,7 +75,9 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
   return rows.map((row) => row.id)
 }
 
-/** Returns true if the plan is being pushed in this environment, and not in the database that this one was copied from. */
+/**
+ * Returns true if the plan is being pushed in this environment, and its destination is synced from this database (`databaseIdentity.ts`).
+ */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
     `select from plan p join destination d on d.id = p.destination_id
@@ -80,7 +87,7 @@ export async function isSharedPlan(db: Queryable, planId: string, fence: Fence):
   return rows.length > 0
 }
 
-/** State of the queue. Runs of paused pipelines do not count as queued. */
+/** State of the queue of runs. Runs of paused pipelines do not count as queued. */
 export interface QueueState {
   readonly queued: number
   readonly running: number

@@ -1,6 +1,6 @@
 /**
- * Writes the table `record`: the content of each row at its last read. Callers pass the records as SQL with named columns, in which `$1` is
- * the destination.
+ * Writes the table `record`: the content of each row at its last read. Most functions get the records as SQL with named columns. Unless
+ * stated otherwise, `$1` in that SQL is the destination.
  */
 import { recordKeyBytes } from '../destinations/updateWriter.ts'
 import { CopyWriter, type LaterCopy } from './copyBinary.ts'
@@ -39,7 +39,7 @@ const hashBytes = 16
 const lineBytes = 8
 /** Number of bytes of a person's record key, content hash and line (`RecordCopy`). */
 export const recordContentBytes = recordKeyBytes + hashBytes + lineBytes
-/** Number of bytes of records that wait for Postgres, as much as a step of a first load has (sync/plan/loadParts.ts). */
+/** Maximum number of bytes of records that wait for Postgres, as much as a step of a first load has (sync/plan/loadParts.ts). */
 const waitingBytes = 8_000_000
 
 const loadedColumns = [
@@ -53,8 +53,8 @@ const loadedColumns = [
 ] as const satisfies readonly ColumnName<'record'>[]
 
 /**
- * Writes records of a first load of people by COPY. Inserting the staged rows in Postgres takes 2.7 times as much of its processor, and
- * 50 B more log per record.
+ * Writer of the records of a first load of people, by COPY. To insert them from the stage takes 2.7 times as much processor time of
+ * Postgres, and 50 B more log per record.
  */
 export class RecordCopy {
   readonly #tx: Transaction
@@ -90,6 +90,7 @@ export class RecordCopy {
     return this.#open.full
   }
 
+  /** Passes the added records to the connection, and waits if too many bytes wait for Postgres. */
   async flush(): Promise<void> {
     await this.#open.flush()
   }
@@ -113,9 +114,9 @@ export class RecordCopy {
 }
 
 /**
- * Replaces the content of records, and marks them as live. Their keys must be stored, because updated records imply no keys. `rows`: SQL of
- * `key`, the columns of `content`, and `place`, the last known `ctid` of the record. Searching 40,000 of a million records by their keys
- * took 0.4 s, so the keys are searched only if a record is no longer at its place.
+ * Replaces the content of records, and marks them as live. The caller must have stored their implied keys, because updated records imply no
+ * keys. `rows`: SQL of `key`, the columns of `content`, and `place`, the last known `ctid` of the record. To search 40,000 of a million
+ * records by their keys took 0.4 s, so the keys are searched only if a record is no longer at its place.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
   const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
@@ -132,7 +133,7 @@ export async function updateRecords(tx: Queryable, { destinationId, snapshotId }
   if (found?.all !== true) await tx.execute(`with s as materialized (${rows}) ${replace}`, values)
 }
 
-/** Returns the number of pages of `record`. */
+/** Returns the number of pages of the table `record`. */
 export async function recordPages(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ pages: number }>(`select (pg_relation_size('record') / current_setting('block_size')::int)::int as pages`)
   return row?.pages ?? 0
@@ -147,7 +148,7 @@ export async function markRecordsVisible(tx: Queryable, destinationId: number, p
   await tx.query(`select count(*) from record where destination_id = $1 and ctid >= $2::text::tid`, [destinationId, `(${page},0)`])
 }
 
-/** Marks records whose row was rejected as stale. `keys`: SQL of `key`. */
+/** Marks as stale the records whose row was rejected. `keys`: SQL of `key`. */
 export async function markStale(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
     `update record r set status = 'stale'
@@ -156,7 +157,7 @@ export async function markStale(tx: Queryable, destinationId: number, keys: stri
   )
 }
 
-/** Marks records whose row is missing, without another change. `keys`: SQL of `key`. */
+/** Marks records as missing, without another change. `keys`: SQL of `key`. */
 export async function markMissing(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(`update record r set status = 'missing' from (${keys}) x where r.destination_id = $1 and r.key = x.key`, [destinationId])
 }
@@ -175,7 +176,10 @@ export async function replaceMissing(
   )
 }
 
-/** Marks records whose keys are now stored in `remote` (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
+/**
+ * Clears `load_id` of records whose keys are now stored in `remote` (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2`
+ * on.
+ */
 export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and ${recordImplies('r')}`,
@@ -183,7 +187,7 @@ export async function endImplying(tx: Queryable, destinationId: number, keys: st
   )
 }
 
-/** Deletes removed records. `keys`: SQL of `key`. `keepMissing`: keeps records that are marked as missing. */
+/** Deletes records. `keys`: SQL of `key`. `keepMissing`: keeps those that are marked as missing. */
 export async function deleteRecords(
   tx: Queryable,
   destinationId: number,
@@ -197,8 +201,8 @@ export async function deleteRecords(
 }
 
 /**
- * Deletes missing records whose delete is not needed any more: they are not desired, no content is confirmed, and no request is
- * unresolved. `underWay`: SQL of `key` of unresolved requests.
+ * Deletes missing records of products whose delete is not needed any more: the product is not desired, no content is confirmed, and no
+ * request is unresolved. `underWay`: SQL of `key` of unresolved requests, without parameters.
  */
 export async function forgetMissing(tx: Queryable, destinationId: number, underWay: string): Promise<void> {
   await tx.execute(

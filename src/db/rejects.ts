@@ -4,13 +4,15 @@ import type { Fault } from '../model/record.ts'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
 
+/** Decodes `reject.cells`. */
 export const decodeCells = jsonColumn('reject', 'cells', z.array(z.string()))
 
 const text = z.string()
 const faults: z.ZodType<readonly Fault[]> = z.array(z.object({ code: text, field: text, message: text, hint: text }))
+/** Decodes `reject.more`: further faults of the row. */
 export const decodeFaults = jsonColumn('reject', 'more', faults)
 
-/** Columns of a reject, without the run. */
+/** Reject to insert: the columns without the run. */
 export interface NewReject {
   readonly line: number
   readonly source: number
@@ -42,17 +44,17 @@ export async function insertRejects(db: Queryable, runId: number, rejects: reado
 export const addRejects = (rows: string): string =>
   `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
 
-/** Cells of a contradicting row, found by its line, its key, and its place among the rows with both. */
+/** Cells of a contradicting row. Its reject is found by line, key, and place among the rejects with this line and key. */
 export interface FoundCells {
   readonly line: number
   /** Record key in hex. */
   readonly key: string
-  /** Place among the rows with this line and key, from 1. */
+  /** Place among the rejects with this line and key, from 1. */
   readonly nth: number
   readonly cells: readonly string[]
 }
 
-/** Adds the cells of contradicting rows of one source. */
+/** Stores the cells of contradicting rows (`DUPLICATE_CONFLICT`) in their rejects. `source`: index of the source in the pipeline. */
 export async function fillCells(db: Queryable, runId: number, source: number, found: readonly FoundCells[]): Promise<void> {
   await db.execute(
     `update reject r set cells = x.cells
@@ -71,7 +73,7 @@ export async function deleteRejects(db: Queryable, runs: readonly number[]): Pro
   await db.execute('delete from reject where run_id = any($1::bigint[])', [runs])
 }
 
-/** Removes cells, key and messages from the rejects of erased records of an audience. */
+/** Removes cells, key, message and further faults from the rejects of erased records of an audience. Code, field and hint stay. */
 export async function eraseRejects(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   await tx.execute(
     `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'

@@ -13,14 +13,17 @@ import { dropOldTicks } from './schedules.ts'
 import { dropOldEvents } from './webhookEvents.ts'
 import { dropOldWorkers } from './workers.ts'
 
-/** Deletes expired data. `keepRunsDays`: days after which ended runs are deleted. Returns the number of affected rows by sort of data. */
+/**
+ * Deletes expired data. `keepRunsDays`: days after which ended runs are deleted. Returns the number of deleted or changed rows by type of
+ * data.
+ */
 export async function applyRetention(
   db: Database,
   { keepRunsDays = defaultKeepRunsDays }: { readonly keepRunsDays?: number } = {},
 ): Promise<Readonly<Record<string, number>>> {
   return {
-    plans: await dropStalePlans(db),
-    // Frozen bodies contain digests, and are not needed after their batch is settled.
+    plans: await supersedeStalePlans(db),
+    // Frozen bodies contain digests, and are not needed after the end of their batch.
     bodies: (await dropOldBodies(db)) + (await dropOldTemplates(db)),
     operations: await dropOldEntries(db),
     // Cells are deleted earlier than the rejects themselves.
@@ -37,7 +40,7 @@ export async function applyRetention(
 }
 
 /** Supersedes stale plans and their unsent batches. Returns the number of plans. */
-async function dropStalePlans(db: Database): Promise<number> {
+async function supersedeStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await supersedeStale(tx)
     await supersedeUnsentOf(tx, plans)

@@ -20,12 +20,13 @@ export interface RunOptions {
    * workers of earlier versions ignore.
    */
   readonly audit?: 'report' | 'repair'
+  /** Plan that an `apply` run applies. */
   readonly planId?: string
   /** Set for a run that was requested over HTTP or from the dashboard, so that any worker may claim it. */
   readonly anyWorker?: true
 }
 
-/** Decodes stored options. Leaves out unknown options, and values of another type. */
+/** Decodes `run.options`. Leaves out unknown options, and values of another type. */
 export function readOptions(stored: unknown): RunOptions {
   const { full, approveDeletes, source, failedOnly, audit, planId, anyWorker } = recordOf(stored)
   return {
@@ -41,7 +42,7 @@ export function readOptions(stored: unknown): RunOptions {
 
 const text = z.string()
 const number = z.number()
-/** Count with the default 0, for runs of versions that did not have it. */
+/** Count with the default 0, for runs of versions that did not store this count. */
 const count = number.default(0)
 
 /** Result of an audit. Earlier versions stored `gone`, `foreign` and `unsettled`. */
@@ -91,6 +92,7 @@ const reported = {
   pending: count,
 }
 
+/** Schema of the counts of a run or a plan. */
 export const runCounts: z.ZodType<StoredCounts> = z.object({
   ...reported,
   settled: z.object({ confirmed: number, refused: number }).exactOptional(),
@@ -100,16 +102,20 @@ export const runCounts: z.ZodType<StoredCounts> = z.object({
 /** Number of unconfirmed operations of a run by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
 export type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Counts for metrics. `unconfirmed` is null for a run of an earlier version, which did not store it. */
+/**
+ * Counts for metrics. `unconfirmed`: null for a run that has sent no plan yet, and for a run of an earlier version, which did not store it.
+ */
 const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | null }> = z.object({
   ...reported,
   unconfirmed: z.record(text, z.record(text, number)).nullable().default(null),
 })
 
+/** Schema of the results of guards. */
 export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
   z.object({ code: text, message: text, hint: text.default(''), withheld: count, examples: z.array(text).default([]) }),
 )
 
+/** Schema of the changes of product sets. */
 export const productSetChanges: z.ZodType<readonly ProductSetChange[]> = z.array(
   z.object({
     name: text,
@@ -131,7 +137,7 @@ const warnings: z.ZodType<readonly WarningSummary[]> = z.array(
   }),
 )
 
-/** Time of a stage. */
+/** Start and duration of a stage that has ended. */
 export interface StageTime {
   readonly stage: string
   readonly startedAt: string
@@ -167,12 +173,21 @@ const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({
   hint: text.default(''),
 })
 
+/** Decodes `run.counts` for reports. */
 export const decodeCounts = jsonColumn('run', 'counts', runCounts)
+/** Decodes `run.counts` for metrics. */
 export const decodeMetricCounts = jsonColumn('run', 'counts', metricCounts)
+/** Decodes `run.guards`. */
 export const decodeGuards = jsonColumn('run', 'guards', guardResults)
+/** Decodes `run.warnings`. */
 export const decodeWarnings = jsonColumn('run', 'warnings', warnings)
+/** Decodes `run.stages`. */
 export const decodeStages = jsonColumn('run', 'stages', stages)
+/** Decodes `run.progress`; null if no stage is running. */
 export const decodeProgress = jsonColumn('run', 'progress', progress.nullable())
+/** Decodes `run.columns`: the column names of the source. */
 export const decodeColumns = jsonColumn('run', 'columns', z.array(text))
+/** Decodes `run.error`; null if the run has no error. */
 export const decodeError = jsonColumn('run', 'error', error.nullable())
+/** Decodes `run.product_sets`; null if the pipeline has no product sets. */
 export const decodeProductSets = jsonColumn('run', 'product_sets', productSetChanges.nullable())

@@ -11,8 +11,8 @@ interface RequestedPipeline {
 
 /**
  * Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
- * A request for the version `definition` does not join a run of another version: no worker with this version could claim the run, and the
- * options of the request would be lost.
+ * Considers only manual and scheduled runs, and no rerun of failed operations. A request for the version `definition` does not join a run
+ * of another version: no worker with this version could claim the run, and the options of the request would be lost.
  */
 export async function queuedRunOf(
   db: Queryable,
@@ -45,7 +45,9 @@ export async function findRequest(
   return row === undefined ? undefined : { runId: Number(row.run_id), options: row.options }
 }
 
-/** Stores the run of a request with a key for at least a day. Deletes older requests. */
+/**
+ * Stores the run and the options of a request with a key for at least a day. Deletes older requests. Keeps a stored request with this key.
+ */
 export async function rememberRequest(
   db: Queryable,
   request: RequestedPipeline & { readonly key: string; readonly runId: number; readonly options: string },
@@ -67,7 +69,7 @@ function requestKey({ destinationId, pipeline }: RequestedPipeline, key: string)
   return sha256(`${destinationId}\n${pipeline}\n${key}`)
 }
 
-/** Returns the key that an earlier version stored, without the destination. */
+/** Returns the key as earlier versions stored it, without the destination. */
 function keyOfEarlierVersion(pipeline: string, key: string): string {
   return sha256(`${pipeline}\n${key}`)
 }

@@ -17,12 +17,15 @@ import { deleteRejects } from './rejects.ts'
 import { deleteRuns } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
-/** Default of the days after which ended runs are deleted. */
+/** Default number of days after which ended runs are deleted. */
 export const defaultKeepRunsDays = 400
-/** SQL of the time `$1` days ago. Rows that ended earlier have expired. */
+/** SQL of the time `$1` days ago. Runs and requests that ended before have expired. */
 const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
-/** SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later snapshots. */
+/**
+ * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later snapshots: the last complete
+ * read of the pipeline's own sources, the last such read in whose plan no guard fired, and the last complete read of any source.
+ */
 const comparedSnapshots = `
   select s.id from snapshot s join (
     select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
@@ -32,7 +35,7 @@ const comparedSnapshots = `
     on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
   union select max(id) from snapshot where status = 'closed' group by destination_id`
 
-/** Deletes runs older than `days`, with a line in the audit log. Returns the number of deleted runs. */
+/** Deletes runs that ended more than `days` days ago, with a line in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
     const kept = (await tx.query<Row<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
@@ -60,7 +63,10 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
   })
 }
 
-/** Deletes the requests of these plans, except those whose answer confirms a key or that a receipt counts. Then deletes empty plans. */
+/**
+ * Deletes the requests of these plans, then the plans without requests. Keeps requests that confirmed a key, that a receipt of an erasure
+ * counts, or whose load still has implied keys.
+ */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   await endLoads(tx, plans)

@@ -25,7 +25,10 @@ export interface RunRow {
   readonly startedAtMs: number
 }
 
-/** Returns true for a run that reads another source than the pipeline's own: a backfill, or its rerun. Then no row counts as missing. */
+/**
+ * Returns true for a run that reads another source than the pipeline's own: a backfill, or a rerun of it. In such a run no row counts as
+ * missing.
+ */
 export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
@@ -41,7 +44,7 @@ export async function requestRun(
     readonly destinationId: number
     readonly trigger: RunTrigger
     readonly scheduledFor?: Date
-    /** Version of the pipeline. Without it, any worker with a pipeline of this name may claim the run. */
+    /** Version of the pipeline. Without it, a worker with any version of the pipeline may claim the run. */
     readonly definition?: string
     readonly rerunOf?: number
     readonly options?: RunOptions
@@ -67,7 +70,7 @@ export async function requestRun(
 
 /**
  * Adds the options of a request that joins a queued run. The run becomes a full refresh if one of the requests is a full refresh, and uses
- * the higher limit of approved deletes. Does nothing if the run is no longer queued.
+ * the higher limit of approved deletes. `options`: without `full` unless it is true. Does nothing if the run is no longer queued.
  */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(
@@ -78,7 +81,10 @@ export async function widenRun(db: Queryable, runId: number, options: RunOptions
   )
 }
 
-/** Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. */
+/**
+ * Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. Leaves out runs of the last
+ * 5 s.
+ */
 export async function updateQueuedDefinitions(
   db: Queryable,
   fence: Fence,
@@ -99,8 +105,9 @@ export async function updateQueuedDefinitions(
 }
 
 /**
- * Skips queued runs that no worker claimed for `waitedMs` although their destination was free, because no worker has the requested
- * version of their pipeline. Returns the numbers of these runs.
+ * Skips queued runs that no worker claimed for `waitedMs` milliseconds, because no worker has the requested version of their pipeline.
+ * Leaves out runs whose destination was locked within the last `waitedMs` (at most a minute), runs of paused pipelines, plans and applies.
+ * Returns the numbers of the skipped runs.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -117,7 +124,7 @@ export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: n
   return rows.map(({ id }) => Number(id))
 }
 
-/** Worker that claims a run. */
+/** Worker that claims a run, with its lease and its environment. */
 export interface RunClaim {
   readonly workerId: string
   readonly leaseMs: number
@@ -156,7 +163,7 @@ async function claimInTransaction(
   const [row] = await tx.query<
     Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
   >(
-    // `for key share` blocks only a takeover, and not the updates of the destination's row by the plan of a running run.
+    // `for key share` waits for a takeover, and for a plan that has locked the row, but not for answers, which only update the row.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
        lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -181,7 +188,7 @@ function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '23505'
 }
 
-/** Renews the lease. Returns false if the run was ended or cancelled. Then the caller must stop, and write nothing more for the run. */
+/** Renews the lease. Returns false if another process has ended the run, or if it must be cancelled. Then the caller must stop the run. */
 export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: number): Promise<boolean> {
   const rows = await db.query<{ cancelled: boolean }>(
     `update run set lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -201,8 +208,8 @@ export type Cancellation =
   | 'ended'
 
 /**
- * Cancels a run, in any process. Pauses the destination of a running run that sends, so that no worker that shares the push starts
- * another request; the next run ends the pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
+ * Cancels a run, in any process. If the run is running and may send, pauses its destination, so that no worker that shares the push starts
+ * another request. The next run ends this pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
  */
 export async function cancelRun(
   db: Database,
@@ -242,8 +249,9 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends queued
- * plans and applies whose process ended before it claimed them. Returns the numbers of the ended runs.
+ * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends plans
+ * and applies that were queued for more than 30 s: only the process that requested them claims them, and it claims them immediately.
+ * Returns the numbers of the ended runs. `deadWorkers`: ids of workers that have ended.
  */
 export async function recoverRuns(db: Queryable, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -259,7 +267,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
   return rows.map(({ id }) => Number(id))
 }
 
-/** Run under a lease. Every write checks the epoch, so that a process that lost the run cannot write. */
+/** Run under a lease. Every write under the lease checks the epoch, so that a process that lost the run cannot write. */
 export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
 
 /** Stores the given fields of a run. Undefined fields keep their values. */
@@ -302,7 +310,7 @@ export async function addWarnings(db: Queryable, run: LeasedRun, warnings: reado
   )
 }
 
-/** Adds the time of a stage. */
+/** Adds a stage that has ended, with its start (ISO time) and duration. */
 export async function addStage(
   db: Queryable,
   run: LeasedRun,
@@ -321,8 +329,9 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 }
 
 /**
- * Stores the plan of the run with its snapshot, counts and guards. Must be called in the transaction that stores or starts the plan, so
- * that the counts add up even if the process dies after the commit. Returns false if another process has ended or claimed the run.
+ * Stores the plan of the run with its snapshot, counts and guards. All operations count as pending. Must be called in the transaction that
+ * stores or starts the plan, so that the counts add up even if the process dies after the commit. Returns false if another process has
+ * ended the run.
  */
 export async function attachPlan(
   tx: Queryable,
@@ -343,7 +352,7 @@ export async function updateCounts(db: Queryable, runId: number, counts: object)
   await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
 }
 
-/** Replaces the first digits of an erased digest (`shown`) in guards by `erased`. */
+/** Replaces the text `shown` (the first digits of an erased digest) by `erased` in the guards of the runs of a destination. */
 export async function eraseInRuns(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
@@ -353,7 +362,7 @@ export async function eraseInRuns(tx: Queryable, destinationId: number, shown: s
 
 /**
  * Deletes runs that ended more than `days` days ago, except runs with a plan or a snapshot, and the last run of each pipeline. Returns
- * their numbers.
+ * the numbers of the deleted runs.
  */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
   const rows = await tx.query<Row<'run', 'id'>>(
@@ -368,7 +377,10 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends a run and adds its counts, which unlocks its destination. Checks the epoch. If `guards` is empty, the stored guards stay. */
+/**
+ * Ends a run, which unlocks its destination. Adds `counts` to the stored counts. Counts that were never stored become 0. If `guards` is
+ * empty, the stored guards stay. Does nothing if another process has ended the run.
+ */
 export async function finishRun(
   db: Queryable,
   run: RunRow,
@@ -381,7 +393,7 @@ export async function finishRun(
   )
 }
 
-/** Ends a run that never started, because its destination was locked or its pipeline paused. */
+/** Ends a queued run as skipped, because it must not start. `error`: the reason. Does nothing if the run is no longer queued. */
 export async function skipRun(db: Queryable, runId: number, error: unknown): Promise<void> {
   await db.execute(
     `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,

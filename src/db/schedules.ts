@@ -33,23 +33,24 @@ export interface Declaration {
 /** Seconds after which a schedule counts as abandoned if no scheduler has declared it again. Schedulers read their files more often. */
 export const declaredForS = 60
 
-/** Maximum difference in seconds between the clocks of database and scheduler at which the two confirm each other. */
+/** Maximum difference in seconds at which the clock of the scheduler confirms the clock of the database. */
 const clocksAgreeS = 300
 
-/** Returns SQL for the rows `d` of declared schedules, whose JSON is in a parameter. */
+/** Returns SQL of the declared schedules as rows `d`. `parameter`: SQL parameter with their JSON. */
 const declared = (parameter: string) =>
   `json_to_recordset(${parameter}::json) as d ("destinationId" int, pipeline text, cron text, timezone text, overlap text)`
 
-/** Returns SQL that is true if `d` is the stored schedule of a table alias. */
+/** Returns the SQL condition that the declared schedule `d` is the stored schedule with the alias `stored`. */
 const isSame = (stored: 's' | 'o') =>
   `(${stored}.destination_id, ${stored}.pipeline, ${stored}.cron, ${stored}.timezone) = (d."destinationId", d.pipeline, d.cron, d.timezone)`
 
 /**
- * Stores the schedules of a folder. A new schedule, or one with another cron or timezone, begins now, without missed ticks. Schedules that
- * the folder no longer has are marked as undeclared once no scheduler has declared them for `declaredForS`. Schedules of broken files stay.
+ * Stores the schedules of a folder. A schedule that is new, was undeclared, or has another cron or timezone begins now, without missed
+ * ticks. Schedules that the folder no longer has are marked as undeclared once no scheduler has declared them for `declaredForS`. Schedules
+ * of broken files stay.
  *
- * A schedule whose last tick is in the future would run no more until that time. That tick was decided while the clock of the database
- * was ahead. If `processTime` confirms the present time of the database, such a schedule begins now; returns the names of their pipelines.
+ * A schedule whose last tick is in the future would not run until that time. Its tick was decided while the clock of the database was
+ * ahead. If `processTime` confirms the present time of the database, such schedules begin now. Returns the names of their pipelines.
  */
 export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
   const { credentials, folder, schedules, broken } = declaration
@@ -89,10 +90,13 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
   })
 }
 
-/** Returns the pipelines whose schedules are all undeclared, the last one by this folder: their files were deleted or renamed. */
+/**
+ * Returns the names of pipelines whose file was deleted or renamed: all their schedules are undeclared, at least one schedule is of this
+ * folder, and the pipeline has had no run since.
+ */
 export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly string[]> {
   const rows = await db.query<Row<'pipeline_schedule', 'pipeline'>>(
-    // Each named set of credentials has its own schedules, under the folder with its name.
+    // The schedules of each named set of credentials are stored under the folder, `#` and its name.
     `select s.pipeline from pipeline_schedule s group by s.pipeline
      having bool_and(undeclared_at is not null) and bool_or(folder = $1 or starts_with(folder, $1 || '#'))
        and not exists (select from run r where r.pipeline = s.pipeline and r.created_at > max(s.undeclared_at))`,
@@ -104,8 +108,8 @@ export async function undeclaredPipelines(db: Queryable, folder: string): Promis
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
 /**
- * Returns the time of the database, the declared schedules (`schedules`), and the stored schedules of invalid files that no other
- * scheduler declares (`broken`).
+ * Returns the time of the database, the declared schedules (`schedules`), and the stored schedules of broken files that no scheduler has
+ * declared for `declaredForS` (`broken`).
  */
 export async function loadSchedules(
   db: Queryable,
@@ -133,7 +137,7 @@ export async function loadSchedules(
 /** Locks a schedule to decide its ticks, and returns it with the time of the database. Returns undefined if another scheduler locked it. */
 export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
   const [row] = await tx.query<ScheduleColumns>(`select ${columns} from pipeline_schedule s where id = $1 for update skip locked`, [id])
-  // The time is read after the lock, so that no tick that another scheduler decided is later.
+  // The time is read after the lock. So a tick that another scheduler has decided is never later than this time.
   return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
 }
 
@@ -203,7 +207,7 @@ export async function otherCredentials(db: Queryable, destinationId: number, cre
   return row?.credentials
 }
 
-/** Returns true only for the first call of a day (UTC, by the database's clock). Inserts a tick without a pipeline for the day. */
+/** Returns true only for the first call of a day (UTC, by the database's clock). Stores this as a tick with an empty pipeline. */
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)

@@ -1,6 +1,6 @@
 /**
- * Writes the table `snapshot`. A snapshot is open while it is read. Its plan ends it as closed (a complete read) or as incomplete; without a
- * plan it is discarded. Only a closed snapshot may cause deletes.
+ * Writes the table `snapshot`. A snapshot is open while the sources are read and planned. Its plan ends it as closed (a complete read) or
+ * as incomplete. Without a plan it is discarded. Only in a closed snapshot does a missing row cause a delete.
  */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
@@ -37,6 +37,7 @@ const facts: z.ZodType<SourceFacts> = z.object({
   etag: text.exactOptional(),
   lastModified: text.exactOptional(),
 })
+/** Decodes `snapshot.sources`: facts about each source. */
 export const decodeSources = jsonColumn('snapshot', 'sources', z.array(facts))
 
 /** Counts of a snapshot with a plan; other snapshots may have none. */
@@ -48,8 +49,10 @@ const rowCounts: z.ZodType<RowCounts> = z.object({
   filtered: number.exactOptional(),
   valid: number,
 })
+/** Decodes `snapshot.counts` of a snapshot with a plan. */
 export const decodeRowCounts = jsonColumn('snapshot', 'counts', rowCounts)
 
+/** Snapshot to open. */
 export interface NewSnapshot {
   readonly destinationId: number
   readonly runId: number
@@ -57,7 +60,7 @@ export interface NewSnapshot {
   readonly suppressionVersion: number
 }
 
-/** Opens a snapshot and returns its id. Discards the open snapshot of a killed run, whose plan is missing or incomplete. */
+/** Opens a snapshot and returns its id. Discards an open snapshot of the destination: its run was killed before the plan was complete. */
 export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
@@ -76,7 +79,7 @@ export async function storeSources(db: Queryable, snapshotId: number, sources: r
   await db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(sources)])
 }
 
-/** Ends an open snapshot with its plan. `incomplete`: the ends of the sources are not proven. */
+/** Ends an open snapshot with its plan. `closed`: the read is complete. `incomplete`: the end of a source is not proven. */
 export async function closeSnapshot(
   tx: Queryable,
   snapshotId: number,
@@ -89,7 +92,7 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot without a complete plan. Does nothing if the snapshot has already ended. */
+/** Ends a snapshot without a complete plan. `counts` undefined: keeps the stored counts. Does nothing if the snapshot has already ended. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,

@@ -18,9 +18,9 @@ export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_has
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and ${isUnresolved}))`
 
 /**
- * Raises `desired_version` if an answer is about members that are no longer desired on the list, because they may be removed now.
- * Then the audiences of the account read their sources again. Without this, these members would not be sent while the sources are
- * unchanged (docs/guarantees.md#nothing-lost).
+ * Raises `desired_version` of a do-not-reach list if the answered batch has members that are no longer desired on the list: the service may
+ * have removed them. Then the audiences of the account read their sources again. Otherwise these members would not be sent to the audiences
+ * while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const named = await tx.query(

@@ -10,6 +10,7 @@ export interface WebhookState {
   readonly day: number
 }
 
+/** Returns the figures of the stored webhook events. */
 export async function webhookState(db: Queryable): Promise<WebhookState> {
   const [row] = await db.query<{ last: Value<'webhook_event', 'received_at'> | null; day: number }>(
     `select (select max(received_at) from webhook_event) as last,

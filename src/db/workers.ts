@@ -16,7 +16,9 @@ export interface ProcessIdentity {
   readonly pidStarted: string
 }
 
-/** Registers this process and returns its id. Each call inserts a row, so a process with two workers registers twice. */
+/**
+ * Registers this process as a worker and returns the worker's id. Each call inserts a row, so a process with two workers registers twice.
+ */
 export async function registerWorker(db: Database, options: { readonly role: string; readonly concurrency?: number }): Promise<string> {
   const self = identifyProcess(process.pid)
   const id = `${self.host}-${self.pid}-${randomUUID().slice(0, 8)}`
@@ -32,7 +34,7 @@ export async function registerWorker(db: Database, options: { readonly role: str
   return id
 }
 
-/** Stores the time of a heartbeat, for display. Only leases decide which process may write. */
+/** Stores the time of a heartbeat, for display and retention. Only leases decide which process may write. */
 export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
@@ -62,7 +64,10 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
   return row
 }
 
-/** Returns at most 100 workers and servers with a heartbeat within the last day, newest first; with `id`, only this process. */
+/**
+ * Returns at most 100 workers and servers with a heartbeat within the last day, newest first. With `id`, returns only this worker, of any
+ * role and age.
+ */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from worker
@@ -74,9 +79,9 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 }
 
 /**
- * Returns ids of workers that have ended while they had claimed a batch or run, so that these need not wait for the end of the lease.
- * Checks only workers of the same machine, boot and namespace; on systems other than Linux of the same host name. A worker has ended if its process does not exist, or if the pid belongs to
- * another process.
+ * Returns ids of workers that have ended while they had claimed a batch or run, so that batch and run can be recovered before their lease
+ * expires. Checks only workers of the same machine, boot and pid namespace; on systems other than Linux, of the same host name. A worker
+ * has ended if its process does not exist, or if the pid belongs to another process.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
   const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
@@ -87,7 +92,7 @@ export async function deadWorkers(db: Queryable): Promise<string[]> {
   return rows.filter((row) => !isAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
 }
 
-/** Returns false only for a process that has certainly ended. A process on another machine cannot be checked and counts as alive. */
+/** Returns false only for a process that has certainly ended. A process of another machine, boot or pid namespace counts as alive. */
 export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   if (worker.hostScope !== hostScope()) return true
   const started = startOf(worker.pid)
@@ -95,7 +100,7 @@ export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   return false
 }
 
-/** Returns the identity of a process on this machine. */
+/** Returns the identity of a process on this machine. `pidStarted` is empty if the process does not exist. */
 export function identifyProcess(pid: number): ProcessIdentity {
   return { host: hostname(), hostScope: hostScope(), pid, pidStarted: startOf(pid) ?? '' }
 }

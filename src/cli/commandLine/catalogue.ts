@@ -11,7 +11,7 @@ import type { CommandEntry } from './catalogue/entry.ts'
 /**
  * Every command, in the order in which help lists them.
  *
- * To add a command: describe it in a file of `catalogue/`, write its `run` in `commands/`, and name that file in `loadCommand.ts`.
+ * To add a command: describe it in a file of `catalogue/`, write its `run` in `commands/`, and add its loader to `loadCommand.ts`.
  */
 export const catalogue: readonly CommandEntry[] = [
   ...startCommands,

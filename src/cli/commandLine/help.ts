@@ -10,22 +10,24 @@ const outputOptions: readonly OptionEntry[] = [
   { flags: '-h, --help', meaning: 'this text' },
 ]
 
-/** Options that every command takes. A standalone one ignores the first two. */
+/** Options that every command accepts. A standalone command does not need the first two. */
 export const globalOptions: readonly OptionEntry[] = [
   { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
   { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },
   ...outputOptions,
 ]
 
-/** Returns the options of a command, its own ones first. */
+/** Returns the options that help and completion show for a command, its own ones first. */
 export function optionsOf({ options = [], standalone }: CommandEntry): readonly OptionEntry[] {
   return [...options, ...(standalone === true ? outputOptions : globalOptions)]
 }
 
+/** Topics of `sluice help TOPIC`. */
 export const topics = ['environment', 'exit-codes', 'formatting'] as const
+/** Name of a help topic. */
 export type Topic = (typeof topics)[number]
 
-/** Returns the text of `sluice --help`: at most 40 lines of 80 columns. */
+/** Returns the text of `sluice --help`: at most 40 lines, each at most 80 columns wide. Leaves out hidden commands. */
 export function mainHelp(catalogue: readonly CommandEntry[]): string {
   const names = catalogue.filter((entry) => !entry.hidden)
   return [
@@ -48,7 +50,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
   ].join('\n')
 }
 
-/** Returns the text of `sluice help COMMAND`: examples first, then usage, options, notes. `path`: words of the command. */
+/** Returns the text of `sluice help COMMAND`: summary, examples, usage, options, notes. `path`: words of the command. */
 export function commandHelp(path: readonly string[], entry: CommandEntry): string {
   const name = ['sluice', ...path].join(' ')
   const lines = [
@@ -72,6 +74,7 @@ export function commandHelp(path: readonly string[], entry: CommandEntry): strin
   return `${lines.join('\n')}\n`
 }
 
+/** Returns the text of `sluice help TOPIC`. */
 export function topicHelp(topic: Topic): string {
   return `${topicTexts[topic]().join('\n')}\n`
 }
@@ -108,7 +111,10 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
   ],
 }
 
-/** Formats names and meanings as two columns, together 80 characters wide. A meaning that does not fit continues on the next line. */
+/**
+ * Formats names and meanings as two columns, together at most 80 characters wide. A long meaning continues on the next line. The meaning of
+ * a name with more than 28 characters begins on the next line.
+ */
 function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {
@@ -119,6 +125,7 @@ function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
   })
 }
 
+/** Breaks a text between words into lines of at most `room` characters. A longer word is not broken. */
 function wrap(text: string, room: number): string[] {
   const lines: string[] = []
   let line = ''

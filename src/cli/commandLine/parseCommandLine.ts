@@ -16,6 +16,7 @@ export type Request =
       readonly globals: Globals
     }
 
+/** Global options, with their defaults. `pipelines`: folder of pipeline files. `database`: address of `--database`, if it was given. */
 export interface Globals {
   readonly json: boolean
   readonly pipelines: string
@@ -32,7 +33,7 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   const help = requestedHelp(argv)
   if (help !== undefined) return { kind: 'print', text: help }
   let found: Request | undefined
-  const program = withoutOutput(new Command('sluice')).version(version, '-V, --version')
+  const program = configure(new Command('sluice')).version(version, '-V, --version')
   for (const entry of catalogue) program.addCommand(buildCommand(entry, [entry.name], program, (request) => (found = request)))
   program.action(() => undefined)
   program.allowExcessArguments(true)
@@ -50,7 +51,8 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
 }
 
 /**
- * Returns the help text for `sluice`, `--help`, `help`, `help COMMAND` and `help TOPIC`; undefined if the words request no help.
+ * Returns the help text for `sluice`, `--help`, `COMMAND --help`, `help`, `help COMMAND` and `help TOPIC`; undefined if `argv` requests no
+ * help.
  *
  * @throws {UsageError} `UNKNOWN_COMMAND`
  */
@@ -66,11 +68,11 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   if (topic && first === 'help') return topicHelp(topic)
   const resolved = resolve(path)
   if (resolved.unknown !== undefined) throw unknownCommand(resolved, first === 'help' ? topics : [])
-  // A group name without a command shows the help of the group.
+  // The help of a group, such as `help auth`, lists its commands.
   return resolved.entry ? commandHelp(resolved.path, resolved.entry) : mainHelp(catalogue)
 }
 
-/** Returns the words that may be command names: no flags, no values of global flags. */
+/** Returns the words that may be names of commands: leaves out flags, and values of global flags. */
 function commandWords(argv: readonly string[]): string[] {
   const words: string[] = []
   let isValue = false
@@ -81,14 +83,15 @@ function commandWords(argv: readonly string[]): string[] {
   return words
 }
 
-/** Command that words name, as far as they name one. */
+/** Result of `resolve`: the command that the first words name. */
 interface Resolved {
-  /** Words that name it; empty for `sluice` itself. */
+  /** Words that name the command; empty for `sluice` itself. */
   readonly path: readonly string[]
+  /** Undefined for `sluice` itself. */
   readonly entry: CommandEntry | undefined
-  /** Commands that may follow. */
+  /** Subcommands; for `sluice` itself all commands. */
   readonly commands: readonly CommandEntry[]
-  /** First word that names no command, although a command has to follow. */
+  /** First word that is not the name of a command, if only a command may follow; else undefined. */
   readonly unknown: string | undefined
 }
 
@@ -107,7 +110,7 @@ function resolve(words: readonly string[]): Resolved {
   return { path, entry, commands, unknown: undefined }
 }
 
-/** Returns the error of an unknown word. `others`: further names to suggest. */
+/** Returns the error for a word that names no command. `others`: names of topics, which the hint may suggest too. */
 function unknownCommand({ path, commands, unknown: word = '' }: Resolved, others: readonly string[]): UsageError {
   const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...others])
   const correction = suggestion === undefined ? ['--help'] : others.includes(suggestion) ? ['help', suggestion] : [suggestion]
@@ -118,7 +121,7 @@ function unknownCommand({ path, commands, unknown: word = '' }: Resolved, others
   )
 }
 
-/** Returns the error of a group without its command. */
+/** Returns the error for a group without a command, such as `sluice auth`. */
 function missingCommand({ path, commands }: Resolved): UsageError {
   const names = commands.map(({ name }) => name).join(', ')
   return new UsageError('MISSING_ARGUMENT', `sluice ${path.join(' ')} needs one of: ${names}. Nothing was done.`, {
@@ -127,9 +130,9 @@ function missingCommand({ path, commands }: Resolved): UsageError {
   })
 }
 
-/** Builds commander's command of a catalogue entry. The command calls `onRequest` when it is parsed. */
+/** Builds the commander command for a catalogue entry. When commander parses this command, it calls `onRequest`. */
 function buildCommand(entry: CommandEntry, path: readonly string[], program: Command, onRequest: (request: Request) => void): Command {
-  const command = withoutOutput(new Command(entry.name))
+  const command = configure(new Command(entry.name))
   if (entry.args !== undefined && entry.choices) command.addArgument(new Argument(entry.args).choices(entry.choices))
   else if (entry.args !== undefined) command.arguments(entry.args)
   for (const { flags, meaning, many } of entry.options ?? []) {
@@ -152,8 +155,8 @@ function buildCommand(entry: CommandEntry, path: readonly string[], program: Com
   return command
 }
 
-/** Makes commander throw its errors and print nothing. The root command also gets the global options. */
-function withoutOutput(command: Command): Command {
+/** Makes a command throw its errors and print nothing. Adds the global options to the root command. Returns the command. */
+function configure(command: Command): Command {
   command.exitOverride().helpOption(false).helpCommand(false).showSuggestionAfterError(false)
   command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
   if (command.name() === 'sluice')
@@ -161,7 +164,7 @@ function withoutOutput(command: Command): Command {
   return command
 }
 
-/** Converts commander's error. The hint is the command with the most similar option, else its help page. */
+/** Converts commander's error. The hint is the most similar option for an unknown option, else the help page of the command. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
   const { path, entry } = resolve(commandWords(argv))
   const name = ['sluice', ...path].join(' ')
@@ -189,7 +192,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   }
 }
 
-/** Repeats only the flag, because other arguments may contain personal data, and errors are logged. */
+/** Returns the hint for an unknown option. It repeats no other argument, because arguments may contain personal data. */
 function correctedCommand(path: readonly string[], given: string, suggestion: string): string {
   return `sluice ${[...path, suggestion].join(' ')}   (instead of ${given.split('=')[0]})`
 }

@@ -1,9 +1,9 @@
 import { UsageError } from '../../errors.ts'
 
 /**
- * Parses the whole number of the flag `name`, for example `--limit`. Both bounds are permitted values.
+ * Parses the whole number that was given for the flag `name`, such as `--limit`. `bounds`: smallest and largest permitted value.
  *
- * @throws {UsageError} `INVALID_VALUE`
+ * @throws {UsageError} `INVALID_VALUE` for another text or number
  */
 export function parseCount(name: string, value: string, bounds: { readonly min: number; readonly max: number }): number {
   const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN

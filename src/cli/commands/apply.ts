@@ -3,7 +3,7 @@ import { argument, type CommandRun } from '../context.ts'
 import { credentialsOfStored } from '../services.ts'
 import { runOnce } from './run.ts'
 
-/** Sends a stored plan, without people who were suppressed since. For a plan that was applied before, sends nothing and reports that. */
+/** Sends a stored plan, without people who opted out or were suppressed since. Sends nothing for a plan that was applied before. */
 export const run: CommandRun = async (context, invocation) => {
   const planId = argument(invocation, 0)
   const of = { label: `plan ${planId}`, credentials: await credentialsOfStored(context, planId) }

@@ -6,8 +6,8 @@ import { pipelineNamed } from '../pipelines.ts'
 import { auditSummary } from '../reports/audit.ts'
 
 /**
- * Compares the catalog at the service with the confirmed state. Sends nothing; `--repair` stores a plan. Exits 3 on drift or if a product
- * could not be compared, 4 if a guard withholds repairs.
+ * Compares the catalog at the service with the confirmed content. Changes nothing at the service; `--repair` stores a plan. Exits 3 if
+ * products differ or could not be compared, 4 if a guard withholds repairs.
  */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))

@@ -6,7 +6,10 @@ import { pipelineNamed } from '../pipelines.ts'
 import { runOnce } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Returns the warning that the next run removes the rows of the backfill; undefined if it keeps them (docs/schedules.md). */
+/**
+ * Returns a warning if the next run deletes the records of the backfill, or sets them out of stock; undefined if it keeps them
+ * (docs/schedules.md#a-backfill-and-the-run-after-it).
+ */
 function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   const type = destinationOf(destination.kind)
   const missing = type.missing(destination)
@@ -15,7 +18,7 @@ function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
 }
 
-/** Sends another source through the pipeline: adds, updates, and removes people whose rows opt out. Never deletes missing rows. */
+/** Sends the rows of another source through the pipeline. Adds, updates, and removes people whose rows opt out. Deletes no missing rows. */
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)

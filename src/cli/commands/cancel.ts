@@ -9,7 +9,7 @@ const stateTexts = {
   ended: 'had already ended: nothing to do',
 } as const
 
-/** Cancels a queued run, or makes a running run stop, also in another process. Does not wait until the run has stopped. */
+/** Cancels a queued run, or requests a running run to stop, in any process. Does not wait until the run has stopped. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const { runId, state } = await cancel(store, argument(invocation, 0), operator(option(invocation, 'reason')))

@@ -7,7 +7,7 @@ import { withStore } from '../store.ts'
 import { cut, fold, instant, safe } from '../terminal/text.ts'
 import { waiting } from '../terminal/waiting.ts'
 
-/** Shows first whether the record is live and why, then its history. An email or phone number given as KEY is never shown or logged. */
+/** Shows whether the record is live and why, then its history. An email or phone number given as KEY is never shown or logged. */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   const service = await identityOf(context, pipeline)
@@ -25,7 +25,7 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** Returns the first event of `--json`, which has the facts of the first lines of the text. */
+/** Returns the first event of `--json`. It has the same facts as the lines above the history in the text. */
 function statusEvent({ headline, live, keys, identifiers }: Story, now: number) {
   return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
 }
@@ -34,13 +34,14 @@ function keyLines({ keys, identifiers }: Story, columns: number | undefined): st
   return keys.map((key) => `${fold(`  key    ${safe(key)}`, columns)}\n`).join('') + digestLines(identifiers, columns)
 }
 
-/** Formats a line per known digest. Lines are folded and never cut, so that a digest can be copied. */
+/** Formats a line for each identifier that has a digest. Lines are folded and never cut, so that a digest can be copied. */
 function digestLines(identifiers: readonly IdentifierDigest[], columns: number | undefined): string {
   return identifiers
     .flatMap(({ type, digest }) => (digest === undefined ? [] : [`${fold(`  sha256 ${digest} ${type}`, columns)}\n`]))
     .join('')
 }
 
+/** Formats an event: time, message and facts, then value, content hash, digests and hint, each on its own line. */
 function eventLines(event: StoryEvent, columns: number | undefined): string {
   const cutLine = (line: string) => `${columns === undefined ? line : cut(line, columns)}\n`
   const foldLine = (line: string) => `${fold(line, columns)}\n`

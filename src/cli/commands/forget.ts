@@ -17,7 +17,7 @@ import { withStore } from '../store.ts'
 import { instant, plural, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Erases a person, or lists, exports and replays erasures. */
+/** Erases a person, or lists, exports or replays erasures. */
 export const run: CommandRun = async (context, invocation) => {
   const person = { emails: many(invocation, 'email'), phones: many(invocation, 'phone'), keys: many(invocation, 'key') }
   const file = { exported: option(invocation, 'export'), replayed: option(invocation, 'replay') }
@@ -30,7 +30,7 @@ export const run: CommandRun = async (context, invocation) => {
   return erase(context, invocation, person)
 }
 
-/** Erases one person at one service. `--no-wait` only suppresses and plans; else waits until the deletes are sent. */
+/** Erases one person at one service, and waits until the deletes are sent. With `--no-wait`, only suppresses and plans. */
 async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
   const name = option(invocation, 'pipeline')
   const pipeline =
@@ -52,7 +52,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   return withEngine(context, run, { credentials: pipeline?.credentials })
 }
 
-/** Returns the only audience of the folder. @throws {UsageError} `MISSING_OPTION` if there is none, or several with keys of their own */
+/** Returns the only audience of the folder. @throws {UsageError} `MISSING_OPTION` if there is none or more than one */
 async function onlyAudience(context: Context): Promise<Pipeline> {
   const audiences = (await pipelinesNamed(context, [])).filter(({ destination }) => destinationOf(destination.kind).reachesPeople)
   const [first, ...others] = audiences
@@ -69,7 +69,7 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
   )
 }
 
-/** Repeats the erasures of an export that this database does not have. Exits as `erase`. */
+/** Replays an export of the environment's service: repeats the erasures that this database lacks. Returns exit codes as `erase` does. */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')
   return withEngine(context, async ({ show }) => {
@@ -108,6 +108,7 @@ async function exportTo(context: Context, path: string): Promise<number> {
   })
 }
 
+/** Prints the receipts of erasures at the environment's service, newest first. */
 async function listAll(context: Context): Promise<number> {
   const { origin } = serviceIdentity(needService(context.config(), { user: false }))
   return withStore(context, async ({ db }) => {
@@ -119,6 +120,7 @@ async function listAll(context: Context): Promise<number> {
   })
 }
 
+/** Returns false with `--no-wait`. */
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
 
 /** Returns the receipt as text. `keys`: number of suppressed customer keys. */
@@ -138,14 +140,14 @@ function receiptText(receipt: Receipt, keys: number): string {
   ].join('\n')
 }
 
-/** Returns the line of an erasure in the list: `open` until its local data is purged. */
+/** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. */
 function lineOf(receipt: Receipt): string {
   const { deletes } = receipt
   const state = receipt.purgedAt === null ? 'open' : 'purged'
   return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}\n`
 }
 
-/** Returns the error of a command line that names nothing to do, or several things. */
+/** Returns the error for a command line without an action, or with several. `chosen`: number of actions. */
 function selectionError(chosen: number): UsageError {
   return new UsageError(
     chosen === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
@@ -156,6 +158,7 @@ function selectionError(chosen: number): UsageError {
   )
 }
 
+/** Reads the file of `--replay`. @throws {UsageError} `INVALID_VALUE` */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

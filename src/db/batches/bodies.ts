@@ -2,20 +2,23 @@
 import type { Queryable } from '../queryable.ts'
 import { openStatuses } from './states.ts'
 
-/** Stores the whole body of a batch, in place of its template. */
+/** Stores the whole body of a batch. The caller deletes its template. */
 export async function storeBody(tx: Queryable, batchId: string, body: Buffer): Promise<void> {
   await tx.execute('update batch set body = $2 where id = $1', [batchId, body])
 }
 
-/** SQL condition: batch `b` ended more than a week ago, so its body is not needed any more. */
+/** SQL condition: batch `b` ended more than a week ago. No request needs its body any more. */
 export const bodyIsOver = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
 
-/** Removes the bodies of batches that ended a week ago. Returns their number. */
+/** Removes the bodies of batches that ended more than a week ago. Returns their number. */
 export async function dropOldBodies(db: Queryable): Promise<number> {
   return db.execute(`update batch b set body = null where b.body is not null and ${bodyIsOver}`)
 }
 
-/** Removes the bodies of these batches, and the bodies of all other ended batches of the audience that contain one of `texts`. */
+/**
+ * Removes the bodies of the batches with the ids `batches`. Also removes the body of every ended batch of the audience that contains one of
+ * `texts`.
+ */
 export async function eraseBodies(
   tx: Queryable,
   destinationId: number,

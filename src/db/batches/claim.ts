@@ -1,7 +1,7 @@
 /**
- * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's
- * clock. Every later write except the renewal of the lease checks the epoch. If it changes no row, the batch was recovered or claimed by
- * another process, and the result is dropped.
+ * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's clock. Every
+ * later write except the renewal of the lease checks the epoch. If the check fails, the batch was recovered or claimed by another process,
+ * and the result is dropped.
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
@@ -12,7 +12,8 @@ import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /**
- * Batches that a push sends: all of one plan, those of one destination that were sent or may have been applied (`resendOf`), or those of an erasure.
+ * Batches that a push sends: those of one plan without deletes of erasures, those of one destination that were sent before (`resendOf`), or
+ * the deletes of an erasure.
  */
 export type BatchScope = (
   | { readonly planId: string }
@@ -42,20 +43,20 @@ export interface ClaimedBatch {
   readonly reason: string | null
   /** True if the earliest end of its memberships has passed. */
   readonly expired: boolean
-  /** True for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
+  /** True for a batch of a first load whose keys were not stored as rows yet (`mayImply` in `db/impliedKeys.ts`). */
   readonly ofLoad: boolean
 }
 
 /**
- * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future, because an attempt may arrive at the service
- * until then (docs/decisions/late-arrival-horizon.md).
+ * SQL of the deletes that the update `b` of phase 2 waits for. `settled_at` is in the future while an attempt may still arrive at the
+ * service (docs/decisions/late-arrival-horizon.md).
  */
 const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 /**
- * SQL condition: batch `b` waits for a sibling or for the end of an isolation. With a null reason Postgres would evaluate
- * `exists` for each batch of the plan; `coalesce` prevents that.
+ * SQL condition: batch `b` waits for a sibling or for the end of an isolation. `coalesce` saves time: with a null reason Postgres would
+ * evaluate `exists` for each batch of the plan.
  */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
@@ -66,16 +67,17 @@ const inScope = (scope: BatchScope) => {
   if ('planId' in scope) return `b.plan_id = $1 and b.phase <> ${erasurePhase}`
   if ('erasure' in scope)
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
-  // Deletes of suppressed people count as sent from the start (`insertDeleteBatch`). Leaves out stored plans that wait for `apply`.
+  // Batches of plans that wait for `apply` were never sent, so they are left out. Deletes of suppressed people count as sent from the start
+  // (`insertDeleteBatch`).
   return `b.destination_id = $1::int and (b.maybe_applied or b.attempts > 0)
-    and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateUnderWay})))`
+    and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateOfPersonInFlight})))`
 }
 
 /**
- * SQL condition: an update of the same person is in flight. The delete `b` of an erasure waits until this update has ended, because the
- * update could restore the person.
+ * SQL condition: `b` is a delete of an erasure, and an update with one of its keys is in flight. The delete waits until this update has
+ * ended, because the update could restore the person.
  */
-const updateUnderWay = `b.phase = ${erasurePhase} and exists (
+const updateOfPersonInFlight = `b.phase = ${erasurePhase} and exists (
   select from batch u cross join ${keysOf('u.id')} f
   where u.destination_id = b.destination_id and u.status = 'in_flight' and u.lease_until > statement_timestamp() and u.operation = 'upsert'
     and f.key in (select k.key from entry e cross join lateral unnest(e.keys) as k (key) where e.batch_id = b.id))`
@@ -97,11 +99,13 @@ const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.ope
    ${mayImply('b')} as of_load`
 
 /**
- * Claims up to `count` batches that may be sent now. Prefers ambiguous batches. Returns all in the order of their numbers, which is the order of
- * sending if they are of one plan. Claims none while the destination is paused. Updates of phase 2 wait until every delete of their plan is settled.
+ * Claims up to `count` batches that may be sent now. Prefers ambiguous batches. Returns the claimed batches in the order of `seq`, which is
+ * the order of sending if they are of one plan. Claims none while the destination is paused. Updates of phase 2 wait until every delete of
+ * phase 1 of their plan has ended and can no longer arrive late.
  *
- * Only the scope of an erasure has `updateUnderWay` here: a plan has no deletes of an erasure, and `resendOf` tests it in `inScope`. To plan
- * that condition takes Postgres 2 ms, more than the rest of a claim, and a plan of two batches needs seven claims.
+ * Adds `updateOfPersonInFlight` only for the scope of an erasure: the scope of a plan has no deletes of erasures, and for `resendOf` the
+ * condition is in `inScope`. Postgres takes 2 ms to optimize the condition, more than the rest of a claim. A plan of two batches needs
+ * seven claims.
  */
 export async function claimBatches(
   db: Queryable,
@@ -112,7 +116,7 @@ export async function claimBatches(
     `with due as (
        select b.id from batch b
        where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
-         and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) ${'erasure' in scope ? `and not (${updateUnderWay})` : ''}
+         and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) ${'erasure' in scope ? `and not (${updateOfPersonInFlight})` : ''}
          and exists (select from destination t where t.id = b.destination_id and t.paused_at is null)
        order by b.status = 'ambiguous' desc, b.phase, b.seq
        limit $6 for update of b skip locked)
@@ -125,7 +129,7 @@ export async function claimBatches(
   return rows.map(toBatch).sort((a, b) => a.seq - b.seq)
 }
 
-/** Claims one batch even if it waits or is parked. Returns undefined if the batch is in flight or has ended. */
+/** Claims one batch, even if it waits or is parked. Returns undefined if the batch is in flight or has ended. Does not check the fence. */
 export async function claimById(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
   const rows = await tx.query<BatchRow>(
     `update batch b
@@ -136,7 +140,7 @@ export async function claimById(tx: Queryable, id: number, workerId: string, lea
   return rows[0] && toBatch(rows[0])
 }
 
-/** Number of open batches of a scope, and the wait until the next one may be sent. */
+/** Number of batches of a scope that this run has not finished yet, and the wait until the next batch may be sent. */
 export interface OpenWork {
   /** Number of claimed batches, also of those whose lease has expired. */
   readonly inFlight: number
@@ -147,11 +151,11 @@ export interface OpenWork {
   readonly waiting: number
   /** Milliseconds until the first waiting batch may be sent, as far as a time is known; else 0. */
   readonly waitMs: number
-  /** True if the destination of an open batch is paused. */
+  /** True if the destination of one of these batches is paused. */
   readonly paused: boolean
 }
 
-/** Counts the open batches of a scope. */
+/** Counts the pending, ambiguous and claimed batches of a scope. Parked batches do not count, because this run does not send them. */
 export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<OpenWork> {
   const [row] = await db.query<{ in_flight: number; waiting: number; wait_ms: number | null; paused: boolean }>(
     `with open as (

@@ -18,7 +18,7 @@ export interface FrozenBatch {
   readonly sha256: Buffer
   readonly entryCount: number
   readonly userCount: number
-  /** Earliest end of its memberships; undefined if none ends. */
+  /** Earliest end of its memberships in epoch milliseconds; undefined if none ends. */
   readonly expiresAtMs: number | undefined
   /** For a batch of a first load: number of the run, and the lowest record key of the batch. Undefined for other batches. */
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
@@ -51,7 +51,7 @@ export async function reserveBatchIds(tx: Transaction, count: number): Promise<r
   return rows.map(({ id }) => Number(id))
 }
 
-/** Inserts the batches of a plan. */
+/** Inserts the batches of a plan by COPY. */
 export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `batch (${frozenBatchColumns})`)
   for (const batch of batches) {
@@ -103,8 +103,8 @@ export interface FollowingBatch {
 }
 
 /**
- * Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. Does not lock out inserts of
- * rows that refer to the plan.
+ * Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. Does not block inserts of rows
+ * that refer to the plan.
  */
 export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void> {
   await tx.query('select from plan where id = $1 for no key update', [planId])

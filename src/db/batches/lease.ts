@@ -1,20 +1,21 @@
-/** Renews the leases of claimed batches (docs/states.md#batch), and finds expired leases. */
+/** Renews the leases of claimed batches (docs/states.md#batch), and defines when a lease has expired. */
 import type { Queryable } from '../queryable.ts'
 
 /** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
 export class LeaseLost extends Error {}
 
 /**
- * Returns the SQL condition: the lease with this end has expired. An end in more than an hour was written while the clock of the database
- * was ahead; leases take a minute, and a live process writes the end again with its next heartbeat.
+ * Returns the SQL condition that a lease has expired. `leaseUntil`: SQL of its end. An end more than an hour from now counts as expired: a
+ * lease takes a minute, so the clock of the database was ahead when the end was written. A live process corrects it with its next
+ * heartbeat.
  */
 export function isExpired(leaseUntil: string): string {
   return `(${leaseUntil} < statement_timestamp() or ${leaseUntil} > statement_timestamp() + interval '1 hour')`
 }
 
 /**
- * Renews the leases of these batches of this worker that have not expired. Returns their number. A batch that the worker lost track of,
- * because the database failed, must not be among them: its lease would never expire, and the next run of its destination would never end.
+ * Renews the unexpired leases of this worker for the batches `batchIds`. Returns the number of renewed leases. `batchIds` must not have
+ * batches that the worker no longer handles: their leases would never expire, and the next run of the destination would never end.
  */
 export async function renewLeases(db: Queryable, workerId: string, leaseMs: number, batchIds: readonly number[]): Promise<number> {
   if (batchIds.length === 0) return 0

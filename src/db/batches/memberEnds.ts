@@ -1,11 +1,11 @@
 /**
- * Finds memberships that end soon or too late, by the batch that confirmed them. The ends of keys have no index, because every answer would have to
- * update the index.
+ * Finds memberships that are due for renewal, by the earliest end of the batch that confirmed them. The ends of keys have no index, because
+ * every answer would have to update it (docs/decisions/changed-keys.md).
  */
 import { mayImply } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Ends that make memberships due, as SQL of times: up to `before`, and later than `after`. */
+/** Ends that make a membership due for renewal: times up to `before`, and times later than `after`. Both are SQL of a time. */
 export interface DueEnds {
   readonly before: string
   readonly after: string
@@ -15,19 +15,20 @@ export interface DueEnds {
 export const isDue = (end: string, { before, after }: DueEnds) => `(${end} <= ${before} or ${end} > ${after})`
 
 /**
- * SQL condition: settled batch `b` may have memberships that are due. Batches with implied keys are left out, because
- * keys that are due were stored as rows before (`storeEndingKeys`).
+ * Returns the SQL condition that settled batch `b` may have memberships that are due. Leaves out batches with implied keys, because the due
+ * ones were stored as rows before (`storeEndingKeys`).
  */
 const mayBeDue = (due: DueEnds) =>
   `b.destination_id = $1 and b.status = 'settled' and not ${mayImply('b')} and ${isDue('b.expires_at', due)}`
 
-/** Returns true if a membership of the destination may be due. No membership ends before the end of its batch. */
+/** Returns true if a membership of the destination may be due. No membership ends before `expires_at` of its batch. */
 export async function mayMembersEnd(tx: Queryable, destinationId: number, due: DueEnds): Promise<boolean> {
   return (await tx.query(`select from batch b where ${mayBeDue(due)} limit 1`, [destinationId])).length > 0
 }
 
 /**
- * Updates the end of each batch that `mayBeDue` finds: the earliest end of the keys that this batch confirmed last; null if there are none.
+ * Updates `expires_at` of each batch that may have due memberships: the earliest end of the keys whose last confirmation is this batch;
+ * null if there are none.
  */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
   await tx.execute(

@@ -23,7 +23,7 @@ export type Release =
     }
   /** The batch has no more attempts in this run, and one attempt in each later run. */
   | { readonly to: 'parked'; readonly reason: string; readonly maybeApplied: boolean }
-  /** All its remaining entries have final outcomes. `horizonMs`: time in which an attempt that may still arrive must do so. */
+  /** All its remaining entries have final outcomes. `horizonMs`: longest time after an attempt in which it may still arrive. */
   | { readonly to: 'settled'; readonly horizonMs: number }
   /** Its entries were moved to other batches. */
   | { readonly to: 'split'; readonly reason: string; readonly horizonMs: number }
@@ -66,11 +66,11 @@ export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id'
 }
 
 /**
- * Recovers batches whose lease has expired or whose process has ended, and returns their number. If an attempt was started, the batch
- * becomes ambiguous, because its bytes may have been sent and may arrive until the horizon. Otherwise it returns to its state before the
- * claim. Does not change batches of another service, whose horizon is not known here.
+ * Recovers batches in flight whose lease has expired, or whose worker is in `endedWorkerIds`. Returns their number. If an attempt was
+ * started, the batch becomes ambiguous: its bytes may have been sent, and may arrive until the horizon. Otherwise the batch is pending or
+ * ambiguous as before the claim, without a wait. Does not change batches of another environment, whose horizon may differ.
  */
-export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
+export async function recoverBatches(db: Database, endedWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<Row<'batch', 'id'> & { begun: boolean }>(
       `with lost as (
@@ -84,7 +84,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
          maybe_applied = b.maybe_applied or lost.begun, status = case when b.maybe_applied or lost.begun then 'ambiguous' else 'pending' end
        from (select id, exists (select from ended where batch_id = id) as begun from lost) lost
        where b.id = lost.id returning b.id, lost.begun`,
-      [deadWorkerIds, fence.origin, fence.credentials],
+      [endedWorkerIds, fence.origin, fence.credentials],
     )
     const begun = rows.filter((row) => row.begun).map((row) => row.id)
     if (begun.length > 0) await markLate(tx, begun, horizonMs)
@@ -97,7 +97,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
   })
 }
 
-/** Opens the parked batches of a destination for one more attempt (docs/guarantees.md#bounded-retry). Returns their number. */
+/** Makes the parked batches of a destination sendable for one more attempt (docs/guarantees.md#bounded-retry). Returns their number. */
 export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number): Promise<number> {
   return db.execute(
     `update batch set attempts = $2, next_attempt_at = null, status = case when maybe_applied then 'ambiguous' else 'pending' end
@@ -107,8 +107,9 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
 }
 
 /**
- * Resets the attempts and waits of older open batches at the start of a run. A delete of a suppressed identifier keeps its wait until the
- * delete was claimed once, because an earlier update could restore the identifier before the horizon.
+ * Sets the attempts of the destination's ambiguous batches to 1 and ends their waits; also those of its pending batches with attempts. Does
+ * not change deletes of erasures. A delete of a suppressed identifier keeps its wait until it was claimed once, because an earlier update
+ * could restore the identifier before the horizon.
  */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
@@ -120,8 +121,8 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 }
 
 /**
- * Shortens the waits that `resetAttempts` keeps to two horizons, if they are longer than any that is ever stored: the clock of the database was
- * ahead when they were stored. `longestBackoffMs`: longest wait after a failed attempt.
+ * Shortens false waits of deletes of erased and suppressed people to two horizons. A wait longer than two horizons plus `longestBackoffMs`
+ * is never stored, so the clock of the database was ahead. `longestBackoffMs`: longest wait after a failed attempt.
  */
 export async function shortenFalseWaits(db: Queryable, destinationId: number, horizonMs: number, longestBackoffMs: number): Promise<void> {
   await db.execute(
@@ -144,20 +145,22 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
   )
 }
 
-/** Supersedes the unsent batches of stale plans. Stores the implied keys of these batches first, because they will not be confirmed. */
+/** Supersedes the unsent batches of stale plans. Stores their implied keys first, because no answer will confirm these keys. */
 export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   await storeKeysWhere(tx, unsent, [plans])
   await tx.execute(superseding(`reason = 'stale_plan' where ${unsent}`), [plans])
 }
 
-/** Returns SQL that supersedes batches `b`, with one line in the audit log for each plan. `rest`: SQL of the reason and of the condition. */
+/**
+ * Returns SQL that supersedes batches `b`, and adds a line to the audit log for each plan. `rest`: SQL of the reason and of the condition.
+ */
 const superseding = (rest: string): string =>
   `with ended as (
      update batch b set status = 'superseded', settled_at = statement_timestamp(), ${rest} returning b.plan_id, b.reason)
    ${addLines(`select 'plan', 'batches.superseded', plan_id, null, jsonb_build_object('reason', reason, 'batches', count(*)) from ended group by plan_id, reason`)}`
 
-/** Ends batches whose entries all moved to one new batch (`split.ts`). */
+/** Ends batches as split whose entries all moved to one new batch (`mergeBatches` in `split.ts`). */
 export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {
   await tx.execute(
     `with merged as (

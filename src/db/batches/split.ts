@@ -1,5 +1,5 @@
 /**
- * Splits and merges frozen batches. Whole entries move to new batches with the same bytes; an entry is never edited
+ * Splits and merges frozen batches. Whole entries move to new batches; the bytes of an entry never change
  * (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
@@ -23,10 +23,11 @@ export interface Part {
   readonly attempts: number
   readonly miscounts: number
   readonly reason: string | null
+  /** Milliseconds until the new batch may be sent; 0: immediately. */
   readonly waitMs: number
 }
 
-/** Entry with its bytes in the body. */
+/** Entry with its bytes. */
 interface Slice {
   readonly ord: number
   readonly bytes: Buffer
@@ -76,8 +77,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
 }
 
 /**
- * Moves all entries of the batches `ids` into one new batch, in this order, and ends the old batches as split. The caller must have locked
- * these batches, and none may be in flight. Does nothing if they have no entries.
+ * Moves all entries of the batches `ids` into one new batch, in the order of `ids`, and ends the old batches as split. The batches must be
+ * of one plan. The caller must have locked them, and none may be in flight. Does nothing if they have no entries.
  */
 export async function mergeBatches(
   tx: Queryable,
@@ -123,7 +124,7 @@ export async function mergeBatches(
   await endMerged(tx, ids)
 }
 
-/** Returns the places of the entries that are still in the batch. `where`: SQL condition on the entry `e`. */
+/** Returns the places of the entries that are still in the batch, ascending. `where`: SQL condition on the entry `e`. */
 export async function remainingOrds(tx: Queryable, batchId: number, where = 'true'): Promise<number[]> {
   const rows = await tx.query<Row<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e where ${where} order by e.ord`, [
     batchId,

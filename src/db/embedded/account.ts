@@ -26,7 +26,7 @@ export function ensureServerAccount(): Account | undefined {
   throw unavailable('Postgres refuses to run as root, and this machine has no unprivileged user for it')
 }
 
-/** Returns true if every account may traverse the folders up to `path`. */
+/** Returns true if every account may enter `path` and the folders above it. Ignores folders that do not exist. */
 export function reachable(path: string): boolean {
   for (let at = path; ; at = dirname(at)) {
     if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false

@@ -1,3 +1,4 @@
+/** Finds the binaries of the embedded Postgres, and copies them if the server's account cannot read them. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,8 +14,8 @@ export interface Binaries {
 }
 
 /**
- * Finds the binaries for this machine. If `account` cannot read them (for example below root's home), copies them to a folder in
- * `copies`.
+ * Returns the binaries for this machine, after a test start. If `account` cannot read them (for example below root's home), copies them to
+ * a folder in `copies`, and returns the copies.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if there are none for this machine, or they do not start
  */
 export function findBinaries(account: Account | undefined, copies: string): Binaries {
@@ -47,7 +48,7 @@ function nativeFolder(): string {
   }
 }
 
-/** Creates the links of the package's install script, which does not run with `npm ci --ignore-scripts`. */
+/** Creates the links that the install script of the package creates. The script does not run with `npm ci --ignore-scripts`. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -16,43 +16,44 @@ const database = 'sluice'
 const user = 'sluice'
 
 /**
- * Creates the files of the server, with a new password. They are made in another folder, which is renamed at the end: if this process is
- * killed meanwhile, the next start makes them again.
+ * Creates the files of the server, with a new password, and replaces files of an incomplete start. Creates them in another folder, which is
+ * renamed at the end. So if this process is killed meanwhile, the next start creates them again.
  *
- * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the files
+ * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
 export function initialize(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
-  const made = `${places.data}.new`
-  for (const path of [made, places.data]) rmSync(path, { recursive: true, force: true })
-  mkdirSync(made, { mode: 0o700 })
+  const folder = `${places.data}.new`
+  for (const path of [folder, places.data]) rmSync(path, { recursive: true, force: true })
+  mkdirSync(folder, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
   writeFileSync(places.password, password, { mode: 0o600 })
-  // initdb reads the password from a file that its user can read. The file is removed when initdb has ended.
-  const handover = `${places.data}.password`
-  writeFileSync(handover, password, { mode: 0o600 })
+  // initdb reads the password from a second file, which the server's account can read. This file is removed when initdb has ended.
+  const pwFile = `${places.data}.password`
+  writeFileSync(pwFile, password, { mode: 0o600 })
   if (places.account) {
-    for (const path of [made, handover]) chownSync(path, places.account.uid, places.account.gid)
+    for (const path of [folder, pwFile]) chownSync(path, places.account.uid, places.account.gid)
   }
   const { status, stderr } = spawnSync(
     initdb,
-    ['-D', made, '-U', user, `--pwfile=${handover}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    ['-D', folder, '-U', user, `--pwfile=${pwFile}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
     { encoding: 'utf8', cwd: '/', ...places.account },
   )
-  rmSync(handover, { force: true })
+  rmSync(pwFile, { force: true })
   if (status !== 0) {
-    rmSync(made, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
     throw gaveUp('the embedded Postgres could not be set up', stderr, places.home)
   }
-  renameSync(made, places.data)
+  renameSync(folder, places.data)
 }
 
-/** Time in milliseconds in which the processes of a killed server end. */
+/** Maximum time in milliseconds to wait until the processes of a killed server have ended. */
 const endingMs = 10_000
 
 /**
- * Starts the server, creates the database of Sluice, and returns the address of the database. Waits for a server that another command
- * started and that replays its log, and for the end of a server that was killed, because its processes lock the files for a moment longer.
+ * Starts the server, creates the database of Sluice if it is missing, and returns the address of the database. Uses a server that runs
+ * already, and waits while it replays its log. Also waits for the end of a killed server, whose processes lock the files for a moment
+ * longer.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
@@ -95,7 +96,7 @@ async function startOnce(places: Places, maxConnections: number): Promise<string
       `max_connections=${maxConnections}`,
       '-c',
       'shared_buffers=256MB',
-      // Bulk loads into new tables are not logged, and no checkpoint happens during an apply of a million rows.
+      // Bulk loads into new tables are not logged, and a load of a million rows does not force a checkpoint.
       '-c',
       'wal_level=minimal',
       '-c',
@@ -144,7 +145,7 @@ export async function running(places: Places): Promise<string | undefined> {
   }
 }
 
-/** Returns the address of the database from the files of the server; undefined if no server runs. Does not connect. */
+/** Returns the address of the database from the files of the server; undefined if no server is ready. Does not connect. */
 export function currentAddress(places: Places): string | undefined {
   const server = readAddress(places)
   return server === undefined ? undefined : addressOf(server, database)
@@ -184,11 +185,12 @@ export async function stop(places: Places): Promise<boolean> {
   throw unavailable('the embedded Postgres did not stop within 20 s')
 }
 
-/** Prevents that a connection which the server ends later ends this process. Its next query fails. */
+/** Keeps this process running if the server ends the connection later. The next query of the connection fails. */
 function ignoreLaterErrors(client: pg.Client): void {
   client.on('error', () => undefined)
 }
 
+/** Creates the database of Sluice if it is missing. Returns its address. */
 async function createDatabase(places: Places): Promise<string> {
   return asAdministrator(places, async (client, server) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database])
@@ -197,7 +199,7 @@ async function createDatabase(places: Places): Promise<string> {
   })
 }
 
-/** Runs `work` on a connection to the database `postgres`, which exists before the database of Sluice. */
+/** Runs `work` on a connection to the database `postgres`, which exists even before the database of Sluice is created. */
 async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
   const server = readAddress(places)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
@@ -211,7 +213,7 @@ async function asAdministrator<Result>(places: Places, work: (client: pg.Client,
   }
 }
 
-/** Running server. */
+/** Address and password of a running server. */
 interface Server {
   readonly port: number
   readonly password: string
@@ -230,13 +232,13 @@ function readAddress(places: Places): Server | undefined {
   }
 }
 
-/** Returns true if the process of a server runs that does not accept connections yet. */
+/** Returns true if the process of a server runs and does not accept connections yet. */
 function isStarting(places: Places): boolean {
   const lines = readServerFile(places)
   return lines[7]?.trim() === 'starting' && isAlive(Number(lines[0]))
 }
 
-/** Returns true if a server answers that it does not accept connections yet, because it replays its log. */
+/** Returns true if a starting server answers that it does not accept connections yet, for example because it replays its log. */
 async function isRecovering(places: Places): Promise<boolean> {
   if (!isStarting(places)) return false
   const port = Number(readServerFile(places)[3])

@@ -4,14 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Age at which a lock has expired, even if a process has the pid of its holder: it may be another process. */
+/** Age in milliseconds at which a lock has expired, even if a process has the pid of its holder: it may be another process. */
 const expiresAfterMs = 60_000
-/** Interval at which the holder renews its lock. A server that replays its log after a crash may take minutes to start. */
+/**
+ * Interval in milliseconds at which the holder renews its lock. A renewal is needed, because a server that replays its log after a crash
+ * may take minutes to start.
+ */
 const renewEveryMs = 10_000
 
 /**
- * Locks the server, so that only one command at a time starts or stops it. Waits for the lock; removes a lock whose process has ended, or
- * that was not renewed for a minute. Returns a function that unlocks. `path`: lock file.
+ * Locks the server, so that only one command at a time starts or stops it. Waits while another command has the lock. Removes a lock whose
+ * process has ended, or that was not renewed for a minute. Returns a function that unlocks. `path`: lock file. `renewMs`: interval of
+ * renewals in milliseconds.
  */
 export async function lock(path: string, renewMs = renewEveryMs): Promise<() => void> {
   const mine = `${process.pid} ${randomUUID()}`
@@ -42,7 +46,10 @@ function renew(path: string): void {
   }
 }
 
-/** Removes a lock. Only one command can rename it. A command that renamed the lock of another command instead puts it back. */
+/**
+ * Removes an expired lock. First renames it to `aside`, which only one command can do. If the renamed lock is a new one of another command,
+ * puts it back.
+ */
 function removeExpired(path: string, aside: string): void {
   try {
     renameSync(path, aside)
@@ -61,7 +68,7 @@ function hasExpired(path: string): boolean {
   return (holder > 0 && !isAlive(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
 }
 
-/** Returns the text of a lock file; undefined if there is none. */
+/** Returns the text of a lock file, and the time of its last renewal in epoch milliseconds; undefined if there is no file. */
 function read(path: string): { readonly text: string; readonly writtenAtMs: number } | undefined {
   try {
     return { text: readFileSync(path, 'utf8'), writtenAtMs: statSync(path).mtimeMs }

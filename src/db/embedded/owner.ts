@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 
 /**
- * Compares the present user with the user who created the server in `home`, or the folder if it has no server. Writes nothing.
+ * Compares the user `me` with the owner of the password file in `home`; without this file, with the owner of `home`. Writes nothing. Does
+ * nothing on systems without user ids.
  * @throws {UsageError} `WRONG_USER` if they differ
  */
 export function checkOwner(home: string, me: number | undefined = process.getuid?.()): void {

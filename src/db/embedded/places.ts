@@ -1,4 +1,4 @@
-/** Computes the paths of the embedded server's files, for an ordinary user and for root. */
+/** Computes the paths of the embedded server's files, for an ordinary user and for root, and creates the folders. */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,8 +23,8 @@ export interface Places {
   /** Folder for copies of the binaries, if the account cannot read the original. */
   readonly binaries: string
   /**
-   * Only if `data` is outside `home`: a file in `home` that names its folder, so that a data directory that was moved still finds its
-   * database. Written once the database exists.
+   * File in `home` that contains the name of the folder of `data`, so that a moved data directory still finds its database. Written once
+   * the database exists. Undefined if `data` is below `home`.
    */
   readonly elsewhere: { readonly file: string; readonly name: string } | undefined
   /** File with the password. */
@@ -36,13 +36,14 @@ export interface Places {
   readonly keep: string
   /** Lock file of commands that start or stop the server. */
   readonly lock: string
-  /** Account of the server; undefined if it runs as the present user. */
+  /** Account of the server; undefined if the server runs as the current user. */
   readonly account: Account | undefined
 }
 
 /**
  * Returns the paths for a data directory. Creates missing folders, and for root the user of the server (account.ts).
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder, or a copy of a folder whose files are elsewhere
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder or a copy of a folder whose files are elsewhere, or if the user
+ * cannot be created
  * @throws {UsageError} `WRONG_USER`
  */
 export function preparePlaces(dataDir: string): Places {
@@ -77,8 +78,8 @@ function placeFile(home: string): string {
 }
 
 /**
- * Returns the folder of Postgres' files for root: the one of the earlier commands, else `home` if the user of the server can access it,
- * else one below the system folder.
+ * Returns the folder of Postgres' files for root: the folder that earlier commands used, else `home` if the user of the server can access
+ * it, else a folder below the system folder.
  */
 function baseOf(home: string): string {
   const name = readText(placeFile(home))
@@ -119,8 +120,8 @@ function makeFolder(path: string): void {
 }
 
 /**
- * Removes the server files below the system folder whose data directory was deleted from the folder of temporary files, and whose server
- * does not run. Any other data directory may have been moved, or its disk may not be mounted now.
+ * Removes server files below the system folder if their data directory was in the folder of temporary files and does not exist any more,
+ * and if their server does not run. Keeps all others: the data directory may have been moved, or its disk may not be mounted now.
  */
 function sweepOrphans(): void {
   const temporary = (existsSync(tmpdir()) ? realpathSync(tmpdir()) : tmpdir()) + sep

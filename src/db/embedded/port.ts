@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { unavailable } from './unavailable.ts'
 
-/** Range of ports below the ports that systems use for outgoing connections (Linux: from 32768). */
+/** First port of the range, and the port after the last one. Systems use higher ports for outgoing connections (Linux: from 32768). */
 const from = 20_000
 const to = 32_768
 

@@ -1,8 +1,8 @@
 /**
  * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (8 s the first time, when its files are
  * created), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). The server listens on loopback with its own
- * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it,
- * unless `sluice db url` asked to keep it running. If a command is killed, the server keeps running, and the next command uses it.
+ * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it.
+ * After `sluice db url` it keeps running until `sluice db stop`. If a command is killed, the server keeps running for the next command.
  */
 import type { RunError } from '../../errors.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * Starts the server below `dataDir`, or uses the server that runs there. `keep`: the server keeps running after this command.
+ * Starts the server below `dataDir`, or uses the server that runs there. `keep`: the server keeps running after the last command.
+ * `maxConnections`: limit of a server that this call starts.
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`
  * @throws {UsageError} `WRONG_USER`
  */
@@ -59,7 +60,10 @@ export async function embeddedUrl(dataDir: string): Promise<string | undefined> 
   return existsSync(resolve(dataDir)) ? running(preparePlaces(dataDir)) : undefined
 }
 
-/** Returns a function that returns the current address of the server, or its last known address while it is down. Does not connect. */
+/**
+ * Returns a function that returns the current address of the server, or the last known address while the server is down. Does not connect.
+ * `known`: address at the time of the call.
+ */
 export function embeddedAddress(dataDir: string, known: string): () => string {
   const places = preparePlaces(dataDir)
   return () => (known = currentAddress(places) ?? known)
@@ -71,12 +75,13 @@ export async function embeddedClients(dataDir: string): Promise<readonly Connect
   return connectedPrograms(preparePlaces(dataDir))
 }
 
-/** Returns the free bytes on the disk of the embedded server's files. */
+/** Returns the number of free bytes on the disk of the embedded server's files. The server must have been started before. */
 export function embeddedFreeBytes(dataDir: string): number {
   const { bavail, bsize } = statfsSync(preparePlaces(dataDir).data)
   return bavail * bsize
 }
 
+/** Interval of checks in milliseconds. */
 const superviseEveryMs = 2_000
 
 /**
@@ -97,7 +102,7 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
   return () => clearInterval(timer)
 }
 
-/** Stops the server, even if a command uses it. Returns false if no server runs. */
+/** Stops the server, even if a command uses or keeps it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const places = preparePlaces(dataDir)
   const unlock = await lock(places.lock)

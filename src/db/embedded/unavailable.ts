@@ -1,6 +1,7 @@
+/** Errors of the embedded server that the user sees. */
 import { RunError } from '../../errors.ts'
 
-/** Returns the error that the embedded server cannot run here. `why`: its message. By default the hint is to use another server. */
+/** Returns the error that the embedded server cannot run here. `why`: its message. The default hint is to use another server. */
 export function unavailable(
   why: string,
   hint = 'set DATABASE_URL to a Postgres 15 or newer: DATABASE_URL=postgresql://user@host/database',
@@ -9,9 +10,9 @@ export function unavailable(
 }
 
 /**
- * Returns the error for a failed Postgres or initdb: `DISK_FULL`, else `POSTGRES_UNAVAILABLE` with the cause. `written`: output of the
- * program. `folder`: data directory, for the message. `log`: file with that output, if the folder has a database. Then no hint leads to
- * another database, because an empty one knows nothing of what was sent, and deletes of earlier records would never be planned.
+ * Returns the error for a failed Postgres or initdb: `DISK_FULL`, else `POSTGRES_UNAVAILABLE` with the cause. `what`: start of the message.
+ * `written`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. Then no hint leads
+ * to an empty database: it has no synced state, so deletes of earlier records would never be planned.
  */
 export function gaveUp(what: string, written: string, folder: string, log?: string): RunError {
   const lines = written.trim().split('\n')

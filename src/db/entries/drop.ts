@@ -15,7 +15,7 @@ export async function deleteEntries(tx: Queryable, batches: readonly string[]): 
   await tx.execute('delete from batch_entries where batch_id = any($1::bigint[])', [batches])
 }
 
-/** Removes the templates of bodies of batches that ended a week ago. Returns their number. */
+/** Removes the templates of batches that ended more than a week ago. Returns their number. */
 export async function dropOldTemplates(db: Queryable): Promise<number> {
   return db.execute(
     `update batch_entries e set template = null from batch b where b.id = e.batch_id and e.template is not null and ${bodyIsOver}`,
@@ -23,8 +23,8 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
 }
 
 /**
- * Deletes operations of ended plans: operations on people after 30 days, because they contain digests; operations on products, which
- * `explain` shows, after a year. Three sorts of plans keep all their operations:
+ * Deletes the operations of ended plans some time after all batches of the plan have ended (`keepsEntries`): operations on people after 30
+ * days, because they contain digests; operations on products after 12 months. Three sorts of plans keep all their operations:
  * - a plan that is being applied or has an open batch, because its counts come from its batches;
  * - a full refresh that is not fully confirmed, until a later plan takes over its open keys (docs/decisions/plans-from-state.md);
  * - the last plan with deletes, until these are confirmed or a later plan has deletes.
@@ -46,7 +46,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
   return db.transaction(async (tx) => {
-    // No plan may run meanwhile: one of its queries finds the batches of a record, and a later one reads their entries.
+    // Locks out planning: one query of a plan finds the batches of a record, and a later query reads the entries of these batches.
     await tx.query(
       `select from destination where id in (select o.destination_id from batch o where o.id in (${expiredBatches})) order by id for update`,
     )
@@ -64,8 +64,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
          where d.destination_id = g.destination_id and d.change = 'delete') as deleted
        from dropped g group by g.destination_id`,
     )
-    // The index of implied keys contains digests of people too. Therefore deleted identifiers, and identifiers of a load that was not sent
-    // completely, are removed from the index.
+    // The index of implied keys contains digests of people too. Therefore this transaction removes the deleted identifiers from the index,
+    // and for an operation of a first load all outdated entries of the destination.
     for (const { destination_id, deleted } of [...compactRows, ...rows]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(compactRows.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
@@ -74,8 +74,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
 }
 
 /**
- * Removes keys, record key and hash from the entries of an erased person in these batches, including all entries of the erasure's deletes.
- * The batches must be expanded.
+ * Removes keys, record key and hash from entries of `batches`: from those of the erased person, and from all entries of the erasure's
+ * deletes. The batches must be expanded. `identifiers`, `records`: packed identifiers and record keys of the person.
  */
 export async function eraseEntries(
   tx: Queryable,

@@ -6,8 +6,8 @@ import type { Row } from '../row.ts'
 import { bodyColumns, bodyOf, entryColumns, expanded, type BodyRow } from './read.ts'
 
 /**
- * Converts all entries of batches into rows, so that each entry can be updated. Also stores the whole bodies and the implied keys of the
- * batches. Safe to repeat.
+ * Converts all entries of batches into rows of `entry`, so that each entry can be updated. First stores the whole bodies and the implied
+ * keys of the batches. Safe to repeat.
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)

@@ -1,13 +1,14 @@
 /**
- * Updates rows of `entry`: writes their outcomes, and moves them to other batches. The caller must have expanded the batch (`expand.ts`).
+ * Writes rows of `entry`: updates outcomes, moves entries to other batches, and inserts deletes. The caller must have expanded the batch
+ * (`expand.ts`), except for `confirmEntries`.
  */
 import type { EntryOutcome } from '../../destinations/destination.ts'
 import type { Queryable } from '../queryable.ts'
 
 /** Writes the classified outcome of each entry, in the order of the body. */
 export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: readonly EntryOutcome[]): Promise<void> {
-  // The caller's transaction disables hash joins, but this statement needs a hash join: without it Postgres compares each outcome with
-  // each entry (0.3 s for 2,500 deletes).
+  // The caller's transaction has disabled hash joins. Without a hash join, Postgres would compare each outcome with each entry here (0.3 s
+  // for 2,500 deletes).
   await tx.query(`select set_config('enable_hashjoin', 'on', true)`)
   await tx.execute(
     `update entry e set outcome = x.outcome, code = x.code, message = x.message
@@ -32,8 +33,8 @@ export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: re
 }
 
 /**
- * Marks entries with an outcome of an earlier answer as confirmed. Pending entries count as confirmed once their batch is settled
- * (`entryOutcome`). Does nothing for a batch that is not expanded.
+ * Marks the entries of a batch that are not pending as confirmed. Pending entries need no write, because they count as confirmed once their
+ * batch is settled (`entryOutcome`). Does nothing for a batch that is not expanded.
  */
 export async function confirmEntries(tx: Queryable, batchId: number): Promise<void> {
   await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [
@@ -77,7 +78,7 @@ export async function supersedeEntries(tx: Queryable, batchId: number, code: 'ex
   await tx.execute(`update entry set outcome = 'superseded', code = $2 where batch_id = $1 and outcome <> 'confirmed'`, [batchId, code])
 }
 
-/** Moves entries to the batch `to`, in this order. `offsets`: offsets of their bytes in its body. */
+/** Moves entries to the batch `to`, in the order of `entries`. `offsets`: offset of each entry's bytes in the body of `to`. */
 export async function moveEntries(
   tx: Queryable,
   to: number,

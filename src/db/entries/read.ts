@@ -1,6 +1,7 @@
 /**
- * Builds the SQL to read entries of batches, which have two forms (docs/decisions/packed-state.md): one row of `batch_entries` for
- * all people of a batch, or one row of `entry` each. Code that may meet both forms reads entries by this SQL. Code that writes an entry expands the batch first (`expand.ts`).
+ * Builds the SQL to read the entries of batches. A batch has either one row of `batch_entries`, only for operations on people, or a row of
+ * `entry` for each entry (docs/decisions/packed-state.md). Code that may get both forms reads entries by this SQL. Code that writes an
+ * entry expands the batch first (`expand.ts`).
  */
 import { identifierBytes } from '../../model/record.ts'
 import { fillTemplate } from '../bodyTemplate.ts'
@@ -11,8 +12,8 @@ const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${identifierBytes}) from generate_series(1, length(${joined}), ${identifierBytes}) as eg (at))`
 
 /**
- * Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. `from`: table of
- * these rows.
+ * Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. `from`: table
+ * with the rows.
  */
 export const expanded = (
   where: string,
@@ -46,13 +47,13 @@ export const frozenEntryColumns = [
 export const entryColumns = ([...frozenEntryColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
 
 /**
- * SQL of the outcome of entry `e` of batch `b`. If all entries are confirmed, or all are superseded, only the state of the batch is
- * written and not each entry.
+ * SQL of the outcome of entry `e` of batch `b`. An entry that is stored as pending is confirmed if its batch is settled, and superseded if
+ * its batch is superseded: an outcome of the whole batch is not written to each entry.
  */
 export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
   when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
 
-/** SQL of the outcome as reports count it: `ambiguous` while the service may have applied the batch. */
+/** SQL of the outcome as reports count it: a pending entry is `ambiguous` while its batch is ambiguous or in flight. */
 export const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
 
 /** Returns SQL of the entries of a batch, to be joined laterally. `id`: SQL of the batch's id. */
@@ -71,7 +72,7 @@ export const confirmationsOf = (id: string): string =>
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 
-/** Returns SQL of the number of keys of a batch. A key in several entries counts several times. */
+/** Returns SQL of the number of keys of a batch. `id`: SQL of the batch's id. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
     + coalesce((select sum(length(er.keys)) / ${identifierBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
@@ -82,7 +83,10 @@ export const keysTogether = (row: string): string =>
   `select substring(er.keys from eg.at for ${identifierBytes}) as key from unnest(${row}.keys) as er (keys)
      cross join lateral generate_series(1, length(er.keys), ${identifierBytes}) as eg (at)`
 
-/** Returns SQL of the keys of a batch with the stored outcome of their entry, to be joined laterally. Faster than `entriesOf`. */
+/**
+ * Returns SQL of the columns `key` and `outcome` for each key of a batch, to be joined laterally. `outcome` is the stored outcome of the
+ * entry. Faster than `entriesOf`.
+ */
 export const keysOf = (id: string): string =>
   `lateral (
      select ek.key, eo.outcome from entry eo cross join lateral unnest(eo.keys) as ek (key) where eo.batch_id = ${id}
@@ -91,7 +95,7 @@ export const keysOf = (id: string): string =>
 
 /**
  * Returns SQL of the numbers of users of batch `b` with their stored outcome, to be joined laterally: one row per entry, or one row for a
- * batch that is not expanded.
+ * batch that is not expanded. Further columns are code, message and the first key of the entry, which are null in the latter case.
  */
 export const usersOf = (b: string): string =>
   `lateral (
@@ -133,12 +137,15 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
 /** Columns of `bodyColumns`. */
 export type BodyRow = Row<'batch', 'body_sha256'> &
   Row<'batch_entries', 'template'> & {
-    /** Body as text, because bytea is transferred as hex, which is twice as long and must be decoded. Null if a template is stored. */
+    /**
+     * Body as text, because bytea is transferred as hex, which is twice as long and must be decoded. Null if a template is stored, or if
+     * the body was removed.
+     */
     readonly body: string | null
     readonly keys: string | null
   }
 
-/** Returns the body. @throws {Error} if the body is no longer stored, or is not the one that was frozen */
+/** Returns the body. @throws {Error} if the body is no longer stored, or if a rebuilt body differs from the frozen one */
 export function bodyOf(row: BodyRow): Buffer {
   if (row.body !== null) return Buffer.from(row.body)
   if (row.template === null || row.keys === null) throw new Error('the request body is not stored any more')
@@ -147,8 +154,8 @@ export function bodyOf(row: BodyRow): Buffer {
 
 /**
  * Returns SQL of the last confirmed update, by an earlier plan, of each record that an entry in `o` changes. Its columns are `seq` and
- * `ord` of the entry in `o`, and batch, keys and bytes of that update. `o`: table with entries of one destination. `planId`: SQL of
- * their plan.
+ * `ord` of the entry in `o`, and batch, keys, offset and length of that update. Offset and length are null if the update is in a row of
+ * `batch_entries`. `o`: table with entries of one destination. `planId`: SQL of their plan.
  */
 export const formerEntries = (o: string, planId: string): string => {
   const changed = `select record_key from ${o} where change <> 'create'`

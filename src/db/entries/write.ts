@@ -68,8 +68,11 @@ export async function writeEntries(
 }
 
 /**
- * Returns true if the entries of a batch are stored in one row: the service answers with one outcome for all (`evidence` is `counts`), all
- * have the same expiry, all keys are digests, and all updates have a content hash (`expanded` reads them by their number). Products have separate outcomes, so they have separate rows.
+ * Returns true if the entries of a batch are stored in one row. This requires all of the following:
+ * - The service answers with counts for all users of a request (`evidence` is `counts`). Products have separate outcomes, so they have
+ *   separate rows.
+ * - All entries have the same expiry, and all keys are digests.
+ * - All updates have a content hash and deletes have none, because `expanded` finds the hash of an entry by its position.
  */
 export function fitsOneRow(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.evidence !== 'counts') return false
@@ -127,10 +130,10 @@ async function writeAsOneRow(tx: Transaction, destinationId: number, batches: re
   await copy.end()
 }
 
-/** Entries of a batch of a first load, ordered by record key: one new user per entry. */
+/** Entries of a batch of a first load, ordered by record key. Each entry is one new user. */
 export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 'template'> {
   readonly batchId: number
-  /** Content hash of every entry. */
+  /** Content hash, the same for all entries. */
   readonly hash: Buffer
   readonly expiresAtMs: number
   readonly template: Buffer
@@ -159,7 +162,7 @@ export async function writeLoadedEntries(tx: Transaction, destinationId: number,
   await copy.end()
 }
 
-/** Returns only the first element if all are equal; otherwise all. */
+/** Returns only the first element if all elements are equal; otherwise all elements. */
 function withoutEquals<Values extends readonly unknown[] | Int32Array>(values: Values): Values
 function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
   for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return values

@@ -1,10 +1,11 @@
-/** Deletes keys without desired or confirmed content (docs/retention.md, docs/erasure.md). */
+/** Deletes rows of `remote` that are no longer needed (docs/retention.md, docs/erasure.md). */
 import { openStatuses } from '../batches/states.ts'
 import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 
 /**
- * Deletes keys that are neither desired nor confirmed, without open batches, and that no late request can restore. Returns their number.
+ * Deletes the keys of all destinations that are neither desired nor confirmed, have no open batch, and cannot be restored by a late
+ * request. Returns their number.
  */
 export async function dropUnusedKeys(db: Queryable): Promise<number> {
   return db.execute(
@@ -14,7 +15,7 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes keys of missing products, although they are confirmed, because the service has their product under another key. */
+/** Deletes the keys of renamed products, although they are confirmed, because the service has each product under another id. */
 export async function dropRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await tx.execute('delete from remote where destination_id = $1 and key = any($2)', [destinationId, keys])
 }

@@ -24,9 +24,9 @@ const columns = (
 ).join(', ')
 
 /**
- * Inserts the implied keys of records. The caller must set the `load_id` of these records to null in the same transaction, and their
- * batches must be settled. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Records without implied keys
- * are ignored.
+ * Inserts the implied keys of records. The batches of these records must be settled. The caller must set the `load_id` of the records to
+ * null in the same transaction. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Ignores records without
+ * implied keys.
  */
 async function insertImpliedKeys(tx: Queryable, destinationId: number, records: string, values: readonly unknown[] = []): Promise<void> {
   const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
@@ -37,21 +37,21 @@ async function insertImpliedKeys(tx: Queryable, destinationId: number, records: 
 /** SQL of the columns of record `r` from which its implied keys are computed. */
 export const recordColumns = `r.destination_id, r.key, ${rowIdentifiers('r')} as identifiers, r.load_id`
 
-/** State in which implied keys are stored. Each value is SQL that may use the row `r` of the records and `i.identifier`. */
+/** SQL of the values with which implied keys are stored. It may use the row `r` of the records and `i.identifier`. */
 interface StoredState {
   readonly refCount: string
   readonly suppressed: string
   readonly desired: string
-  /** SQL of joins with further tables. */
+  /** Joins with further tables, which the other values may use. */
   readonly joins: string
 }
 
 const unchanged: StoredState = { refCount: '1', suppressed: 'false', desired: plainTimes, joins: '' }
 
 /**
- * Inserts implied keys with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a `load_id`,
- * with `recordColumns` and the columns for `state`. Adds the keys whose desired content differs from the confirmed content to the changed
- * keys; the caller must add the removed keys.
+ * Inserts implied keys together with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
+ * `load_id`: `recordColumns`, and the columns that `state` uses. Adds to the changed keys those whose desired content differs from the
+ * confirmed content. The caller must add the removed keys.
  */
 export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
   await changed.write(
@@ -67,7 +67,7 @@ const inserted = (records: string, { refCount, suppressed, desired, joins }: Sto
    from (${records}) r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
    order by r.key`
 
-/** Stores the implied keys of records. If the batch of a record is not settled, stores the keys of all its records. Safe to repeat. */
+/** Stores the implied keys of records. If the batch of a record is not settled, stores all implied keys of this batch. Safe to repeat. */
 export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
   const open = await tx.query<Row<'batch', 'id'>>(
@@ -84,8 +84,8 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
 }
 
 /**
- * Stores all implied keys of batches. The keys of a batch that is not settled count as changed, and its answer confirms each of them.
- * Safe to repeat.
+ * Stores all implied keys of batches. If a batch is not settled, its keys are added to the changed keys, and its answer confirms each of
+ * them. Safe to repeat.
  */
 export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   if (batchIds.length === 0) return
@@ -110,7 +110,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
   )
 }
 
-/** Stores the implied keys of all open batches of a destination, which are not confirmed. */
+/** Stores the implied keys of all open batches of a destination. These keys are not confirmed, so they are added to the changed keys. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
@@ -129,12 +129,12 @@ export async function storeAllKeys(tx: Queryable, destinationId: number): Promis
   await dropImpliedKeys(tx, destinationId)
 }
 
-/** Stores the implied keys of settled batches whose memberships are due for renewal. */
+/** Stores the implied keys of settled batches with memberships that are due for renewal. */
 export async function storeEndingKeys(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
   await storeKeysWhere(tx, `destination_id = $1 and status = 'settled' and ${isDue('expires_at', due)}`, [destinationId])
 }
 
-/** Stores all implied keys of the batches that meet the SQL condition `where`. */
+/** Stores all implied keys of the batches `b` that meet the SQL condition `where`. `values`: its parameters. */
 export async function storeKeysWhere(tx: Queryable, where: string, values: readonly unknown[]): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')}`, values)
   await storeKeysOfBatches(
@@ -144,8 +144,9 @@ export async function storeKeysWhere(tx: Queryable, where: string, values: reado
 }
 
 /**
- * Marks the batches of a load of these plans as batches without implied keys, if no record of the load implies its keys any more. Must
- * be called before a batch of the load is deleted, because the batch before it would then imply the stored keys of its records.
+ * Sets `keys_stored` for all batches of a load of these plans if no record of the load implies its keys any more. Must be called before a
+ * batch of the load is deleted. Otherwise the batch before the deleted one would imply the keys of the deleted batch's records, although
+ * these keys are stored.
  */
 export async function endLoads(tx: Queryable, plans: readonly string[]): Promise<void> {
   await tx.execute(

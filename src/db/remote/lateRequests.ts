@@ -1,11 +1,11 @@
-/** Writes the time until which late requests may change a key. `sync/plan/pendingChanges.ts` and `db/batches/claim.ts` read it. */
+/** Writes `remote.late_until`: the time until which late requests may change a key. */
 import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from './implied.ts'
 
 /**
- * Marks the keys of batches whose bytes may arrive until the horizon. Until then no newer request is sent for these keys
- * (docs/guarantees.md#key-order).
+ * Marks the keys of batches whose bytes may arrive within `horizonMs` from now. Until then no newer request is sent for these keys
+ * (docs/guarantees.md#key-order). Stores implied keys first.
  */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
@@ -23,7 +23,7 @@ export async function markLate(tx: Queryable, batchIds: readonly (number | strin
 
 /**
  * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored: the clock of the database was ahead when they
- * were stored. The caller has waited for a horizon.
+ * were stored. The caller must have waited for a horizon before.
  */
 export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   await db.execute(

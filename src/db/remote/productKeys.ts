@@ -1,10 +1,13 @@
-/** Writes the product keys, the service's ids of products. */
+/** Writes `remote.remote_key`: the product_key of a product, which is its id at the service. */
 import type { EntryOutcome } from '../../destinations/destination.ts'
 import { addLines } from '../audit.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Stores the product keys from an answer to a put, which may name the key of a refused product too. `outcomes`: outcomes in the order of the body. */
+/**
+ * Stores the product keys from an answer to a put. The answer may have the key of a refused product too. `outcomes`: in the order of the
+ * body. Adds a line to the audit log for each stored key that changes.
+ */
 export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   const keyed = outcomes.flatMap((entry, ord) =>
     entry.outcome !== 'ambiguous' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
@@ -13,7 +16,7 @@ export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outc
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
   const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
-  // The product key of a product should never change. A line in the audit log reports each change.
+  // The service should never change the product key of a product.
   await tx.execute(
     addLines(
       `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
@@ -23,7 +26,10 @@ export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outc
   await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
 }
 
-/** Stores the product keys of a listing, and an audit line for each that changed. `listed`: SQL of `key` and `product_key`. */
+/**
+ * Stores the product keys of a listing. Adds a line to the audit log for each stored key that changes. `listed`: SQL of `key` and
+ * `product_key`, without parameters.
+ */
 export async function storeListedKeys(
   tx: Queryable,
   run: { readonly id: number; readonly destinationId: number },

@@ -1,6 +1,6 @@
 /**
- * Writes the desired content of keys to `remote`: the number of rows with the key (reference count), its group and its content. Callers
- * pass the keys as SQL with named columns. `$1` in that SQL is the destination.
+ * Writes the desired state of keys to `remote`: the number of records with the key (reference count), its group and its desired content.
+ * Most functions get the keys as SQL with named columns. `$1` in that SQL is the destination.
  */
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
@@ -15,7 +15,7 @@ export async function desireProducts(tx: Queryable, destinationId: number, produ
   )
 }
 
-/** Inserts the products of a destination that has no keys. `products`: SQL of `key` and `hash`. */
+/** Inserts the desired products of a destination that has no row in `remote`. `products`: SQL of `key` and `hash`. */
 export async function insertFirstProducts(tx: Queryable, destinationId: number, products: string): Promise<void> {
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, desired_hash)
@@ -24,7 +24,7 @@ export async function insertFirstProducts(tx: Queryable, destinationId: number, 
   )
 }
 
-/** Replaces the desired content of products, independently of their source. */
+/** Replaces the desired content of products. Keeps their reference counts. */
 export async function changeProducts(
   tx: Queryable,
   destinationId: number,
@@ -39,8 +39,8 @@ export async function changeProducts(
 }
 
 /**
- * Marks products as no longer desired. Clears an earlier refusal, which was about the content, because from now on only a refused delete
- * matters (`sync/plan/pendingProducts.ts`, `lookup`). `keys`: SQL of `key`.
+ * Marks products as no longer desired. Clears an earlier refusal, because it was about the content. From now on, a refusal means that the
+ * delete was refused (`lookup` in `sync/plan/pendingProducts.ts`). `keys`: SQL of `key`.
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
@@ -64,8 +64,8 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
 }
 
 /**
- * Subtracts removed rows from the reference counts of identifiers. Clears an earlier refusal where no row is left, because it was not about
- * the delete. `removed`: SQL of `identifier`, `n`, the number of rows, and `suppressed`, which is true if no guard may withhold the delete.
+ * Subtracts removed rows from the reference counts of identifiers. If no row is left, clears an earlier refusal, because that refusal was
+ * not about the delete. `removed`: SQL of `identifier`, `n` (number of rows) and `suppressed` (true if no guard may withhold the delete).
  */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
@@ -78,9 +78,9 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 }
 
 /**
- * Adds new rows to the reference counts of stored identifiers, and ends their suppression. An identifier keeps its group while it is desired or confirmed, so that the
- * identifier is in only one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired
- * content.
+ * Adds new rows to the reference counts of stored identifiers, and ends their suppression. An identifier keeps its group while it is
+ * desired or confirmed, so that it is in only one user object. `gained`: SQL of `identifier`, `n` (number of rows), `group_key` and `times`
+ * (desired content).
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
@@ -94,8 +94,8 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
 
 /** Inserts the identifiers that are not stored. `gained`: as for `addReferences`. */
 export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
-  // Not written with "on conflict", which took 1.6 times as long: only one plan at a time inserts keys of a destination. The rows are in the order of
-  // sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500 pages.
+  // "on conflict" took 1.6 times as long, and is not needed, because only one plan at a time inserts keys of a destination. The rows are in
+  // the order of sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
      select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x
@@ -104,7 +104,7 @@ export async function insertReferences(tx: Queryable, destinationId: number, gai
   )
 }
 
-/** Replaces the times of users, so that they are sent again completely. `retimed`: SQL of `group_key` and `times`. */
+/** Replaces the desired content of all desired identifiers of groups whose times changed. `retimed`: SQL of `group_key` and `times`. */
 export async function changeTimes(tx: Queryable, destinationId: number, retimed: string): Promise<void> {
   await tx.execute(
     `update remote m set desired_hash = x.times
@@ -113,21 +113,27 @@ export async function changeTimes(tx: Queryable, destinationId: number, retimed:
   )
 }
 
-/** Returns SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
+/**
+ * Returns SQL of a new desired content (`desired_hash`) for the group `group`, SQL of a group key. `salt`: SQL of a text that was not used
+ * for earlier content of the group.
+ */
 export const contentVersionOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
 const writeContent = (groups: string) =>
   `update remote m set desired_hash = g.content_version from (${groups}) g
    where m.destination_id = $1 and m.group_key = g.group_key and m.ref_count > 0 and m.desired_hash is distinct from g.content_version returning m.key`
 
-/** Gives the desired identifiers of each group the same content. `groups`: SQL of `group_key` and `content_version`. */
+/**
+ * Gives the desired identifiers of each group the same content, and adds them to the changed keys. `groups`: SQL of `group_key` and
+ * `content_version`.
+ */
 export async function unifyGroups(changed: ChangedKeys, groups: string): Promise<void> {
   await changed.write(writeContent(groups))
 }
 
 /**
  * Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them.
- * `values`: parameters of `groups` from `$2` on.
+ * `groups`: SQL of `group_key` and `content_version`. `values`: parameters of `groups` from `$2` on.
  */
 export async function replaceGroupContent(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
   await tx.execute(`with written as (${writeContent(groups)}) ${addChanged('select key from written')}`, [destinationId, ...values])

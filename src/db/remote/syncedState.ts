@@ -1,4 +1,4 @@
-/** Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only). */
+/** Writes the synced content and the refusals of keys (docs/guarantees.md#confirmed-only). */
 import type { Destination } from '../../destinations/destination.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
 import { addChanged, outOfSync } from '../changedKeys.ts'
@@ -15,14 +15,14 @@ interface Settling {
 }
 
 /**
- * Writes the confirmed content, and adds the keys to `changed_key` that are still out of sync because newer content is desired. No
- * index contains the changed columns, so that Postgres updates no index (HOT). Returns the number of written keys, and the value of
- * `expected`, SQL of a number. `which`: SQL that begins with `from` or `where` and selects the keys `m`, with the batch as `$1` and the
- * destination as `$2`.
+ * Writes confirmed content, and adds to `changed_key` the keys that are still out of sync because newer content is desired. No index
+ * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `which`: SQL that begins with `from`
+ * or `where` and selects the keys `m`, with the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the
+ * value of `expected`, SQL of a number.
  *
- * Statements that write the keys of an answer take the destination from the entries, or pass the keys as an array. With `$2` and a join,
- * and statistics that do not know the newest rows, Postgres expects few keys of the destination, and compares each of them with each
- * entry (2,500 entries: 1.2 s with 5,000 keys, 9 s with 20,000).
+ * Statements that write the keys of an answer take the destination from the entries, or pass the keys as an array. They do not join keys by
+ * `$2`: without statistics of the newest rows, Postgres expects few keys of the destination, and compares each key with each entry (2,500
+ * entries: 1.2 s with 5,000 keys, 9 s with 20,000).
  */
 async function writeConfirmed(
   tx: Queryable,
@@ -44,7 +44,10 @@ async function writeConfirmed(
 
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
-/** Marks the keys of the confirmed entries as synced. `allConfirmed`: true if all entries are confirmed (`confirmEntries`). */
+/**
+ * Writes the confirmed entries of a batch to their keys: an upsert marks the keys as synced, a delete removes their synced content.
+ * `allConfirmed`: true if all entries are confirmed, so that their stored outcome is not read.
+ */
 export async function confirmKeys({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
   if (batch.operation === 'delete') {
     await confirmDeletes({ tx, batch, destination }, allConfirmed)
@@ -60,7 +63,7 @@ export async function confirmKeys({ tx, batch, destination }: Settling, allConfi
   )
 }
 
-/** Deletes the rows of confirmed deletes, and their records that were kept only for the delete. */
+/** Deletes the keys of confirmed deletes, and the records that were kept only for these deletes. */
 async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
   const keys = `select k.key from ${keysOf('$1::bigint')} k where ${allConfirmed ? 'true' : `k.outcome = 'confirmed'`}`
   const confirmed = (from: string) => `m.destination_id = $2 and m.key = any(array(${from}))`
@@ -82,9 +85,9 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
 }
 
 /**
- * Confirms users that were sent with one user per operation. Finds their keys by group, which is the order of sending, so that
- * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, because the key now
- * belongs to the group of another record. Then the caller must confirm each key. Safe to repeat.
+ * Confirms the keys of a batch whose operations have one user each. Finds the keys by group, which is the order of sending, so that
+ * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, for example because the
+ * key now belongs to the group of another record. Then the caller must confirm all keys without their groups. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   const { keys, expected } = await writeConfirmed(
@@ -98,11 +101,13 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 }
 
 /**
- * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that attempt, although it
- * refused this attempt. Then a key that can be deleted counts as synced with unknown content, until an answer confirms its content
- * or its delete (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). With `staysIfApplied`, true for audiences, every
- * key can. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`), and for products: a
- * product without a product_key cannot be deleted, so its delete would be retried forever.
+ * Writes refusals of keys. If the answer to an earlier attempt of an upsert was lost, the service may have applied that attempt, although
+ * it refused this one. Then keys are marked as synced with unknown content, until an answer confirms their content or their delete
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ *
+ * With `staysIfApplied`, true for audiences, this applies to all keys. Otherwise it applies only to keys with a product_key. A product
+ * without a product_key cannot be deleted, so its delete would be retried forever. A refused entry of a do-not-reach list counts as not
+ * suppressed (`db/suppressed.ts`).
  */
 export async function refuseKeys(
   { tx, batch }: Omit<Settling, 'destination'>,
@@ -126,8 +131,8 @@ export async function refuseKeys(
 }
 
 /**
- * Marks keys without confirmed content as synced with unknown content, because an update that the service may have applied is not sent
- * again. Therefore the keys are deleted when no row has them any more.
+ * Marks those of the keys that have no synced content as synced with unknown content, because an update that the service may have applied
+ * is not sent again. Therefore the keys are deleted at the service when no row has them any more.
  */
 export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
   await tx.execute(
@@ -140,8 +145,9 @@ export async function doubtKeys(tx: Queryable, destinationId: number, keys: read
 }
 
 /**
- * Invalidates desired products whose confirmed content is still the content that an audit compared. Returns their number by kind.
- * `found`: SQL of `key`, `outcome` and the compared `synced_hash`. `except`: SQL of the keys with an unresolved request.
+ * Invalidates desired products that an audit found changed, not listed or hidden, if their confirmed content is still the compared content.
+ * Returns their number by kind. `id`: number of the run. `found`: SQL of `key`, `outcome` and the compared `synced_hash`. `except`: SQL of
+ * the `key` of unresolved requests.
  */
 export async function invalidateKeys(
   tx: Queryable,

@@ -3,7 +3,7 @@ import { bigint, index, jsonb, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * Audit log: state transitions, events and actions of operators, with the actor (docs/guarantees.md#nothing-silent).
+ * Line of the audit log: a state transition, an event or an action of an operator, with the actor (docs/guarantees.md#nothing-silent).
  * Written by `db/audit.ts`.
  */
 export const audit = sluice.table(

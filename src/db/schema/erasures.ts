@@ -1,4 +1,6 @@
-/** Defines the tables of erasures. They have the packed identifiers of erased people: no raw email or phone (docs/erasure.md). */
+/**
+ * Defines the tables of erasures. They contain the packed identifiers of erased people, but no raw email or phone number (docs/erasure.md).
+ */
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { batch } from './sending.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
@@ -7,7 +9,7 @@ import { bytea, instant, now, sluice } from './sluice.ts'
 export const erasure = sluice.table(
   'erasure',
   {
-    /** Number of the erasure. It is assigned under a lock, so that a higher id is committed later. */
+    /** Number of the erasure. A lock ensures that a higher number is committed later. */
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     /** Address of the advertising host that the person was erased from. */
     service: text('service').notNull(),

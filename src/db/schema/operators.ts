@@ -4,7 +4,7 @@ import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Paused pipeline: no run sends until the row is deleted. Written by `db/pauses.ts`. */
+/** Paused pipeline: no run that sends starts until the row is deleted. Written by `db/pauses.ts`. */
 export const pipelinePause = sluice.table('pipeline_pause', {
   /** Destination of the pipeline, because pipelines of two environments may have the same name. */
   destinationId: integer('destination_id')
@@ -17,22 +17,23 @@ export const pipelinePause = sluice.table('pipeline_pause', {
 })
 
 /**
- * `Idempotency-Key` of a run request, with the run that it got and its options; null if an earlier version stored the request.
- * Written by `db/runRequests.ts`.
+ * Run request with an `Idempotency-Key`, and the run that the request got. Written by `db/runRequests.ts`.
  */
 export const runRequest = sluice.table(
   'run_request',
   {
+    /** SHA-256 of destination, pipeline and `Idempotency-Key`. */
     key: text('key').primaryKey(),
     pipeline: text('pipeline').notNull(),
     runId: bigint('run_id', { mode: 'number' }).notNull(),
+    /** Options of the request. Null if an earlier version stored the request. */
     options: text('options'),
     requestedAt: instant('requested_at').notNull().default(now()),
   },
   (t) => [index('run_request_age').on(t.requestedAt)],
 )
 
-/** Condition that needs an operator, from the time it was found until it was no longer found. Written by `db/alerts.ts`. */
+/** Condition that needs an operator, from the check that found it until the check that no longer found it. Written by `db/alerts.ts`. */
 export const alert = sluice.table(
   'alert',
   {

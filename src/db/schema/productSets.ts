@@ -5,7 +5,7 @@ import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * Set that a pipeline created at the service. A set without a row is unmanaged, and is never changed or deleted.
+ * Product set that a pipeline created at the service. A set without a row is unmanaged, and is never changed or deleted.
  * Written by `db/productSets.ts`.
  */
 export const productSet = sluice.table(
@@ -20,7 +20,7 @@ export const productSet = sluice.table(
     state: text('state').$type<'creating' | 'kept' | 'removing'>().notNull(),
     /** Id at the service; null until the create is confirmed. */
     setId: text('set_id'),
-    /** Confirmed content; for a set in state creating, the requested content. */
+    /** Confirmed content; for a set in state creating, the content of its create. */
     content: jsonb('content').notNull(),
     /**
      * Ids of the sets that the service listed before the create, to recognize the new set. Null if the service has no listing of

@@ -33,10 +33,11 @@ export const destination = sluice.table(
       .default(sql`uuid_send(gen_random_uuid())`),
     /** True if any key may be out of sync, and not only keys in `changed_key`: after a first load, or if very many keys changed. */
     allChanged: boolean('all_changed').notNull().default(true),
-    /** Instance of the sandbox that the synced state belongs to. */
+    /** Instance of the sandbox that the synced state belongs to. Null for the service. */
     instance: text('instance'),
     /** Identity of the database from which the destination is synced (`db/databaseIdentity.ts`). Null until its first run. */
     databaseIdentity: text('database_identity'),
+    /** Time at which a push or the cancellation of a run paused the destination. The next run ends the pause. Null if it is not paused. */
     pausedAt: instant('paused_at'),
     pausedReason: text('paused_reason'),
     createdAt: instant('created_at').notNull().default(now()),
@@ -55,7 +56,7 @@ export const run = sluice.table(
     status: text('status').$type<StoredRunStatus>().notNull(),
     /** For scheduled runs: the tick, as an instant. */
     scheduledFor: instant('scheduled_for'),
-    /** Requested version of the pipeline. Only a worker with this version may claim the run. Null for any version. */
+    /** Requested version of the pipeline. A worker needs this version to claim the run. Null: any version. */
     definition: text('definition'),
     /** Earlier run that this run repeats. */
     rerunOf: bigint('rerun_of', { mode: 'number' }),
@@ -101,7 +102,8 @@ export const run = sluice.table(
 )
 
 /**
- * Result of one read of a pipeline's sources. Only a closed snapshot may cause deletes (docs/guarantees.md#deletes-need-proof).
+ * Result of one read of a pipeline's sources. Only in a closed snapshot does a missing row cause a delete
+ * (docs/guarantees.md#deletes-need-proof).
  * Written by `db/snapshots.ts`.
  */
 export const snapshot = sluice.table(
@@ -118,7 +120,7 @@ export const snapshot = sluice.table(
     /** SourceFacts of each source. */
     sources: jsonb('sources').notNull().default([]),
     definitionHash: text('definition_hash').notNull(),
-    /** Sum of `desired_version` of the do-not-reach lists that suppressed its rows. */
+    /** Sum of `desired_version` of the do-not-reach lists that the read applied. */
     suppressionVersion: bigint('suppression_version', { mode: 'number' }).notNull().default(0),
     counts: jsonb('counts').notNull().default({}),
     openedAt: instant('opened_at').notNull().default(now()),

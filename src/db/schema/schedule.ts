@@ -22,7 +22,7 @@ export const pipelineSchedule = sluice.table(
     cron: text('cron').notNull(),
     timezone: text('timezone').notNull(),
     overlap: text('overlap').$type<'skip' | 'queue'>().notNull(),
-    /** Time of the last decided tick. */
+    /** Time of the last decided tick; at first, the time of the declaration. */
     lastScheduledFor: instant('last_scheduled_for').notNull().default(now()),
     /** Real path of the folder that declared the schedule last. */
     folder: text('folder').notNull().default(''),

@@ -25,7 +25,7 @@ export const plan = sluice.table(
     status: text('status').$type<'ready' | 'applying' | 'applied' | 'superseded'>().notNull(),
     /** `destination.state_version` that the plan is based on. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull(),
-    /** SHA-256 over the `body_sha256` of all batches in order. An approval refers to it. */
+    /** SHA-256 over the `body_sha256` of all batches in order. An approval in the dashboard contains it. */
     digest: text('digest').notNull(),
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),
@@ -79,8 +79,8 @@ export const batch = sluice.table(
     leaseUntil: instant('lease_until'),
     attempts: integer('attempts').notNull().default(0),
     /**
-     * True if the service may have applied an entry of the batch: by an attempt whose outcome is unknown, of this batch or of one whose
-     * entries moved here. Never false again.
+     * True if the service may have applied an entry of the batch: by an attempt whose outcome is unknown, of this batch or of a batch whose
+     * entries moved to this one. Never set to false again.
      */
     maybeApplied: boolean('maybe_applied').notNull().default(false),
     /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
@@ -88,13 +88,14 @@ export const batch = sluice.table(
     nextAttemptAt: instant('next_attempt_at'),
     /** For a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`): number of the run. Null for other batches. */
     loadId: bigint('load_id', { mode: 'number' }),
-    /** Lowest record key of a batch of a load. The keys of its records are below the `first_key` of the next batch. */
+    /** Lowest record key of a batch of a load. All its record keys are below the `first_key` of the next batch of the load. */
     firstKey: bytea('first_key'),
     /** True for a batch of a load whose keys are no longer implied. */
     keysStored: boolean('keys_stored').notNull().default(false),
     /** Code of the reason for which the batch is open again, parked, split, superseded or waiting. */
     reason: text('reason'),
     createdAt: instant('created_at').notNull().default(now()),
+    /** Time at which the batch ended. In the future if an attempt may arrive at the service until then. */
     settledAt: instant('settled_at'),
   },
   (t) => [
@@ -137,7 +138,10 @@ export const entry = sluice.table(
     /** Place in the body, from 0. */
     ord: integer('ord').notNull(),
     destinationId: integer('destination_id').notNull(),
-    /** Key of the record; for a delete of identifiers their group, or the first of them if the person is suppressed or erased. */
+    /**
+     * Key of the record; for several users that of the first one. For a delete of identifiers: their group, or the first identifier if the
+     * person is suppressed or erased.
+     */
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
@@ -151,7 +155,7 @@ export const entry = sluice.table(
     length: integer('byte_length').notNull(),
     /**
      * `pending` in a settled batch means confirmed, and in a superseded batch superseded, because an outcome of the whole batch is
-     * not written to each entry (`entryOutcome`).
+     * not written to each entry (`entryOutcome` in `db/entries/read.ts`).
      */
     outcome: text('outcome').notNull().default('pending'),
     code: text('code'),

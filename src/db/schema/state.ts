@@ -14,7 +14,10 @@ export const record = sluice.table(
     hash: bytea('hash').notNull(),
     /** Products: the written fields as JSON. Null for members. */
     body: text('body'),
-    /** Members with an identifier that is not a digest, and members that an earlier version wrote: packed identifiers, sorted. */
+    /**
+     * Packed identifiers, sorted: for members with an identifier that is not a digest, that lost an opted-out identifier, or that an
+     * earlier version wrote. Null for all others.
+     */
     identifiers: bytea('identifiers').array(),
     effectiveAt: instant('effective_at'),
     expiresAt: instant('expires_at'),
@@ -31,7 +34,7 @@ export const record = sluice.table(
      * (`db/impliedKeys.ts`).
      */
     loadId: bigint('load_id', { mode: 'number' }),
-    /** All other members: packed identifiers, sorted and concatenated. Read both forms by `db/identifiers.ts`. */
+    /** Packed identifiers of all other members, sorted and concatenated. `db/identifiers.ts` has the SQL that reads both forms. */
     joinedIdentifiers: bytea('joined_identifiers'),
   },
   (t) => [
@@ -48,9 +51,8 @@ export const record = sluice.table(
 )
 
 /**
- * Digests of the raw records of the last closed snapshot with their record keys, in chunks (docs/benchmarks.md). Stored only if
- * every valid record has a digest.
- * Written by `db/digests.ts`.
+ * Digests of the raw records of the last closed snapshot with their record keys, in chunks (docs/benchmarks.md). Stored only if every valid
+ * record has a digest. Written by `db/digests.ts`.
  */
 export const recordDigest = sluice.table(
   'record_digest',
@@ -124,7 +126,7 @@ export const remote = sluice.table(
     syncedAt: instant('synced_at'),
     /** Batch whose answer confirmed the key last (docs/guarantees.md#confirmed-only). */
     batchId: bigint('batch_id', { mode: 'number' }),
-    /** Last final refusal by the service; cleared by the next confirmation. */
+    /** Last final refusal by the service. Cleared by the next confirmation, and when the key is no longer desired. */
     refusedCode: text('refused_code'),
     refusedMessage: text('refused_message'),
   },
@@ -160,8 +162,8 @@ export const impliedKey = sluice.table(
 
 /**
  * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may make a key out of sync, and
- * deleted after a plan is applied and the key is in sync. A key may be in several rows, or without a row in `remote`.
- * Written by `db/changedKeys.ts`.
+ * deleted after a plan is applied and the key is in sync. May be incomplete while `destination.all_changed` is true. A key may be in
+ * several rows, or without a row in `remote`. Written by `db/changedKeys.ts`.
  */
 export const changedKey = sluice.table(
   'changed_key',

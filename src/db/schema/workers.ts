@@ -2,7 +2,7 @@ import { integer, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * Process that may have leases. Other processes on the same machine can detect from its identity that it has ended.
+ * Worker: a process that may have leases. Other processes on the same machine can detect from its pid that the process has ended.
  * Written by `db/workers.ts`.
  */
 export const worker = sluice.table('worker', {
@@ -12,7 +12,7 @@ export const worker = sluice.table('worker', {
   /** Boot id and pid namespace: the pid is comparable only if both are equal. */
   hostScope: text('host_scope').notNull(),
   pid: integer('pid').notNull(),
-  /** Start time of the process in clock ticks since boot, to detect a reused pid. */
+  /** Start time of the process in clock ticks since boot, to detect a reused pid. Empty if unknown. */
   pidStarted: text('pid_started').notNull(),
   concurrency: integer('concurrency').notNull().default(1),
   startedAt: instant('started_at').notNull().default(now()),

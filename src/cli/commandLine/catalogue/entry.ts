@@ -1,15 +1,15 @@
-/** Command of the catalogue, for help, parser and shell completion. `loadCommand.ts` has its code. */
+/** Description of a command for help, parser and shell completion. `loadCommand.ts` loads the code of the command. */
 export interface CommandEntry {
   readonly name: string
-  /** commander's notation: `<needed>`, `[optional]`, `<several...>`. */
+  /** Positional arguments in commander's notation: `<needed>`, `[optional]`, `<several...>`. */
   readonly args?: string
   /** Every allowed value of the only argument. */
   readonly choices?: readonly string[]
   readonly summary: string
-  /** Command lines that help shows first. A test parses each. */
+  /** Command lines that help shows before the usage. A test parses each. */
   readonly examples: readonly string[]
   readonly options?: readonly OptionEntry[]
-  /** Paragraphs that help shows after the options. */
+  /** Paragraphs that help shows last. */
   readonly notes?: readonly string[]
   /** True for a command that uses neither pipeline files nor the database: help and completion leave their options out. */
   readonly standalone?: boolean

@@ -1,4 +1,4 @@
-/** Commands that show or compare what runs stored, and `forget`. */
+/** Commands that show pipelines, runs and records, and the commands `audit` and `forget`. */
 import type { CommandEntry } from './entry.ts'
 
 const forgetCommand: CommandEntry = {

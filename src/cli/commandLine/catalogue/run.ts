@@ -1,4 +1,4 @@
-/** Commands that plan, send and stop. */
+/** Commands that plan, start, stop and pause runs. */
 import type { CommandEntry } from './entry.ts'
 
 export const runCommands: readonly CommandEntry[] = [

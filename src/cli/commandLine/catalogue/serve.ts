@@ -1,4 +1,4 @@
-/** Commands that keep running. */
+/** Commands that keep running until a signal. `webhooks listen` is in `webhooks.ts`. */
 import { fixedCredentials } from '../../../sandbox/area.ts'
 import type { CommandEntry } from './entry.ts'
 

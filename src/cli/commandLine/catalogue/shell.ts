@@ -1,4 +1,4 @@
-/** Commands about the command line, and the demo. */
+/** Commands for shells and editors, and the demo. */
 import type { CommandEntry } from './entry.ts'
 
 export const shellCommands: readonly CommandEntry[] = [

@@ -1,4 +1,4 @@
-/** Commands before a run: write a pipeline file, check it, check the environment. */
+/** Commands for use before the first run: they write and check pipeline files, and check the environment. */
 import type { CommandEntry } from './entry.ts'
 
 export const startCommands: readonly CommandEntry[] = [

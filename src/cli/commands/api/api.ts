@@ -13,15 +13,15 @@ import { listOf, recordOf } from '../../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-/** Sends any signed call and prints the body of the answer: unchanged, on a terminal indented. Numbers keep all digits. */
+/** Sends a call that the user wrote and prints the body of the answer, with all digits of its numbers. Exits 1 for a status from 400 on. */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
   const caller = createCaller(needService(context.config()), context)
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) {
-      // The service's error goes to stdout like any answer. The explanation with the hint goes to stderr; with --json it is printed
-      // instead of the answer.
+      // stdout gets the service's error like any answer, and stderr gets the thrown error with the hint. With --json, stdout may have only
+      // one document: the thrown error.
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw serviceError(answer, call, context.clock.now())
     }
@@ -33,6 +33,7 @@ export const run: CommandRun = async (context, invocation) => {
   }
 }
 
+/** Reads the call from the command line. @throws {UsageError} `INVALID_VALUE`, `INVALID_JSON` */
 function readCall(invocation: Invocation): Call {
   const given = argument(invocation, 0).toUpperCase()
   const method = methods.find((name) => name === given)
@@ -43,7 +44,7 @@ function readCall(invocation: Invocation): Call {
     })
   }
   const named = argument(invocation, 1)
-  // As `gh api`: the first slash may be left out.
+  // The first slash may be left out, as in `gh api`.
   const target = /^[\w.]+\//.test(named) ? `/${named}` : named
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, such as /12/accounts. Nothing was sent.', {
@@ -70,14 +71,14 @@ function readCall(invocation: Invocation): Call {
 }
 
 /**
- * Returns the way to sign a call without `--bearer`: as the user if the endpoint permits that, and for calls that need a request
- * token, because only `auth login` has one.
+ * Returns the authentication of a call without `--bearer`: as the user if the endpoint permits that, else that of the endpoint. Calls that
+ * need a request token are signed as the user too, because only `auth login` has a request token.
  */
 function defaultAuth(auth: Auth): Auth {
   return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth
 }
 
-/** Returns the fields of `-F key=value`. */
+/** Returns the fields of `-F key=value`, in their order. @throws {UsageError} `INVALID_VALUE` for a text without a key */
 function readFields(invocation: Invocation): (readonly [name: string, value: string])[] {
   return many(invocation, 'field').map((field) => {
     const at = field.indexOf('=')
@@ -86,7 +87,11 @@ function readFields(invocation: Invocation): (readonly [name: string, value: str
   })
 }
 
-/** Returns one value for each name. The values of a repeated list are joined with commas, as the service takes lists. */
+/**
+ * Returns one value for each name. The values of a repeated name are joined with commas, because the service takes lists in this form.
+ *
+ * @throws {UsageError} `INVALID_VALUE` for a repeated name if the endpoint's parameter is not a list
+ */
 function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint: Endpoint | undefined): Record<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of pairs) {
@@ -102,7 +107,11 @@ function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint:
   return Object.fromEntries(values)
 }
 
-/** Returns the JSON text of `--data`: the value itself, `@FILE`, or `-` for stdin. @throws {UsageError} `INVALID_JSON` */
+/**
+ * Returns the JSON text of `--data`: the value itself, or the content of `@FILE` or of stdin (`-`). Undefined without `--data`.
+ *
+ * @throws {UsageError} `INVALID_JSON`; the error of the system if the file cannot be read
+ */
 function readData(given: string | undefined): string | undefined {
   if (given === undefined) return undefined
   const text = given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
@@ -119,8 +128,8 @@ function readData(given: string | undefined): string | undefined {
 }
 
 /**
- * Builds a JSON body from fields. A number or boolean that fits the endpoint's parameter is one in the body, a list is an array of
- * texts, and an object or array is the JSON of the value. Every other field is a text.
+ * Builds a JSON body from fields, by the types of the endpoint's parameters. Numbers, booleans, objects and arrays are written as they were
+ * given, and the parts of a list as an array of texts. All other values, and invalid numbers and booleans, are written as texts.
  *
  * @throws {UsageError} `INVALID_VALUE` for an object or array that is not JSON
  */
@@ -144,6 +153,10 @@ function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint):
   return `{${members.join(',')}}`
 }
 
+/**
+ * Prints the body, which a terminal shows indented; with `include`, status and headers first. `--json` prints one document: a body that is
+ * not JSON becomes a JSON text.
+ */
 function print(context: Context, answer: Answer, include: boolean): void {
   const body = answer.body.toString('utf8')
   if (context.json) {
@@ -163,8 +176,8 @@ function print(context: Context, answer: Answer, include: boolean): void {
 }
 
 /**
- * Follows `next_cursor`, or `meta.next_token` of v2. Returns the first answer with the items and `includes` of all pages, and without the
- * cursor. Returns an answer that is not a list unchanged.
+ * Reads the further pages by `next_cursor`, or by `meta.next_token` of v2. Returns the first answer with the items and `includes` of all
+ * pages, and without the cursor. Returns an answer that is not a list unchanged.
  *
  * @throws {ServiceError} if the service refuses a page or returns a cursor twice
  * @throws {RunError} `SERVICE_ANSWER_UNREADABLE` for a later page that is not JSON
@@ -174,7 +187,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
   const whole = isJson(text) ? recordOf(parse(text)) : {}
   if (!Array.isArray(whole['data'])) return first
   const where = `${call.method} ${call.path}`
-  // The service accepts with_total_count only without a cursor (spec Conventions).
+  // The service accepts with_total_count only without a cursor (docs/spec-notes.md#errors).
   const { with_total_count: _total, ...query } = call.query ?? {}
   const items: unknown[] = []
   const includes: Record<string, unknown[]> = {}
@@ -206,7 +219,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
   return { ...first, body: Buffer.from(stringify(body) ?? '') }
 }
 
-/** Returns `meta` of v2 for all pages, from that of the first and of the last page. */
+/** Returns `meta` of v2 for all pages: that of the first page, with the number of all items and the oldest id of the last page. */
 function metaOfAll(
   { next_token: _token, ...first }: Readonly<Record<string, unknown>>,
   last: Readonly<Record<string, unknown>>,
@@ -219,7 +232,7 @@ function metaOfAll(
   }
 }
 
-/** Adds the records in `includes` of a page of v2, without those that an earlier page has. */
+/** Adds the records in `includes` of a page of v2 to `all`, except records that an earlier page had. */
 function addIncludes(all: Record<string, unknown[]>, page: Readonly<Record<string, unknown>>): void {
   for (const [kind, records] of Object.entries(recordOf(page['includes']))) {
     const known = (all[kind] ??= [])

@@ -1,6 +1,5 @@
 /**
- * Sends signed calls without the typed client, because `sluice api` also sends paths and parameters that the specification does not
- * have.
+ * Sends calls without the typed client, because `sluice api` also sends paths and parameters that the specification does not have.
  */
 import type { KnownService } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
@@ -15,15 +14,15 @@ import { waiting } from '../../terminal/waiting.ts'
 import { withClient } from '../../withClient.ts'
 import { routeOf } from './route.ts'
 
-/** Parts of a call that the message of its error needs. */
-interface FailedCall {
+/** Parts of a call that `serviceError` needs. */
+interface CallLine {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly auth?: Auth
 }
 
-/** One call of the service as the user wrote it, documented or not. `form` or `json` is the body. */
-export interface Call extends FailedCall {
+/** Call to the service as the user wrote it, documented or not. Without `form` and `json` it has no body. */
+export interface Call extends CallLine {
   readonly host: Host
   readonly auth: Auth
   readonly query?: Readonly<Record<string, string>>
@@ -31,15 +30,16 @@ export interface Call extends FailedCall {
   readonly json?: string
 }
 
-/** Sends calls, each signed as `Call.auth` says. */
+/** Sends calls, each with the authentication of `Call.auth`. */
 export interface Caller {
-  /** Returns the answer, of any status. Throws a ServiceError if there is none within 60 s. */
+  /** Returns the answer, of any status. Throws a ServiceError if no answer comes within 60 s, or if the app-only token is refused. */
   readonly answer: (call: Call) => Promise<Answer>
   readonly close: () => Promise<void>
 }
 
 const timeoutMs = 60_000
 
+/** Creates the caller of a command. Requests an app-only token for the first call with `bearer`, and keeps it for further calls. */
 export function createCaller(service: KnownService, context: Context): Caller {
   const sender = createSender(service)
   let token: Promise<string> | undefined
@@ -81,10 +81,10 @@ export function createCaller(service: KnownService, context: Context): Caller {
 }
 
 /**
- * Returns the error of a failed call, with parameter, rule and hint as the typed client reports them; `SERVICE_REFUSED` for an answer
- * that is not from the API.
+ * Returns the error of a failed call: no answer, or a status from 400 on. Message and hint are those of the typed client. `call`: its path
+ * decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
  */
-export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number): Error {
+export function serviceError(exchange: Exchange, call: CallLine, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
   const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
   const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'
@@ -99,7 +99,7 @@ export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number
 }
 
 /** Returns a placeholder for an undocumented path, because `toServiceError` needs an endpoint. */
-function unknownEndpoint({ method, path }: FailedCall): Endpoint {
+function unknownEndpoint({ method, path }: CallLine): Endpoint {
   return {
     name: 'unknown',
     method,

@@ -1,7 +1,7 @@
 import { endpoints } from '../../../service/contract/index.ts'
 import type { Auth, Endpoint, Host } from '../../../service/contract/endpoint.ts'
 
-/** Host and signature of a call. `endpoint` is undefined for a path that the specification does not have. */
+/** Host and authentication of a call. `endpoint` is undefined for a path that the specification does not have. */
 export interface Route {
   readonly endpoint: Endpoint | undefined
   readonly host: Host
@@ -9,8 +9,9 @@ export interface Route {
 }
 
 /**
- * Finds the endpoint of a method and path, aliases included. The service may have more endpoints than the specification, so an
- * undocumented path is called too, in user context: on the advertising host if it begins with a version other than `/2/`, else on the core host.
+ * Finds the endpoint of a method and path, aliases included. An undocumented path also has a route, because the service may have more
+ * endpoints than the specification. Such a call is signed as the user. A path that begins with a version other than `/2/` belongs to the
+ * advertising host, any other to the core host.
  */
 export function routeOf(method: string, path: string): Route {
   const endpoint = endpoints.find(
@@ -21,8 +22,8 @@ export function routeOf(method: string, path: string): Route {
 }
 
 /**
- * Returns true if the path has the segments of the pattern: `:name` matches any text, a leading version other than `/2/` any number, and
- * any other segment only itself.
+ * Returns true if the path has the segments of the pattern. `:name` matches any text that is not empty. A version at the beginning of the
+ * pattern, other than `/2/`, matches any number. Any other segment matches only itself.
  */
 function matches(pattern: string, path: string): boolean {
   const expected = pattern.split('/')

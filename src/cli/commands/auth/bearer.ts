@@ -4,8 +4,8 @@ import { withClient } from '../../withClient.ts'
 import { writePrivately } from './tokens.ts'
 
 /**
- * Writes the app-only token for other programs to a pipe or to the file of `--out`, never to a terminal; with `--invalidate`, invalidates
- * the token. An application has one valid token, so a new request returns the same token (spec 3.2).
+ * Writes the app-only token for other programs to a pipe or to the file of `--out`, never to a terminal. With `--invalidate`, invalidates
+ * the token instead. An application has one valid token, so a new request returns the same token (spec 3.2).
  */
 export const run: CommandRun = async (context, invocation) =>
   withClient(context, needService(context.config(), { user: false }), async ({ call, bearerToken }) => {

@@ -14,32 +14,32 @@ import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { storeUserToken, tokenFiles, writePrivately, type UserToken } from './tokens.ts'
 
 /**
- * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. The user enters a PIN. With
- * `--callback` the browser calls an address on this machine instead, whose `state` parameter is checked. Without a terminal, the
- * first call stores the request token in a private file and fails, and a second call with `--pin` completes the sign-in.
+ * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. By default the user enters a PIN.
+ * With `--callback` the browser calls an address on this machine instead, and the `state` parameter of the call is checked. Without a
+ * terminal, the first call stores the request token in a private file and fails. A second call with `--pin` completes the sign-in.
  */
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config({ signIn: true })
   const files = tokenFiles(config.env, option(invocation, 'out'))
   const service = needService(config, { user: false })
-  const pending = join(config.dataDir, 'login.json')
+  const pendingFile = join(config.dataDir, 'login.json')
   return withClient(context, service, async (calls) => {
     const pin = option(invocation, 'pin')
-    const request = pin === undefined ? undefined : readPending(pending)
+    const request = pin === undefined ? undefined : readPending(pendingFile)
     const access =
       pin !== undefined && request
         ? await exchangePin(calls, request, pin)
         : flag(invocation, 'callback')
           ? await signInByCallback(context, calls)
-          : await signInByPin(context, calls, pending)
+          : await signInByPin(context, calls, pendingFile)
     storeUserToken(files, access)
-    rmSync(pending, { force: true })
+    rmSync(pendingFile, { force: true })
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
     else
       context.stdout.write(
         `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
       )
-    // Variables of the process have priority over .env, so the new token would have no effect, without a word.
+    // Variables of the process have priority over .env, so later commands would use the old token without a warning.
     const older = ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'].filter((name) => (context.env[name] ?? '') !== '')
     if (files[0] === '.env' && older.length > 0)
       context.stderr.write(
@@ -49,18 +49,24 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
+/** Access token of a user, with the user's id and name. An empty text: the service did not return it. */
 interface Access extends UserToken {
   readonly userId: string
   readonly handle: string
 }
 
-/** Asks for the PIN. @throws {UsageError} `PIN_NEEDED` without a terminal (the request token is stored in `pending`) or without a PIN */
-async function signInByPin(context: Context, calls: ServiceCalls, pending: string): Promise<Access> {
+/**
+ * Asks for the PIN and exchanges it. Without a terminal, stores the request token in `pendingFile`.
+ *
+ * @throws {UsageError} `PIN_NEEDED` without a terminal, or if the answer is empty
+ * @throws {RunError} `PIN_REFUSED`
+ */
+async function signInByPin(context: Context, calls: ServiceCalls, pendingFile: string): Promise<Access> {
   const request = await requestToken(calls, 'oob')
   const url = calls.authorizeUrl({ oauth_token: request.token })
   if (!canAsk(context)) {
-    mkdirSync(join(pending, '..'), { recursive: true })
-    writePrivately(pending, JSON.stringify(request))
+    mkdirSync(join(pendingFile, '..'), { recursive: true })
+    writePrivately(pendingFile, JSON.stringify(request))
     throw new UsageError('PIN_NEEDED', `the PIN cannot be asked for without a terminal. Open ${url} and agree there.`, {
       where: '--pin',
       hint: 'sluice auth login --pin PIN',
@@ -77,7 +83,7 @@ async function signInByPin(context: Context, calls: ServiceCalls, pending: strin
   }
 }
 
-/** Waits until the browser calls a port of this machine. @throws {RunError} `LOGIN_DENIED`, `LOGIN_MISMATCH` */
+/** Waits until the browser calls a port of this machine. @throws {RunError} `LOGIN_DENIED`, `LOGIN_MISMATCH`, `PIN_REFUSED` */
 async function signInByCallback(context: Context, calls: ServiceCalls): Promise<Access> {
   const state = randomBytes(16).toString('hex')
   const server = createServer()
@@ -85,7 +91,7 @@ async function signInByCallback(context: Context, calls: ServiceCalls): Promise<
   try {
     const port = listeningPort(server)
     const called = receiveCallback(server, state, context.signal)
-    // A signal also ends the request for a token, so nothing may await the callback yet.
+    // A signal may reject the promise before it is awaited, and an unhandled rejection would end the process.
     called.catch(() => undefined)
     const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${calls.authorizeUrl({ oauth_token: request.token })}\n`)
@@ -102,7 +108,10 @@ async function signInByCallback(context: Context, calls: ServiceCalls): Promise<
   }
 }
 
-/** Resolves with the first call of `/callback` with the right state; other requests get a 404. Rejects with `LOGIN_DENIED`, or on a signal. */
+/**
+ * Waits for a request of `/callback` with this `state`, and returns its token and verifier. Any other request gets a 404. Rejects with
+ * `LOGIN_DENIED`, or on a signal.
+ */
 function receiveCallback(
   server: Server,
   state: string,
@@ -144,7 +153,8 @@ function exchangePin(calls: ServiceCalls, request: UserToken, pin: string): Prom
 }
 
 /**
- * Exchanges a request token and its verifier, which is a PIN or comes with the callback, for an access token.
+ * Exchanges a request token and its verifier for an access token. The verifier is the PIN, or a parameter of the callback. `what` and
+ * `where`: the verifier in messages.
  *
  * @throws {RunError} `PIN_REFUSED`
  */
@@ -157,7 +167,7 @@ async function exchangeVerifier(
   const answer = await call('oauth.accessToken', { oauth_token: token, oauth_verifier: verifier }, { tokenSecret: secret }).catch(
     (error: unknown) => {
       if (!(error instanceof ServiceError) || error.status !== 401) throw error
-      // The service accepted the consumer credentials for the request token, so the verifier is wrong or too old.
+      // The service accepted the consumer credentials when it issued the request token, so it refuses the verifier.
       throw new RunError('PIN_REFUSED', `the service refused ${what}: it is wrong, was used before, or is too old. Nothing was kept.`, {
         where,
         hint: 'sluice auth login',
@@ -184,14 +194,14 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Reads the stored request token. @throws {UsageError} `NO_PENDING_LOGIN` */
+/** Reads the request token that an earlier call stored. @throws {UsageError} `NO_PENDING_LOGIN` for a missing or damaged file */
 function readPending(file: string): UserToken {
   try {
     const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
       return { token: String(kept.token), secret: String(kept.secret) }
   } catch {
-    // A missing and a damaged file have the same hint: sign in from the start.
+    // A damaged file has the same hint as a missing one: sign in from the start.
   }
   throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was started in this folder. Nothing was sent.', {
     where: '--pin',

@@ -11,7 +11,7 @@ interface Account {
   readonly approvalStatus: string
 }
 
-/** Shows the signed-in user, the advertising approval, the accessible accounts, and missing approvals. Exits 1 if one is missing. */
+/** Shows the user, the advertising approval, the first page of accessible accounts, and missing approvals. Exits 1 if any is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
   const found = await withClient(context, service, ({ call }) => call('accounts.list', {})).catch((error: unknown) => {

@@ -16,9 +16,9 @@ export type TokenFiles = readonly [token: string, secret: string] | readonly [do
 
 /**
  * Chooses the files for token and secret: that of `--out`, else those of `SLUICE_ACCESS_TOKEN_FILE` and
- * `SLUICE_ACCESS_TOKEN_SECRET_FILE`, else `.env`. Called before the sign-in, because the service issues a token once.
+ * `SLUICE_ACCESS_TOKEN_SECRET_FILE`, else `.env`. Call this before the sign-in, because the service issues a token only once.
  *
- * @throws {UsageError} `INVALID_VALUE` if only one of the two variables is set, or a folder does not exist
+ * @throws {UsageError} `INVALID_VALUE` if a folder does not exist, or, without `--out`, if only one of the two variables is set
  */
 export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
   const tokenFile = text(env, tokenVariable)
@@ -40,6 +40,7 @@ export function tokenFiles(env: Environment, out: string | undefined): TokenFile
 const tokenVariable = 'SLUICE_ACCESS_TOKEN_FILE'
 const secretVariable = 'SLUICE_ACCESS_TOKEN_SECRET_FILE'
 
+/** Returns the files. @throws {UsageError} `INVALID_VALUE` if the folder of a file does not exist */
 function inExistingFolders<Files extends TokenFiles>(files: Files, where: string): Files {
   for (const file of files)
     if (!existsSync(dirname(file)))
@@ -70,6 +71,7 @@ export function writePrivately(file: string, content: string): void {
   writeWholeFile(file, content, { private: true })
 }
 
+/** Returns the lines of a file without empty lines at the end; none if there is no file. */
 function readLines(file: string): string[] {
   try {
     return readFileSync(file, 'utf8')

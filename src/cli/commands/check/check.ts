@@ -7,7 +7,10 @@ import { checkAgainLine, checkReport, nextStep, type Check } from '../../reports
 import { destinationText } from '../../../destinations/index.ts'
 import { fold } from '../../terminal/text.ts'
 
-/** Checks the pipeline files, and reads and maps the first rows of each source. Sends nothing and needs no database. */
+/**
+ * Checks the pipeline files, and reads and maps the first rows of each source. Sends nothing and needs no database. Exits 2 for invalid
+ * files, 1 for a source with an error, 4 if a guard would stop a run.
+ */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
   const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
@@ -27,12 +30,12 @@ export const run: CommandRun = async (context, invocation) => {
     else context.stdout.write(checkAgainLine(checks))
   }
   if (invalid.length > 0) return 2
-  // 1 and 4 are the exit codes that a run of these sources would have.
+  // A run of these sources would also exit with 1 or 4.
   const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
   return failed.length > 0 ? 1 : stopped ? 4 : 0
 }
 
-/** Adds the problems of the check's file that stop a run although the file itself is valid. */
+/** Adds the problems of the pipeline's file that stop a run although the file itself is valid. */
 function withProblems(check: Check, errors: readonly PresentedError[]): Check {
   const problems = errors.flatMap((error) => (error.where !== null && check.file.endsWith(error.where) ? (error.problems ?? []) : []))
   return problems.length === 0 ? check : { ...check, problems }

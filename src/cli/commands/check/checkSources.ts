@@ -19,8 +19,9 @@ import { RowTally } from './rowTally.ts'
 type Hold = SourceCheck['holds'][number]
 
 /**
- * Maps up to `limit` rows of each source. For a source read to its end, also checks the proof of the end. If all were,
- * also checks the guard for rejects on all rows together, as a run does. An error of a source is a part of its result; any other error is thrown.
+ * Maps up to `limit` rows of each source. For a source that was read to its end, also reports whether the end is proven. If all sources
+ * were read to their ends, also applies the guard for rejects to all rows together, as a run does. An error of a source is a part of its
+ * result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
   const checks: SourceCheck[] = []
@@ -32,12 +33,12 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
   }
   const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined
   if (hold === undefined) return checks
-  // The result is shown with the source that has the most rejects.
+  // The guard is about all sources, and is shown with the source that has the most rejects.
   const worst = checks.reduce((most, check) => (check.rejected > most.rejected ? check : most))
   return checks.map((check) => (check === worst ? { ...check, holds: [hold, ...check.holds] } : check))
 }
 
-/** Returns the result of the guard for rejects on all sources together; undefined if a run would go on. */
+/** Returns the result of the guard for rejects on all sources together; undefined if a run would continue. */
 function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[], rejects: readonly Reject[]): Hold | undefined {
   const codes = groupRejects(rejects)
   const read = checks.reduce((sum, { rows }) => sum + rows, 0)
@@ -46,6 +47,7 @@ function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[],
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }
 
+/** Maps up to `limit` rows of one source. Returns the result, and the rejects for the guard over all sources. */
 async function checkSource(
   context: Context,
   pipeline: Pipeline,
@@ -110,7 +112,7 @@ async function readRows(source: OpenedSource, tally: RowTally, limit: number): P
   return true
 }
 
-/** Returns what is known only at the end of a source: further notes, and the proof of the end. */
+/** Returns the facts that are known only at the end of a source: further notes, and whether the end is proven. */
 function wordsOfEnd({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
   return [
     ...notes.filter((note) => !detected.includes(note)),
@@ -118,7 +120,7 @@ function wordsOfEnd({ notes = [], completeness }: SourceFacts, detected: readonl
   ]
 }
 
-/** Keeps the last warning of each code and field, because a guard is reported once for each. */
+/** Keeps only the last warning of each code and field, because a guard result is shown once for each. */
 function onePerCodeAndField(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
   return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
 }

@@ -1,20 +1,23 @@
 import { hintOf } from '../../../mapping/rejectCodes.ts'
 import type { MappedRecord, Reject } from '../../../model/record.ts'
 
+/** Rows of one key. */
 interface Seen {
-  /** Lines of the rows that are not opted out. */
+  /** Lines of the rows that did not opt out themselves. */
   readonly lines: number[]
+  /** Different contents of these rows. */
   readonly contents: Set<string>
   optedOut: boolean
 }
 
 /**
- * Finds rows with the same key, by the rules of a run (sync/read/resolveStage.ts). An opted-out row opts out all rows of its key. Of
- * other rows, those with equal content are duplicates, and different content rejects all rows of the key.
+ * Finds the rows of one source that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts). An opted-out
+ * row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the key.
  */
 export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
 
+  /** Registers the record of a mapped row. */
   add(record: MappedRecord): void {
     const key = Buffer.from(record.key).toString('base64')
     let seen = this.#seen.get(key)
@@ -52,6 +55,7 @@ export class RepeatedKeys {
   }
 }
 
+/** Returns a text that is equal for records of one key with the same content. */
 function contentOf(record: MappedRecord): string {
   if (record.kind === 'product') return record.json
   const { identifiers, effectiveAtMs, expiresAtMs } = record

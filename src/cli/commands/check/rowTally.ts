@@ -13,25 +13,29 @@ import type { Destination } from '../../../destinations/destination.ts'
 
 const sampleSize = 3
 
-/** Outcomes of the rows that a tally has mapped. */
+/** Numbers and outcomes of the mapped rows of a source. */
 export interface RowOutcomes {
   readonly rows: number
   readonly valid: number
+  /** Opted-out rows, rows of the same key as such a row, and rows of children. For a do-not-reach list: rows that remove a person. */
   readonly suppressed: number
+  /** Rows that `only:` or `except:` left out. */
   readonly filtered: number
+  /** Rows that repeat another row. */
   readonly duplicates: number
+  /** Columns of the header, or of the first row; empty before it was read. */
   readonly columns: readonly string[]
-  /** Undefined until a header was read. */
+  /** Columns that fill the fields; undefined until a header was read. */
   readonly mapping: ReturnType<DescribingMapper['describe']> | undefined
   /** The first three records. */
   readonly records: readonly SampleRecord[]
   /** At most one for each row, in the order of the lines. */
   readonly rejects: readonly Reject[]
-  /** Those about unmapped consent and identifiers have a suggested setting for this file. */
+  /** Warnings about unmapped columns of consent or identifiers have a hint with the setting for this file. */
   readonly warnings: readonly Warning[]
 }
 
-/** Maps the rows of one source, and counts the outcomes. */
+/** Mapper of the rows of one source that counts their outcomes. */
 export class RowTally {
   readonly #type: Destination
   readonly #uri: string
@@ -73,7 +77,7 @@ export class RowTally {
   /**
    * Maps and counts one row. `next`: the following row, if known; its line shows whether both rows share a line.
    *
-   * @throws {RunError} FILE_COLUMN_MISSING, at the first row
+   * @throws {RunError} FILE_COLUMN_MISSING, FILE_DUPLICATE_COLUMN, at the first row
    */
   add(row: Row, next: Row | undefined): void {
     if (this.#rows === 0) this.#readHeader(row.columns)
@@ -90,7 +94,7 @@ export class RowTally {
     if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Moves rows that share a key from `valid` to duplicates, suppressed or rejects. Call this once, after the last row. */
+  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row. */
   resolveRepeats(): void {
     const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#type.keyField, this.#takesLast)
     this.#duplicates = duplicates
@@ -103,7 +107,8 @@ export class RowTally {
   /**
    * Adds the warnings that need the whole source. Call this only for a source that was read to its end.
    *
-   * @throws {RunError} FILE_SPREADSHEET_DAMAGE, FILE_MAPPING if too many rows are damaged or have swapped columns
+   * @throws {RunError} FILE_SPREADSHEET_DAMAGE or FILE_MAPPING if too many rows are damaged or have swapped columns; without rows, also as
+   *   `add`
    */
   finish(facts: SourceFacts): void {
     // A header without rows is checked too.
@@ -148,6 +153,7 @@ export class RowTally {
   }
 }
 
+/** Returns a record as `check` shows it: the fields of a product, or the masked cells and shortened identifiers of a person. */
 function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
   if (record.kind === 'product') {
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
@@ -156,7 +162,7 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), desired: record.desired }
 }
 
-/** Shortens a digest, because a digest is personal data too. Shows the first character of a `partner_user_id`. */
+/** Shortens a digest, because a digest is personal data too. Shows only the first character of a `partner_user_id`. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
   return {

@@ -10,7 +10,7 @@ import { list, type CommandRun } from '../../context.ts'
 /** Timeout of the database in milliseconds, because the user waits for the completion. */
 const databaseMs = 1500
 
-/** Prints a line `WORD TAB MEANING` per candidate for the last word, or `:files` or `:directories`. Prints no errors. */
+/** Prints the candidates for the last word, one `WORD TAB MEANING` per line; or `:files` or `:directories`. Prints no errors. */
 export const run: CommandRun = async (context, invocation) => {
   const position = positionOf(catalogue, list(invocation, 0))
   const { expected, typed, prefix } = position
@@ -19,7 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
     for (const { word, meaning } of await candidatesAt(position, context.env))
       if (word.startsWith(typed) && !/[\t\n]/.test(word)) context.stdout.write(`${prefix}${word}${meaning === '' ? '' : `\t${meaning}`}\n`)
   } catch {
-    // No folder, no database or an invalid .env. An error message would disturb the command line.
+    // The folder or the database is missing, or .env is invalid. An error message would disturb the command line.
   }
   return 0
 }

@@ -3,20 +3,20 @@ import { argument, writeJson, type CommandRun } from '../../context.ts'
 /** Prints the completion script of a shell. The command-line parser has checked the name of the shell. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
-  const script = stubs[shell] ?? ''
+  const script = scripts[shell] ?? ''
   if (context.json) writeJson(context, { shell, script })
   else context.stdout.write(script)
   return 0
 }
 
 /**
- * Completion scripts by shell. Each calls `sluice __complete -- WORDS` for the candidates, which takes 0.25 s, mostly for starting Node
- * twice (2 cores, Node 24.21). No script evaluates typed text or file names. For `:files` and `:directories`, a script uses the shell's
- * own completion.
+ * Completion scripts by shell. Each calls `sluice __complete -- WORDS` for the candidates. That takes 0.25 s, mostly for starting Node
+ * twice (2 cores, Node 24.21). No script evaluates typed text or file names. For `:files` and `:directories`, a script uses the shell's own
+ * completion.
  */
-const stubs: Readonly<Record<string, string>> = {
-  // Works with Bash 3.2 (macOS), which reads nothing from `source <(…)` and completes no file names. Does not use compgen -W, which would
-  // evaluate file names.
+const scripts: Readonly<Record<string, string>> = {
+  // Works with Bash 3.2 (macOS), which needs `eval`, because it reads nothing from `source <(…)`. Bash 3.2 lacks compopt, so it completes
+  // no file names. Does not use compgen -W, which would evaluate file names.
   bash: `# Completion of sluice for bash. In ~/.bashrc:  eval "$(sluice completion bash)"
 _sluice() {
   local rest=$COMP_LINE word cut i

@@ -7,7 +7,7 @@ export interface Candidate {
   readonly meaning: string
 }
 
-/** Candidates for the word at the cursor: the words of the catalogue, or the type of candidates to load. */
+/** Candidates for the word at the cursor: known words, or the type of candidates to load. */
 export type Expected =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
   | { readonly kind: 'pipelines' | 'runs' | 'plans' | 'runs and plans' | 'files' | 'directories' | 'nothing' }
@@ -15,12 +15,13 @@ export type Expected =
 /** Place of the cursor in a command line. */
 export interface Position {
   readonly expected: Expected
-  /** Typed part of the word. */
+  /** Typed part of the word; of `--flag=value`, the typed part of the value. */
   readonly typed: string
-  /** `--flag=` if the value is in one word with its flag; else empty. */
+  /** `--flag=` if flag and value are one word; else empty. */
   readonly prefix: string
-  /** Global flags before the cursor. */
+  /** Value of `--pipelines` before the cursor; `pipelines` without it. */
   readonly pipelines: string
+  /** Value of `--database` before the cursor; undefined without it. */
   readonly database: string | undefined
 }
 
@@ -68,7 +69,7 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
   return { ...flags, expected, typed: last, prefix: '' }
 }
 
-/** A command, or the root, with everything that may follow it. */
+/** A command, or `sluice` itself, with everything that may follow it. */
 interface Place {
   readonly options: readonly OptionEntry[]
   readonly commands: ReadonlyMap<string, Place>
@@ -76,6 +77,7 @@ interface Place {
   readonly argument: (index: number) => Expected
 }
 
+/** Returns the place after `sluice` itself. */
 function rootOf(catalogue: readonly CommandEntry[]): Place {
   const shown = catalogue.filter((entry) => !entry.hidden)
   const commands = shown.map(candidateOf)
@@ -89,11 +91,12 @@ function rootOf(catalogue: readonly CommandEntry[]): Place {
   }
 }
 
-/** Returns a command after `help`: only its subcommands may follow. */
+/** Returns the name and place of a command after `help`, where only its subcommands may follow. */
 function helpPlaceOf({ name, commands = [] }: CommandEntry): [name: string, place: Place] {
   return [name, { options: [], commands: new Map(commands.map(helpPlaceOf)), argument: firstOnly(commands.map(candidateOf)) }]
 }
 
+/** Returns the place after a command. */
 function placeOf(entry: CommandEntry): Place {
   const subcommands = entry.commands ?? []
   const words = [...subcommands.map(candidateOf), ...(entry.choices ?? []).map((word) => ({ word, meaning: '' }))]
@@ -122,7 +125,7 @@ function valueOf({ options }: Place, flag: string): Expected | undefined {
   return placeholder === undefined ? undefined : (expectedOf[placeholder] ?? nothing)
 }
 
-/** Splits `--flag=value`. Any other word is returned as the flag, without a value. */
+/** Splits `--flag=value`. Returns any other word whole, without a value. */
 function splitFlag(word: string): [flag: string, value: string | undefined] {
   const at = word.startsWith('--') ? word.indexOf('=') : -1
   return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)]

@@ -4,7 +4,7 @@ import { operator } from '../../operator.ts'
 import { withStore } from '../../store.ts'
 import { plural } from '../../terminal/text.ts'
 
-/** Makes this database, which was restored or copied, the one from which its destinations are synced. */
+/** Makes runs send from this database after it was restored or copied. Only one database may send to a destination. */
 export const run: CommandRun = async (context) =>
   withStore(context, async ({ db }) => {
     const destinations = await adoptDatabase(db, operator().actor)

@@ -6,7 +6,7 @@ import { queueScript } from '../../../jobs/index.ts'
 import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
 
-/** Migrates the database by opening it, and reports the migrations. With `--sql`, only prints the outstanding SQL for a DBA. */
+/** Migrates the database by opening it, and reports the migrations. With `--sql`, only prints the outstanding SQL and grants. */
 export const run: CommandRun = async (context, invocation) => {
   if (flag(invocation, 'sql')) return printSql(context)
   return withStore(context, async (store) => {

@@ -16,7 +16,7 @@ export const run: CommandRun = async (context) => {
   }
   const db = openDatabase(url, { schema: config.schema })
   try {
-    // First, because its connection has the time limit of a command.
+    // This query is first, because its connection has the short connection timeout of a command.
     const migrations = await migrationStatus(url, config.schema)
     const [server] = await db.query<{ server_version: string }>('show server_version')
     if (context.json) writeJson(context, { kind, running: true, address: safeUrl(url), server: server?.server_version ?? null, migrations })

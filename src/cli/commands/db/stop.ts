@@ -2,7 +2,7 @@ import { embeddedClients, stopEmbedded } from '../../../db/embedded/server.ts'
 import { writeJson, type CommandRun } from '../../context.ts'
 import { plural } from '../../terminal/text.ts'
 
-/** Stops the embedded server, and warns about the programs that were connected. */
+/** Stops the embedded server. Warns first about the programs that are connected. */
 export const run: CommandRun = async (context) => {
   const { dataDir } = context.config()
   const connected = await embeddedClients(dataDir)

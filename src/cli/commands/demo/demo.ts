@@ -25,17 +25,17 @@ import { untilAborted } from '../../servers/untilAborted.ts'
 import { startWebServer } from '../../servers/webServer.ts'
 
 /**
- * Folder with the sample pipelines (`samples/`) and their sources (`data/`). The samples are in a folder of their own, because the user's
- * pipelines in `pipelines/` may have the same destinations.
+ * Folder `pipelines/` of Sluice, with the sample pipelines (`samples/`) and their sources (`data/`). The samples have their own subfolder,
+ * because the user's pipelines in `pipelines/` may have the same destinations.
  */
-const samples = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
+const shippedFolder = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
 /** Order of the pipelines. The do-not-reach list is first, because its people must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
 /**
  * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new. Works on a copy in a
- * temporary folder, with its own sandbox and embedded database, whatever the environment says. `--keep` serves the dashboard until a
- * signal.
+ * temporary folder, with its own sandbox and embedded database. Uses neither the database nor the service of the environment. `--keep`
+ * then serves the dashboard until a signal.
  */
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()
@@ -45,8 +45,8 @@ export const run: CommandRun = async (outer, invocation) => {
   try {
     // If this process runs as root, the embedded server runs as another user, who needs access to these files.
     chmodSync(folder, 0o755)
-    cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
-    cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
+    cpSync(join(shippedFolder, 'samples'), join(folder, 'pipelines'), { recursive: true })
+    cpSync(join(shippedFolder, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
     process.chdir(folder)
     await using sandbox = await startSandbox()
     const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
@@ -74,7 +74,7 @@ export const run: CommandRun = async (outer, invocation) => {
   }
 }
 
-/** Serves the dashboard of the demo's runs until a signal, on port 8080 or, if that is in use, on a free one. */
+/** Serves dashboard, scheduler and worker until a signal. The dashboard is on port 8080, or on a free port if 8080 cannot be used. */
 async function keepUp(
   context: Context,
   engine: Engine,
@@ -101,7 +101,7 @@ async function keepUp(
   }
 }
 
-/** Returns the addresses of the running demo, and commands to inspect it. */
+/** Returns a text with the addresses of the running demo, and commands to try on it. */
 function stillRunning(
   context: Context,
   { sandboxUrl: url, folder, dashboardUrl }: { readonly sandboxUrl: string; readonly folder: string; readonly dashboardUrl: string },
@@ -170,12 +170,14 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
   return days
 }
 
+/** Runs the pipelines once and prints each result; with `reasons`, also why rows were rejected. Returns the reports. */
 async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show: { readonly reasons: boolean }): Promise<RunReport[]> {
   const reports: RunReport[] = []
   const pipelines = await pipelinesNamed(context, order)
   for (const name of order) {
     const pipeline = pipelines.find((candidate) => candidate.name === name)
-    if (!pipeline) throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: samples, hint: 'install Sluice again' })
+    if (!pipeline)
+      throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: shippedFolder, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
     const before = await lastRequest(sandbox)
     const report = await engine.show(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
@@ -197,7 +199,7 @@ async function rejectReasons(context: Context, engine: Engine, runId: string): P
   return `  why rows were rejected:\n${shown.replace(/^(?=.)/gm, '    ')}${groups.length > 4 ? `    … and ${plural(groups.length - 4, 'other reason')}\n` : ''}`
 }
 
-/** Returns the requests that the sandbox logged after number `after`, grouped by path. They do not depend on the run's own counts. */
+/** Returns a text with the requests that the sandbox logged after number `after`, by method and path. The run's own counts are not used. */
 async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
   const lines = await sandbox.ledger(after)
   if (lines.length === 0) return '  sent: nothing\n'
@@ -215,6 +217,7 @@ async function lastRequest(sandbox: Sandbox): Promise<number> {
   return (await sandbox.ledger()).at(-1)?.seq ?? 0
 }
 
+/** Returns a text with the contents of the sandbox, and the number of API rules that requests broke. */
 async function atTheService(sandbox: Sandbox): Promise<string> {
   const { products } = await sandbox.catalog('4001')
   const [audience, list] = [await sandbox.audience('1nmth'), await sandbox.audience('2dnr')]

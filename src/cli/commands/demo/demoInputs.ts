@@ -2,8 +2,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Writes the inputs of day two: a second export of the feed, with new descriptions, replaces the first. Of the customers, one in 100 is
- * removed, about one in 33 gets a new phone, and 40 are new. Deterministic.
+ * Writes the inputs of day two. A second export of the feed, with new descriptions, replaces the first. Of the customers, one in 100 is
+ * removed and about one in 33 gets a new phone number; 40 customers are added. Deterministic. `folder`: folder of the demo's sources.
  */
 export function makeDayTwo(folder: string): void {
   renameSync(join(folder, 'catalog-day-two.xml'), join(folder, 'catalog.xml'))
@@ -17,7 +17,7 @@ export function makeDayTwo(folder: string): void {
   writeFileSync(file, `${[header, ...changed, ...added].join('\n')}\n`)
 }
 
-/** Writes the inputs of day three: one price in 40 rises, and one customer of day two is removed. */
+/** Writes the inputs of day three: one price in 40 rises by 1, and one customer of day two is removed. */
 export function makeDayThree(folder: string): void {
   const feed = join(folder, 'catalog.xml')
   let nth = 0

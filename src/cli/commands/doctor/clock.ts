@@ -1,9 +1,12 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Clock difference in seconds above which the clock of this machine is not synchronized: a warning. */
+/** Clock difference in seconds above which the doctor warns: clocks that NTP synchronizes differ by less. */
 export const clockWarningS = 30
-/** Clock difference in seconds above which the service refuses the first signed request of a process. Then the transport uses its time. */
+/**
+ * Clock difference in seconds above which the service refuses the first signed request of a process (docs/spec-notes.md#signing). After the
+ * refusal, the transport signs with the service's time.
+ */
 const clockLimitS = 300
 
 /** Compares this machine's clock with the Date header of the service. `answeredMs`: when the answer arrived, in milliseconds since 1970. */

@@ -5,8 +5,8 @@ import { parsed, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
- * Reports whether the service accepted the credentials. Returns the ids of the accessible accounts on the first page; undefined for an
- * answer 401 or 403. `refused`: names of the refused variables, if the transport found them.
+ * Reports whether the service accepted the credentials. `answer`: the list of accounts, or a 401 or 403. Returns the ids of the accessible
+ * accounts on the first page; undefined for a 401 or 403. `refused`: names of the variables that may be wrong, if they were tested.
  */
 export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
@@ -28,7 +28,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
   const refusal = refusalOf(answer.status, code)
-  // Without an answer the transport names all four variables.
+  // The transport names all four variables if its tests do not show which one is wrong.
   const isConsumer = refused?.includes('CONSUMER') === true && !refused.includes('ACCESS')
   report({
     check: 'credentials',
@@ -39,13 +39,13 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   return undefined
 }
 
-/** Refusal of the credentials, with the variable at fault. */
+/** Text about a refusal: what the service refused, and the hint. */
 interface Refusal {
   readonly what: string
   readonly hint: string
 }
 
-/** Returns the refusal of an answer 401 or 403 by its error code (docs/spec-notes.md#errors). */
+/** Returns the text about a 401 or 403 by its error code (docs/spec-notes.md#errors). */
 function refusalOf(status: number, code: string): Refusal {
   if (status === 401)
     return code === '89'

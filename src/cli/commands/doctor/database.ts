@@ -9,8 +9,8 @@ import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
 /**
- * Opens and migrates the database, then checks whether it is a copy, its disk, the privileges of a run, and its clock. Returns false if one
- * of these checks could not run.
+ * Opens and migrates the database. Then checks whether it is a copy, and its free disk space, rights, connections and clock. Returns false
+ * if the database cannot be used.
  */
 export async function examineDatabase(context: Context, report: ReportFinding): Promise<boolean> {
   try {
@@ -53,7 +53,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
 
 const gigabyte = 1_000_000_000
 
-/** Reports free disk space: a warning below 1 GB, which a run of a million records needs; a failure below 0.1 GB. */
+/** Reports free disk space: a warning below 1 GB, which a run of a million records needs, and a failure below 0.1 GB. */
 export function examineDisk(freeBytes: number, report: ReportFinding): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
   const hint = 'free some space, or move the database to another disk: docs/database.md#the-embedded-server'

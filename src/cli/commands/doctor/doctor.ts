@@ -5,8 +5,8 @@ import { plural, safe } from '../../terminal/text.ts'
 import { padded } from '../../terminal/width.ts'
 
 /**
- * Checks everything that a run needs and reports every fault. Migrates the database by opening it, and changes nothing at the service.
- * Exits 1 if a check failed.
+ * Checks everything that a run needs, and prints each finding when it is known. Migrates the database by opening it. Changes nothing at
+ * the service. Exits 1 if a check failed.
  */
 export const run: CommandRun = async (context) => {
   const findings = await examineAll(context, (finding) => {

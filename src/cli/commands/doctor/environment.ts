@@ -2,7 +2,7 @@ import { ConfigError } from '../../../errors.ts'
 import type { Context } from '../../context.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Reports every problem of the environment. Returns false if it is invalid, because no other check can run then. */
+/** Reports every problem of the environment. Returns false if the environment is invalid: no other check can run then. */
 export function examineEnvironment(context: Context, report: ReportFinding): boolean {
   try {
     const config = context.config()

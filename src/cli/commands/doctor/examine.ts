@@ -1,4 +1,3 @@
-/** Runs the checks of the doctor in order, and returns all findings. Only an invalid environment ends them early. */
 import type { Finding } from '../../../model/report.ts'
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
@@ -8,6 +7,10 @@ import { examinePipelines } from './pipelines.ts'
 import { examineRuns } from './runs.ts'
 import { examineServices } from './service.ts'
 
+/**
+ * Runs the checks of the doctor in order. Returns all findings, and passes each to `onFinding` when it is known. An invalid environment
+ * ends the checks. Without a database, the runs are not checked.
+ */
 export async function examineAll(context: Context, onFinding: ReportFinding = () => undefined): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const report: ReportFinding = (finding) => {

@@ -1,6 +1,7 @@
 import type { Finding } from '../../../model/report.ts'
 import { presentError } from '../../terminal/present.ts'
 
+/** Function that takes each finding of the doctor. */
 export type ReportFinding = (finding: Finding) => void
 
 /** Reports an error as a failed check. */

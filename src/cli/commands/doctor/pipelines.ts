@@ -5,7 +5,7 @@ import { pipelinesNamed } from '../../pipelines.ts'
 import { plural } from '../../terminal/text.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Reports the problems of all pipeline files. Returns the pipelines; an empty list if one of them is invalid or the folder has none. */
+/** Reports the problems of all pipeline files. Returns the pipelines; none if any file is invalid, or the folder is empty or missing. */
 export async function examinePipelines(context: Context, report: ReportFinding): Promise<readonly Pipeline[]> {
   try {
     const pipelines = await pipelinesNamed(context, [])

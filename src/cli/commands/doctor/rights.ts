@@ -15,6 +15,7 @@ import type { Finding } from '../../../model/report.ts'
 import { quoteName } from '../../../schemaName.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 
+/** Message of the check `queue` by the result of `probeQueue`. */
 const queueMessages = {
   there: 'tables and notifications',
   'can be created': 'serve and worker can create its tables',

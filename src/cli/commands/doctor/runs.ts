@@ -3,7 +3,7 @@ import { folderStatus } from '../status/folderStatus.ts'
 import { withStore } from '../../store.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 
-/** Reports the conditions that `sluice status` lists. Leaves out invalid files, which the check of the pipelines reports. */
+/** Reports the conditions that need action, as `sluice status` does. Leaves out invalid files, which `examinePipelines` reports. */
 export async function examineRuns(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {

@@ -13,8 +13,8 @@ import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
 /**
- * Checks each service that a pipeline uses; if it answers, also the clock, the credentials and the destinations of its pipelines. Without
- * pipelines, checks the service of the environment.
+ * Checks the service of each set of credentials that a pipeline uses. If the service answers, also checks the clock, the credentials and
+ * the destinations of these pipelines. Without pipelines, checks the service of the environment.
  */
 export async function examineServices(context: Context, pipelines: readonly Pipeline[], report: ReportFinding): Promise<void> {
   const sets = new Set(pipelines.map(({ credentials }) => credentials))
@@ -25,6 +25,7 @@ export async function examineServices(context: Context, pipelines: readonly Pipe
   }
 }
 
+/** Checks one service. `set`: name of its credentials in sluice.yaml; undefined for those of the environment. */
 async function examineService(
   context: Context,
   set: string | undefined,
@@ -54,10 +55,10 @@ async function examineService(
         hint: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
       })
     }
-    // The transport signs the second request with the service's time. So a wrong clock is not reported as refused credentials too.
+    // The transport signs a second request with the service's time. So a wrong clock is not also reported as refused credentials.
     const again = first.status === 401 ? await get(transport, path) : first
     const answer = again.kind === 'answer' ? again : first
-    const isUsable = isDecision(answer)
+    const isUsable = isAboutCredentials(answer)
     if (isUsable) report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     else
       report({
@@ -76,18 +77,19 @@ async function examineService(
   }
 }
 
-/** Returns true if the answer is a list of accounts, or denies access, so that it is about the credentials. */
-function isDecision(answer: Answer): boolean {
+/** Returns true for a list of accounts, a 401 or a 403. Any other answer is not about the credentials. */
+function isAboutCredentials(answer: Answer): boolean {
   return answer.status === 200 ? Array.isArray(recordOf(parsed(answer))['data']) : answer.status === 401 || answer.status === 403
 }
 
+/** Returns the hint for an answer that is not about the credentials. */
 function hintOf({ status }: Answer): string {
   if (status === 429) return 'too many requests: wait some minutes, then: sluice doctor'
   if (status >= 500) return 'the service fails at the moment: wait, then: sluice doctor'
   return 'check SLUICE_ADS_BASE_URL and SLUICE_ADS_VERSION: another server may answer there'
 }
 
-/** Reports findings with the settings of a named set in `sluice.yaml` instead of the variables of the environment. */
+/** Returns a function that reports findings with the names of settings in `sluice.yaml` instead of environment variables. */
 function reportForSet(set: string, report: ReportFinding): ReportFinding {
   const settings = (text: string) => text.replace(variables, (_, name: string) => `credentials.${set}.${name.toLowerCase()}`)
   return ({ check, state, message, hint }) =>
@@ -101,4 +103,5 @@ function reportForSet(set: string, report: ReportFinding): ReportFinding {
     })
 }
 
+/** Variables that a set of credentials in sluice.yaml replaces. */
 const variables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g

@@ -17,7 +17,7 @@ export function parsed(answer: Answer): unknown {
   }
 }
 
-/** Returns a text or number as a list with one text; else an empty list. */
+/** Returns the value as a list with one text, for `flatMap`. Returns an empty list for anything but a text or number. */
 export function textOf(value: unknown): readonly string[] {
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
 }

@@ -7,8 +7,8 @@ import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /**
- * Reports for each pipeline whether its destination exists and is accessible. `accounts`: ids of accessible accounts; others, which a
- * longer list has on later pages, are read on their own.
+ * Reports for each pipeline whether its destination exists and is accessible. `accounts`: accessible accounts of the first page. Any other
+ * account is requested alone, because it may be on a later page.
  */
 export async function examineTargets(
   transport: Transport,

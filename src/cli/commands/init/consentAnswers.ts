@@ -1,12 +1,12 @@
 /**
- * Parses and formats consent tests of flags and answers: values separated by commas, `not:` before values that mean no, `empty` for
- * an empty cell.
+ * Parses and formats consent tests in flags and answers: values separated by commas, `not:` before values that mean no, `empty` for an
+ * empty cell; or `after:` or `before:` with a date.
  */
 import type { ConsentTest } from '../../../model/pipeline.ts'
 
 /**
- * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a flag cannot express the test, for
- * example because a value contains a comma.
+ * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value contains a comma, which a flag
+ * cannot express, or if the test has no condition. Leaves out `appliesTo`, and `before` if the test also has `after`.
  */
 export function formatConsentAnswer({ values, notValues, after, before }: ConsentTest): string | undefined {
   const list = values ?? notValues
@@ -15,7 +15,7 @@ export function formatConsentAnswer({ values, notValues, after, before }: Consen
   return `${notValues === undefined ? '' : 'not:'}${list.map((value) => (value === '' ? 'empty' : value)).join(',')}`
 }
 
-/** Parses the value of a `--consent` flag or an answer. Accepts any text; `draftPipeline` rejects invalid tests. */
+/** Parses the value of a `--consent` flag, or an answer. Accepts any text; `draftPipeline` rejects invalid tests. */
 export function parseConsentAnswer(column: string, text: string): ConsentTest {
   const [, word, rest = ''] = /^(not|after|before):\s*(.*)$/is.exec(text) ?? []
   if (word?.toLowerCase() === 'after') return { column, after: rest }

@@ -34,9 +34,9 @@ export interface Target {
 /** Pipeline as `init` would write it, with the result of mapping the inspected rows. */
 export interface Draft {
   readonly pipeline: Pipeline
-  /** Settings of the pipeline file. `map`, `preset`, `options` and `consent` are present only if they are needed. */
+  /** Settings of the pipeline file. Optional settings are present only if they are needed. */
   readonly settings: Settings
-  /** Settings that may fit, one `field: column` each. The file has them as comments, for the user to decide. */
+  /** Parts of a `map:` that may fit, one `field: column` each. The file has them as comments, for the user to decide. */
   readonly hints: readonly string[]
   /** Column of each field, as `check` shows it. */
   readonly recognized: {
@@ -50,15 +50,19 @@ export interface Draft {
   readonly consent: readonly ConsentColumn[]
   /** Consent tests of the preset for columns without a test in the options. */
   readonly presetConsent: readonly ConsentTest[]
+  /** Number of inspected rows that would be sent. */
   readonly valid: number
+  /** Number of inspected rows that opt out; for a do-not-reach list, that remove a person. */
   readonly suppressed: number
+  /** Rejects of the inspected rows, at most one for each row. */
   readonly rejects: readonly Reject[]
-  /** Questions whose answers a valid pipeline needs: without one, most rows are rejected or a required field stays empty. */
+  /** Questions that must be answered: otherwise most rows are rejected, or a required field has no column. */
   readonly required: readonly Question[]
   /** Questions whose answers would improve the pipeline. */
   readonly optional: readonly Question[]
 }
 
+/** Content of the pipeline file, with the names and values that a user would write. */
 export interface Settings {
   readonly source: { readonly url: string; readonly encoding?: string } & SourceSettings
   readonly preset?: string
@@ -70,9 +74,10 @@ export interface Settings {
 }
 
 /**
- * Drafts a pipeline from the first rows of a source and from the options. Pure; call it again with more options.
+ * Drafts a pipeline from the first rows of a source and from the options. Pure: after an answer, call it again with the new options.
  *
- * @throws {UsageError} `INVALID_VALUE` if an option has an invalid value, or names a column that the source does not have
+ * @throws {UsageError} `INVALID_VALUE` if an option has an invalid value, contradicts the prices of the file, or names a column that the
+ *   source does not have
  */
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
@@ -88,7 +93,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     options,
   )
   const own = options.consent.map(({ column }) => column)
-  // A `consent:` in the file replaces all tests of the preset, so the file gets these too if the user adds a test.
+  // A `consent:` in the file replaces all tests of the preset. So if the user adds a test, the file also gets the tests of the preset.
   const presetConsent = presetTests(known === undefined ? undefined : presetByName(known), inspection.columns)
   const fromPreset = presetConsent.map(({ test }) => test).filter(({ column }) => !own.includes(column))
   const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(asWritten)
@@ -159,8 +164,8 @@ function isTransformed(value: unknown): value is { readonly column: string; read
 }
 
 /**
- * Returns the first reject of each field if the proposed columns reject every inspected row. Empty if some rows are usable, or if a
- * reject is about a field that the user set.
+ * Returns the first reject of each field if the proposed columns reject every inspected row. Empty if some rows are usable, or if a reject
+ * is about a field that `init` did not propose: one that the user set, or that maps automatically.
  */
 export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
   if (valid + suppressed > 0) return []
@@ -170,7 +175,7 @@ export function failingProposals({ valid, suppressed, rejects, settings }: Draft
   return [...new Map(rejects.toReversed().map((reject) => [reject.field, reject] as const)).values()].toReversed()
 }
 
-/** Returns true if some inspected rows are valid and pass these consent tests. */
+/** Returns true if at least one inspected row is valid and passes these consent tests. */
 function sendsSomeRow(inspection: Inspection, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
   return tryRows(resolved({ ...settings, consent }, target), inspection).valid > 0
 }
@@ -206,7 +211,7 @@ function tryRows(
   return { recognized: mapper.describe(inspection.columns), valid, suppressed, rejects, warnings, consent, currencies }
 }
 
-/** @throws {UsageError} `INVALID_VALUE` if `--currency` contradicts the prices of the file */
+/** Checks `--currency` against the prices of the file. @throws {UsageError} `INVALID_VALUE` if they contradict each other */
 function checkCurrency(currency: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
   if (currency === undefined) return
   const conflict = rejects.find(({ code }) => code === 'PRICE_CURRENCY_CONFLICT')
@@ -221,7 +226,7 @@ function checkCurrency(currency: string | undefined, currencies: ReadonlySet<str
   )
 }
 
-/** Returns the question for a key column. It proposes the columns of emails and phone numbers that are used without an answer. */
+/** Returns the question for a key column. Proposes `keyedBy`: columns of emails and phone numbers, which are the key without an answer. */
 function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
   const question = columnQuestion('key', type, inspection, options)
   const proposed = keyedBy.join(', ')
@@ -233,12 +238,12 @@ function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: 
   }
 }
 
-/** Returns the `destination` of the pipeline file. */
+/** Returns the setting `destination` of the pipeline file. */
 function settingsOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
   return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
 }
 
-/** Resolves the settings. Columns were checked and other values are generated, so an error is one of the options: `INVALID_VALUE`. */
+/** Resolves the settings. Only options can be invalid, because all other values are generated. @throws {UsageError} `INVALID_VALUE` */
 function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   if (pipeline !== undefined && problems.length === 0) return pipeline
@@ -249,7 +254,7 @@ function resolved(settings: Settings, target: Target): Pipeline {
   })
 }
 
-/** @throws {UsageError} `INVALID_VALUE` if an option names a column that the source does not have */
+/** Checks the columns that the options name. @throws {UsageError} `INVALID_VALUE` for a column that the source does not have */
 function checkColumns(inspection: Inspection, options: InitOptions): void {
   const named = [...Object.values(options.map).flat(), ...options.consent.map(({ column }) => column), ...options.ignore]
   const unknown = named.find((column) => inspection.columns.length > 0 && findColumn(inspection.columns, column) < 0)

@@ -7,12 +7,13 @@ import { environmentFor, sandboxPort } from '../sandbox/sandboxDefaults.ts'
 import { writePrivately } from '../auth/tokens.ts'
 import type { InitOptions } from './options.ts'
 
-/** Change of a `.env`, with the names of its variables. */
+/** Change of a `.env`. */
 export interface DotenvChange {
   /** New text of the file; undefined if nothing changes. */
   readonly text: string | undefined
+  /** Names of the variables that get a value, or an empty line to fill in. */
   readonly added: readonly string[]
-  /** Names that already have a value. */
+  /** Names of the variables that already have a value. */
   readonly kept: readonly string[]
 }
 
@@ -21,11 +22,12 @@ export interface WrittenEnvironment extends DotenvChange {
   readonly notes: readonly string[]
 }
 
+/** Path of the changed file, in the working directory. */
 export const dotenv = '.env'
 
 /**
- * Adds missing variables to `.env`: those of the sandbox with `sandbox`, else empty ones for the user to fill in. With `sandbox`, changes
- * nothing if a variable has another value already.
+ * Adds missing variables to `.env`: with `sandbox` those of the sandbox, else empty variables for the user to fill in. With `sandbox`,
+ * changes nothing if a variable already has another value, in `.env` or in the process.
  */
 export function writeEnvironment(context: Context, { sandbox }: InitOptions): WrittenEnvironment {
   const { env, service } = context.config()

@@ -16,9 +16,9 @@ import { destinationOf } from '../../../destinations/index.ts'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * Inspects a source, then writes its pipeline file, `.env` and the JSON Schema for editors. Asks for missing values on a terminal, and
- * reports their flags elsewhere. Writes nothing before all values are known, and replaces a pipeline file only with `--force`. Sends
- * nothing and needs no database.
+ * Inspects a source, then writes its pipeline file, `.env` and the JSON Schema for editors. On a terminal, asks for missing values.
+ * Elsewhere, fails with the flags that set them. Writes nothing before all values are known, and replaces a pipeline file only with
+ * `--force`. Sends nothing and needs no database.
  */
 export const run: CommandRun = async (context, invocation) => {
   const prompt = canAsk(context) ? openPrompt(context) : undefined
@@ -32,7 +32,7 @@ export const run: CommandRun = async (context, invocation) => {
     await checkConflicts(context, target, options)
     const draft = await completeDraft(inspection, target, options, ask)
     mkdirSync(context.pipelines, { recursive: true })
-    // `exclusive`: does not replace a file that was created meanwhile.
+    // `exclusive` fails if the file was created after `freePath`.
     writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
     const env = writeEnvironment(context, options)
     if (context.json) writeJson(context, report(draft, inspection, env))
@@ -53,9 +53,9 @@ function writeSchema(context: Context): string {
 }
 
 /**
- * Returns the path of the new file. A pipeline file with another ending occupies the name too.
+ * Returns the path of the new pipeline file.
  *
- * @throws {UsageError} `FILE_EXISTS`
+ * @throws {UsageError} `FILE_EXISTS` if a pipeline has this name, also with another file ending; not for the same file with `--force`
  */
 function freePath(context: Context, name: string, options: InitOptions): string {
   const file = join(context.pipelines, `${name}.yaml`)
@@ -72,7 +72,7 @@ function freePath(context: Context, name: string, options: InitOptions): string 
   })
 }
 
-/** @throws {UsageError} `DESTINATION_TAKEN` if another pipeline writes to the destination, because `check` would reject both */
+/** Checks that no other pipeline of the folder has the same destination, with any credentials. @throws {UsageError} `DESTINATION_TAKEN` */
 async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
   if (!existsSync(context.pipelines)) return
   const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)

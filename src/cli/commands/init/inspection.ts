@@ -7,7 +7,7 @@ import { safe } from '../../terminal/text.ts'
 import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 
-/** First rows of a source that has no pipeline yet, at most 200. */
+/** First rows of a source, at most 200, with facts about the source. */
 export interface Inspection {
   readonly uri: string
   /** True if all rows have the same columns (`formats/openFormat.ts`). */
@@ -19,18 +19,18 @@ export interface Inspection {
   readonly rows: readonly Row[]
   /** True if `rows` is the whole source. */
   readonly whole: boolean
-  /** Time of the inspection: the present for consent tests that compare dates with today. */
+  /** Time of the inspection. Consent tests that compare dates with today use it. */
   readonly inspectedAt: Date
   /** True for XML that is read only if a `map:` names its elements. */
   readonly needsMap: boolean
-  /** Values decoded with the guessed encoding; undefined if no encoding was guessed. */
+  /** Some values, decoded with the encoding that `init` guessed; absent if it guessed none. */
   readonly encodingSamples?: readonly string[]
 }
 
 const inspectedRows = 200
 
 /**
- * Reads the first rows once and keeps them, so that several `map:` settings can be tried on them.
+ * Reads the first rows and keeps them, so that several `map:` settings can be tried on them.
  *
  * @throws {RunError} as `openSource`
  */
@@ -38,7 +38,7 @@ export async function inspectSource(context: Context, definition: SourceDefiniti
   try {
     return await inspect(context, definition)
   } catch (error) {
-    // A bare <channel> is read only with a `map:`, which init writes.
+    // XML whose root is <channel> is read only with a `map:`, which init writes. Standard input cannot be read twice.
     if (!(error instanceof RunError) || error.code !== 'WRONG_FORMAT' || definition.uri === '-') throw error
     return { ...(await inspect(context, { ...definition, mapped: true })), needsMap: true }
   }

@@ -7,16 +7,17 @@ import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { destinationTypes } from '../../../destinations/index.ts'
 
-/** Options of `sluice init`, from flags and answers. An undefined option has no value yet, and may be asked for. */
+/** Options of `sluice init`, from flags and answers. An undefined option has no value yet, and `init` may ask for it. */
 export interface InitOptions {
   readonly name: string | undefined
   readonly source: string | undefined
   /** Encoding of the source; undefined to detect it. */
   readonly encoding: string | undefined
-  /** Further settings of the source, from flags or from the error of reading it without them. */
+  /** Further settings of the source, from flags, answers, or the error of reading the source without them. */
   readonly settings: SourceSettings
   readonly sandbox: boolean
   readonly force: boolean
+  /** Type of the destination, as in `initKinds`. */
   readonly kind: string | undefined
   /** Id of the catalog, audience or list. */
   readonly target: string | undefined
@@ -34,7 +35,7 @@ export interface InitOptions {
   readonly shop: string | undefined
 }
 
-/** Returns the options that the flags set. @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
+/** Returns the options of the command line. @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
 export function initOptionsOf(invocation: Invocation): InitOptions {
   const targets = initKinds().map((type) => [type, option(invocation, propertyOf(type))] as const)
   const given = targets.filter(([, id]) => id !== undefined)
@@ -74,7 +75,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
   }
 }
 
-/** Returns the command with all known options and the added flags, for a shell. Leaves out secrets of the source's address. */
+/** Returns the command line with all known options, then the `added` flags, quoted for a shell. Hides secrets in the source's address. */
 export function commandLineOf(options: InitOptions, added: readonly string[]): string {
   const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
@@ -112,7 +113,7 @@ export function sandboxTarget(kind: string | undefined): string | undefined {
   return targets[propertyOf(kind ?? initKinds()[0] ?? '')]
 }
 
-/** Returns the types that `init` offers. */
+/** Returns the `kind` of each destination type that `init` offers. */
 export function initKinds(): readonly string[] {
   return destinationTypes().flatMap(({ kind, init }) => (init === undefined ? [] : [kind]))
 }
@@ -122,7 +123,7 @@ function propertyOf(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). @throws {UsageError} `INVALID_VALUE` */
+/** Checks the pipeline name, more strictly than the loader (src/pipeline/load.ts). @throws {UsageError} `INVALID_VALUE` */
 function checkName(name: string): void {
   if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
   throw new UsageError(
@@ -152,8 +153,10 @@ export function nameFrom(source: string): string {
 }
 
 /**
- * Splits the value of a flag at `=`. Because column names may contain `=`, `--map` and `--set` (field first) are split at the first one,
- * and `--consent` (column first) at the last one.
+ * Splits the value of a flag at `=`. Column names may contain `=`. So `--map` and `--set`, which begin with a field, are split at the first
+ * `=`, and `--consent`, which begins with a column, at the last `=`.
+ *
+ * @throws {UsageError} `INVALID_VALUE` if the text has no `=` or nothing before it; for `--map` and `--set` also with nothing after it
  */
 function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
   const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')

@@ -5,13 +5,16 @@ import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Names of the columns with emails and with phone numbers: columns of the preset, and columns found by their values. */
+/** Names of the columns with emails, and of those with phone numbers: columns of the preset, then columns found by their values. */
 export interface PeopleColumns {
   readonly email: readonly string[]
   readonly phone_number: readonly string[]
 }
 
-/** Finds columns of people in the inspected rows. Columns of `preset` are first, and columns with the same values are left out. */
+/**
+ * Finds the columns of emails and phone numbers in the inspected rows. Columns of `preset` come first. Leaves out other columns that mostly
+ * repeat identifiers of the preset's columns.
+ */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
   const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })

@@ -5,8 +5,8 @@ import type { Inspection } from './inspection.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /**
- * Returns a short pipeline file in YAML: settings of the draft as values, further settings as comments. Parsing the text returns
- * `draft.settings`. Pure. `schema`: path of the JSON Schema for editors, relative to the file.
+ * Returns a short pipeline file in YAML, with further settings as comments. Parsing the text returns `draft.settings`. Pure. `schema`: path
+ * of the JSON Schema for editors, relative to the file.
  */
 export function pipelineText(draft: Draft, inspection: Inspection, schema?: string): string {
   const { settings, pipeline } = draft
@@ -39,6 +39,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
   ].join('\n')
 }
 
+/** Returns the lines of `preset` and `map`, and comments on columns that map automatically or are not used. */
 function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings
   const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
@@ -70,6 +71,7 @@ function isConstant(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'const' in value
 }
 
+/** Returns the lines of `consent` and `ignore`. A test that the user must complete is a comment. */
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
   const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
   if (!destinationOf(pipeline.destination.kind).reachesPeople) return ignored.length === 0 ? [] : [...ignored, '']
@@ -110,7 +112,7 @@ function optionLines({ settings, pipeline }: Draft): readonly string[] {
     : []
 }
 
-/** Formats a comment of one or several lines, because column names may be long. `start`: beginning of the first line. */
+/** Formats a comment, broken between words into lines of up to 120 characters. `start`: beginning of the first line. */
 function comment(text: string, start = '# '): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -131,7 +133,7 @@ function flow(value: unknown): string {
   return typeof value === 'string' ? scalar(value) : String(value)
 }
 
-/** Formats a text, in quotes if YAML would read it as another type or as syntax. */
+/** Formats a text. Quotes it if YAML might read it as another type or as syntax. */
 function scalar(text: string): string {
   return /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null|nan)$/i.test(text) ? text : JSON.stringify(text)
 }
