@@ -23,7 +23,7 @@ export interface QualityFacts {
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that cannot be decided without mapping the unchanged rows too. Contains `TRAITS_UNKNOWN` if the feature set of an
+   * Codes of notes that cannot be decided without mapping the unchanged rows too. Contains `FEATURE_SETS_UNKNOWN` if the feature set of an
    * unchanged row is not known. Empty after a full read.
    */
   readonly doubts: readonly string[]

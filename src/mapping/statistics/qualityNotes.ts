@@ -49,7 +49,7 @@ export function qualityNotes(
     notes.push({ code, count, message, examples })
   const exactCounts = (code: string) =>
     new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
-  const doubts: string[] = known !== undefined && known.unknown > 0 ? ['TRAITS_UNKNOWN'] : []
+  const doubts: string[] = known !== undefined && known.unknown > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
   const large = statistics.groups.classify(exactCounts(tracked.group), features.groups.above(0))
   if (large.doubtful) doubts.push('GROUP_LARGE')
   if (large.above.length > 0)

@@ -43,7 +43,7 @@ test('above the limit of feature sets, every row is still counted, and known row
   expect(facts.rows).toBe(rows)
   expect(facts.items.map(({ code, count }) => [code, count]).toSorted()).toEqual(counts.map((count, i) => [`CODE_${i}`, count]).toSorted())
   expect([known.rows, known.unknown > 0]).toEqual([rows, true])
-  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).doubts).toEqual(['TRAITS_UNKNOWN'])
+  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).doubts).toEqual(['FEATURE_SETS_UNKNOWN'])
 })
 
 /** Rows of a source by value, over days on which rows come and go. */
