@@ -22,7 +22,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return undefined
   }
 
-  /** Returns the next `size` bytes without taking them; fewer only at the end. `next` later returns the same chunks as without this call. */
+  /** Returns the next `size` bytes without taking them; fewer only at the end. The chunks that `next` returns stay the same. */
   async peek(size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -37,7 +37,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return (parts.length > 1 ? Buffer.concat(parts) : first).subarray(0, size)
   }
 
-  /** Takes exactly `size` bytes; undefined if the stream ends before. */
+  /** Takes exactly `size` bytes. Returns undefined, and takes nothing, if the stream ends before. */
   async take(size: number): Promise<Buffer | undefined> {
     if (size === 0) return Buffer.alloc(0)
     const head = await this.peek(size)

@@ -1,6 +1,6 @@
 /**
- * Working buffer of a cutter: the unused end of the last chunk, followed by the next chunk. The buffer is reused, to save garbage
- * collection, and grows with the longest record.
+ * Working buffer of a cutter: the unused end of the earlier chunks, followed by the next chunk. The buffer is reused, to save garbage
+ * collection, and grows if its content does not fit.
  */
 export class CarryBuffer {
   /** Buffer with the content. The content may be shorter: see `length`. */
@@ -8,12 +8,12 @@ export class CarryBuffer {
   #from = 0
   #to = 0
 
-  /** Length of the content of `bytes`. */
+  /** Length of the content of `bytes`, in bytes. */
   get length(): number {
     return this.#to
   }
 
-  /** Number of bytes left from earlier chunks. */
+  /** Number of bytes that are not released. The next `append` keeps them. */
   get carried(): number {
     return this.#to - this.#from
   }

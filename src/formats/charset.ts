@@ -12,17 +12,19 @@ export interface Decoded {
   readonly chunks: AsyncIterable<Buffer>
 }
 
+/** Encodings that are declared outside the file. */
 export interface CharsetHints {
+  /** Name of the source in messages. */
   readonly name: string
-  /** `auto`, or the setting of the pipeline file. */
+  /** Value of `encoding:` in the pipeline file; `auto` to detect the encoding. */
   readonly setting: string
-  /** `charset` of an HTTP answer. */
+  /** `charset` of an HTTP response. */
   readonly transport?: string
 }
 
 /**
- * Decodes bytes of any encoding to UTF-8, strictly: a byte that is not valid in the encoding rejects the file. The encoding is that of
- * the byte order mark, else the setting, the HTTP header, the XML declaration, or UTF-8.
+ * Decodes bytes of any encoding that `TextDecoder` supports to UTF-8. A byte that is not valid in the encoding rejects the file. The
+ * encoding is the first of these: the byte order mark, the setting, the HTTP header, the XML declaration, UTF-8.
  *
  * @throws RunError FILE_ENCODING, here or while the chunks are read; FILE_TRUNCATED if the file ends inside a character
  */
@@ -87,7 +89,10 @@ function looksLikeUtf16(head: Buffer): boolean {
   return even > half * 0.7 || odd > half * 0.7
 }
 
-/** Yields UTF-8 unchanged, split at character borders, validated by the platform's vectorized check. */
+/**
+ * Yields UTF-8 unchanged, split between characters. Validates it with `isUtf8`, which is vectorized. `skipped`: length of the byte order
+ * mark.
+ */
 async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): AsyncGenerator<Buffer> {
   let carry: Buffer = Buffer.alloc(0)
   let offset = skipped
@@ -121,7 +126,7 @@ function openCharacter(bytes: Buffer): number {
   return 0
 }
 
-/** Returns the offset of the first byte that is not valid UTF-8. */
+/** Returns the offset of the first character that is not valid UTF-8. */
 function firstBadByte(text: Buffer): number {
   let low = 0
   let high = text.length
@@ -138,7 +143,7 @@ function firstBadByte(text: Buffer): number {
 /** Number of bytes after the current chunk that the guess uses. */
 const guessedBytes = 65_536
 
-/** Returns the error for a chunk with an invalid byte, with a guess at the encoding. `offset`: of the chunk in the file. */
+/** Returns the error for a chunk with an invalid byte, with guesses of the encoding. `offset`: offset of the chunk in the file. */
 async function notUtf8(
   input: ByteQueue,
   piece: { readonly name: string; readonly text: Buffer; readonly offset: number },

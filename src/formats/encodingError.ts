@@ -1,7 +1,7 @@
 import { RunError } from '../errors.ts'
 import type { EncodingGuesses } from './encodingGuess.ts'
 
-/** Error for bytes that are not UTF-8 in a file without a declared encoding. `found` has samples of the file; the message has none. */
+/** Error for bytes that are not UTF-8 in a file that is read as UTF-8. `found` has samples of the file; the message has none. */
 export class EncodingError extends RunError {
   readonly found: EncodingGuesses
 

@@ -1,17 +1,22 @@
 /** Guesses the encoding of bytes that are not UTF-8, by statistics. */
 import { looksGarbled } from '../mapping/garbled.ts'
 
+/** Encoding that a file may have. */
 export interface EncodingGuess {
   /** Value for `encoding:` of a source. */
   readonly encoding: string
-  /** Up to three values of the file, decoded with this encoding. Of personal data, only letters outside ASCII and their neighbours. */
+  /**
+   * Up to three values of the file, decoded with this encoding and at most 30 characters long. If the bytes contain an email, only the
+   * first character outside ASCII of each value, with its neighbours.
+   */
   readonly samples: readonly string[]
 }
 
+/** Encodings that a file may have. */
 export interface EncodingGuesses {
-  /** At most three guesses, the most likely first. Each decodes the bytes to different texts. */
+  /** At most three guesses, the most likely first. No two of them decode the bytes to the same texts. */
   readonly guesses: readonly EncodingGuess[]
-  /** True if the first guess is far more likely than the second one, and there were enough values. */
+  /** True if the first guess is the only one or far more likely than the second, and there are enough values outside ASCII. */
   readonly certain: boolean
 }
 
@@ -21,15 +26,16 @@ export interface EncodingGuesses {
  */
 const oldWeight = 0.7
 const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
-/** Minimum number of different values for a certain guess. With fewer values, a wrong guess may look certain. */
+/** Minimum number of different values outside ASCII for a certain guess. With fewer values, a wrong guess may look certain. */
 const fewestCells = 3
 /**
- * Minimum ratio of the confidences of the first and the second guess for a certain guess. Measured over 13 languages in 22 encodings, 6
- * rows each (test/unit/formats/encodingGuess.test.ts).
+ * Minimum ratio of the confidences of the first and the second guess for a certain guess. With this ratio, no certain guess of
+ * test/unit/formats/encodingGuess.test.ts is wrong.
  */
 const certainFactor = 1.4
 const shownSamples = 3
 const mostGuesses = 3
+/** Number of bytes of values outside ASCII from which no further value is collected. */
 const mostBytes = 32_768
 
 /**
@@ -39,7 +45,7 @@ const mostBytes = 32_768
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const cells = cellsBeyondAscii(bytes)
   const { chardet } = await import('jschardet')
-  // Cells of only ASCII carry no information and would dominate the statistics.
+  // Cells of only ASCII would dominate the statistics, and are equal in nearly all encodings.
   const evidence = Buffer.concat(cells.flatMap((cell) => [cell, Buffer.from('\n')]))
   const readings = new Map<string, { readonly encoding: string; readonly confidence: number; readonly texts: readonly string[] }>()
   for (const { encoding, confidence } of chardet.detectAll(evidence, { encodingEra: 63, ignoreThreshold: true })) {
@@ -55,15 +61,18 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const [first, second, ...rest] = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
   if (first === undefined) return { guesses: [], certain: false }
   const shown = [first, ...(second === undefined ? [] : [second]), ...rest].slice(0, mostGuesses)
-  const distinct = distinctCells(shown.map(({ texts }) => texts))
+  const shownCells = cellsToShow(shown.map(({ texts }) => texts))
   const personal = /[^\s@]@[^\s@]+\.[a-z]/i.test(bytes.toString('latin1'))
   return {
-    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: distinct.map((at) => sampleOf(texts[at] ?? '', personal)) })),
+    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: shownCells.map((at) => sampleOf(texts[at] ?? '', personal)) })),
     certain: cells.length >= fewestCells && (second === undefined || first.confidence >= second.confidence * certainFactor),
   }
 }
 
-/** Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. */
+/**
+ * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
+ * after `mostBytes` of such cells.
+ */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
@@ -103,7 +112,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['macroman', 'macintosh'],
 ])
 
-/** Returns true if a text has a control character of 0x80 to 0x9F, or if half of the values look garbled. */
+/** Returns true if a text has a control character of 0x80 to 0x9F, or if more than half of the texts look garbled. */
 function isUnlikely(texts: readonly string[]): boolean {
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
 }
@@ -117,14 +126,14 @@ function decodeAll(cells: readonly Buffer[], label: string): readonly string[] |
   }
 }
 
-/** Returns the indexes of the three cells to show, first the cells that the guesses decode differently. */
-function distinctCells(readings: readonly (readonly string[])[]): readonly number[] {
+/** Returns the indexes of at most three cells to show, first the cells that the guesses decode differently. */
+function cellsToShow(readings: readonly (readonly string[])[]): readonly number[] {
   const indexes = (readings[0] ?? []).map((_, at) => at)
   const differ = (at: number) => new Set(readings.map((texts) => texts[at])).size
   return indexes.toSorted((a, b) => differ(b) - differ(a) || a - b).slice(0, shownSamples)
 }
 
-/** Returns a sample of a text. For personal data: only letters outside ASCII, each with its neighbours. */
+/** Returns a sample of a text. For personal data: only the first character outside ASCII, with its neighbours. */
 function sampleOf(text: string, personal: boolean): string {
   if (!personal) return text.length > 30 ? `${text.slice(0, 30)}…` : text
   return /.?[^\u0000-\u007f].?/u.exec(text)?.[0] ?? ''

@@ -6,8 +6,8 @@ import type { ReadLimits } from './limits.ts'
 export type RowFaultCode = Extract<RecordCode, `ROW_${string}` | 'HEADER_REPEATED' | 'TEXT_BROKEN'>
 
 /**
- * Counts rows that cannot be read. If their share is over `faultyShare`, the whole file is rejected (docs/inputs.md, cases 20 and 46).
- * In files below `shareFromRows` rows, only the faulty rows are rejected.
+ * Counts the rows of a file, and the rows that cannot be read. If the share of these is over `faultyShare`, the whole file is rejected
+ * (docs/inputs.md, cases 20 and 46). In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
 export class FaultyRows {
   readonly #name: string
@@ -31,13 +31,13 @@ export class FaultyRows {
     this.#rows++
   }
 
-  /** Marks a counted row as faulty. */
+  /** Counts a row as faulty, which `count` has counted already. `line`: first line of the row. */
   add(line: number): void {
     if (this.#faulty === 0) this.#firstLine = line
     this.#faulty++
   }
 
-  /** @throws RunError FILE_FAULTY_ROWS */
+  /** Rejects the file if its share of faulty rows is too large. @throws RunError FILE_FAULTY_ROWS */
   rejectIfTooMany(hint: string): void {
     if (this.#rows < this.#limits.shareFromRows || this.#faulty <= this.#rows * this.#limits.faultyShare) return
     throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.#rows} rows cannot be read`, {

@@ -32,7 +32,7 @@ export interface SourceSettings {
 /** Error that rejects a file. `remedy`: settings of the source with which the file can be read, if known. */
 export class FileError extends RunError {
   readonly remedy: SourceSettings | undefined
-  /** Names of the first two files of an archive, if the user must choose one. */
+  /** Names of the first files of an archive, if the user must choose one. */
   readonly members: readonly string[] | undefined
   constructor(
     code: ErrorCode,
@@ -46,7 +46,7 @@ export class FileError extends RunError {
   }
 }
 
-/** Returns the error for a part that is larger than `limitBytes` (limits.ts `recordBytes`). `what`: the part, such as `a line`. */
+/** Returns the error for a part of a file that is larger than `limitBytes` (`ReadLimits.recordBytes`). `what`: for example `a line`. */
 export function recordTooLarge(options: {
   readonly name: string
   readonly what: string

@@ -1,7 +1,7 @@
 import type { Row } from '../model/record.ts'
 import type { ReadLimits } from './limits.ts'
 
-/** Reader of one format: rows with back-pressure, then the facts about the end of the file. */
+/** Reader of one file: its rows with back-pressure, then the facts about its end. */
 export interface FormatReader {
   readonly rows: AsyncIterable<readonly Row[]>
   /** May be called once `rows` has ended. */
@@ -10,32 +10,36 @@ export interface FormatReader {
 
 /** Facts about a file that was read to its end. */
 export interface FormatEnd {
+  /** Columns with a name, in the order of the file. */
   readonly columns: readonly string[]
+  /** Number of rows, including rows with a fault and rows that the gate skipped. */
   readonly rowCount: number
   /** True if the text ended with a line end (CSV, TSV, JSON lines). Null if the format has its own end mark. */
   readonly finalNewline: boolean | null
-  /** End mark that was read: `root element closed`, `array closed`. Absent if the format has none. */
+  /** End mark that was read, such as `root element closed`. Absent for CSV, TSV and JSON lines, which have none. */
   readonly proof?: string
-  /** Reason why the end may be cut off. */
+  /** Reason why the end may be cut off; absent if there is none. */
   readonly doubt?: string
   /** Number in the trailer row; absent if no trailer is configured or found. */
   readonly trailerRows?: number
   readonly notes: readonly string[]
 }
 
+/** Values that the readers of all formats need. */
 export interface FormatContext {
   /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
   /** Pattern of a trailer row (`#rows={n}`), which is never data. */
   readonly trailer?: string
+  /** Absent if every record is parsed. Workbooks ignore the gate. */
   readonly gate?: RecordGate
 }
 
 /**
- * Gate that filters known raw records before they are parsed (docs/architecture.md, gate `record`). Readers call the gate for every
- * well-formed record of CSV, TSV, JSON and XML, in the order of the file; perhaps also for a trailer row, which is not data. A known record
- * is counted and not yielded. Unusual records (misplaced quotes, NUL bytes) are always parsed.
+ * Gate that filters known raw records before they are parsed (docs/architecture.md, gate `record`). Readers call the gate for the records
+ * of CSV, TSV, JSON and XML, in the order of the file. They count a known record, and do not yield it. Records of CSV and TSV with
+ * misplaced quotes or NUL bytes are always parsed. In CSV and TSV, the gate is called for a trailer row too, although it is not data.
  */
 export interface RecordGate {
   /**
@@ -44,10 +48,11 @@ export interface RecordGate {
    */
   readonly columns?: readonly string[]
   /**
-   * Sets the shape: the header, the delimiter, or the prefixes bound around an item. Called before the first record and at each change.
+   * Sets the shape: for example the header, the delimiter, or the prefixes bound around an item. Called before the first record and at
+   * each change.
    * The digest of a record includes the shape, because equal bytes are the same record only with the same shape.
    */
   beginShape: (shape: string) => void
-  /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. */
+  /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. `line`: its first line, from 1. */
   skips: (bytes: Buffer, start: number, end: number, line: number) => boolean
 }

@@ -1,27 +1,30 @@
 /** Limits above which a source is rejected (docs/guarantees.md#bounded-resources). */
 export interface ReadLimits {
-  /** Size as received. */
+  /** Maximum size as received, in bytes. */
   readonly compressedBytes: number
-  /** Size after decompression. */
+  /** Maximum size after decompression, in bytes. */
   readonly expandedBytes: number
   /** Maximum ratio of expanded to compressed size, checked from `ratioFromBytes` expanded bytes on. */
   readonly ratio: number
   readonly ratioFromBytes: number
-  /** Size of one record, of one field, and number of columns. */
+  /** Maximum size of one record. */
   readonly recordBytes: number
+  /** Maximum size of one field of CSV or of a query, and of one start tag of XML. */
   readonly fieldBytes: number
+  /** Maximum number of columns. JSON may have eight times as many different keys. */
   readonly columns: number
-  /** Levels of nested elements or objects. */
+  /** Maximum number of levels of nested elements, and of nested objects and arrays. */
   readonly xmlDepth: number
   readonly jsonDepth: number
   /** Maximum share of faulty rows; above it, the whole file is rejected. Checked in files of at least `shareFromRows` rows. */
   readonly faultyShare: number
   readonly shareFromRows: number
-  /** Milliseconds without data, and of the whole read. */
+  /** Maximum times in milliseconds: without data, and of the whole read. */
   readonly idleMs: number
   readonly totalMs: number
 }
 
+/** Limits of all reads; tests may lower them. */
 export const readLimits: ReadLimits = {
   compressedBytes: 5_000_000_000,
   expandedBytes: 50_000_000_000,

@@ -12,9 +12,10 @@ import type { RecordsPlace } from './json/findRecords.ts'
 import type { Compression } from './packing/unpack.ts'
 import { unpack } from './packing/unpack.ts'
 
+/** Format of a source. `xml`: XML with a configured item. `sql`: rows of a query. */
 export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
 
-/** Returns true for a format with one header for all rows, or if the format is not detected. Records of JSON and XML have their own names. */
+/** Returns true for a format with one header for all rows, or if the format is unknown. Each record of JSON or XML names its fields. */
 export function isTable(format: DetectedFormat | undefined): boolean {
   return format === undefined || format === 'csv' || format === 'tsv' || format === 'xlsx' || format === 'sql'
 }
@@ -24,9 +25,9 @@ export interface Detected {
   readonly format: DetectedFormat
   readonly encoding: string
   readonly compression: Compression
-  /** CSV and TSV only. */
+  /** Delimiter of CSV and TSV; absent for other formats. */
   readonly delimiter?: string
-  /** Line of the header, from 1; 0 if the file has none. */
+  /** Line of the header, from 1; 0 if the table has none; absent for JSON and XML. */
   readonly headerLine?: number
   readonly notes: readonly string[]
 }
@@ -39,10 +40,12 @@ export interface OpenedFormat {
   readonly containerProof: string | undefined
 }
 
+/** Values that opening a format needs besides the definition of the source. */
 export interface FormatHints {
+  /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
-  /** `charset` of an HTTP answer. */
+  /** `charset` of an HTTP response. */
   readonly charset?: string
   readonly gate?: RecordGate
 }
@@ -50,17 +53,17 @@ export interface FormatHints {
 const sampleBytes = 65_536
 
 /**
- * Decompresses and decodes a stream of bytes, detects its format, and opens the reader of that format. The content decides, within what
- * `definition.format` permits; the file name has no effect.
+ * Decompresses and decodes a stream of bytes, detects its format, and opens the reader of that format. The format is that of the content,
+ * as far as `definition.format` permits it. The file name has no effect.
  *
- * @throws RunError with the codes of fileError.ts
+ * @throws RunError `FILE_…`, WRONG_FORMAT, HEADER_MISMATCH or UNEXPECTED_CONTENT, here or while rows are read
  */
 export async function openFormat(input: ByteQueue, definition: SourceDefinition, hints: FormatHints): Promise<OpenedFormat> {
   const { name, limits } = hints
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
   const context: FormatContext = { name, limits, ...trailer, ...(hints.gate === undefined ? {} : { gate: hints.gate }) }
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
-  if (definition.format === 'xlsx' || (definition.format === 'auto' && (await looksLikeWorkbook(input))))
+  if (definition.format === 'xlsx' || (definition.format === 'auto' && (await isOfficeDocument(input))))
     return openSheet(input, definition, context)
   const unpacked = await unpack(input, definition.compression, {
     ...context,
@@ -95,7 +98,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
       ? [`read as ${format}, not ${definition.format} as configured`]
       : []),
   ]
-  // Each format's reader is loaded on demand, because most runs need only one.
+  // The readers of JSON, XML and workbooks are loaded on demand, because most runs need only one reader.
   if (format === 'json' || format === 'jsonl') {
     const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
     const reader = format === 'jsonl' && place === undefined ? readJsonLines(text, context) : readJsonArray(text, context, place)
@@ -116,7 +119,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
-/** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT for any other file; the errors of `openWorkbook` */
+/** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT if the file is not a workbook; the errors of `openWorkbook` */
 async function openSheet(input: ByteQueue, definition: SourceDefinition, context: FormatContext): Promise<OpenedFormat> {
   const { headerRow, columns } = definition.csv
   const { sheet } = definition
@@ -141,8 +144,8 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
 }
 
 /**
- * Returns the reader of a table. In an export with row groups (one product over several rows), each row gets the values of its group.
- * The meaning of such a row depends on other rows, so the reader gets no gate and reads the whole table.
+ * Returns the reader of a table that `read` opens. If the export has row groups (one product over several rows), they are joined. A joined
+ * row depends on other rows, so `read` then gets no gate, and all rows are parsed.
  */
 async function readWithRowGroups(
   definition: SourceDefinition,
@@ -168,7 +171,7 @@ const zipMark = Buffer.from('PK\u0003\u0004')
 const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
 /** Returns true for an old Office document, and for an archive whose first member is one that only Office documents have. */
-async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
+async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
   const head = await input.peek(30 + 32)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
   if (head.length < 31 || !head.subarray(0, 4).equals(zipMark)) return false
@@ -221,7 +224,11 @@ function formatOf(
   return json ?? 'csv'
 }
 
-/** Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines. */
+/**
+ * Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines.
+ *
+ * @throws RunError WRONG_FORMAT if a place is configured and the file is an array
+ */
 async function placeOf(
   sample: Buffer,
   definition: SourceDefinition,
@@ -240,7 +247,7 @@ async function placeOf(
   return (await import('./json/findRecords.ts')).findRecords(sample)
 }
 
-/** Returns the layout of a feed by its root element, for the report. The XML cutter checks the root. */
+/** Returns the layout of a feed by its root element, to be shown to the user. The XML cutter checks the root. */
 function rootOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }

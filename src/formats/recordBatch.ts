@@ -19,7 +19,7 @@ export class RecordBatch {
     this.count = 0
   }
 
-  /** Returns the index of the first byte of record i, which must be below `count`. */
+  /** Returns the index of the first byte of record i; i must be below `count`. */
   startOf(i: number): number {
     return this.starts[i] ?? 0
   }
@@ -29,10 +29,12 @@ export class RecordBatch {
     return this.ends[i] ?? 0
   }
 
+  /** Returns the first line of record i, from 1. */
   lineOf(i: number): number {
     return this.lines[i] ?? 0
   }
 
+  /** Returns the flags of record i: a sum of `recordFlags`. */
   flagsOf(i: number): number {
     return this.flags[i] ?? 0
   }
@@ -58,8 +60,9 @@ function grown<Numbers extends Int32Array | Float64Array | Uint8Array>(from: Num
   return to
 }
 
+/** Bits of the flags of a record. */
 export const recordFlags = {
-  /** Contains a well-formed quoted field. */
+  /** Contains a field that starts with a quote. */
   quoted: 1,
   /** Contains a misplaced quote, so csv-parse splits the record. */
   oddQuote: 2,
@@ -67,20 +70,20 @@ export const recordFlags = {
   nul: 4,
 } as const
 
-/** Splits a stream of bytes into records. */
+/** Splitter of a stream of bytes into records. */
 export interface RecordCutter {
   /** Takes the next bytes and returns the records that end in them. The batch is valid until the next call. */
   push: (chunk: Buffer) => RecordBatch
-  /** Returns a batch with the last record if the bytes ended without a line end, else an empty batch. */
+  /** Must be called after the last bytes. Returns a batch with the last record if it has no line end, else an empty batch. */
   end: () => RecordBatch
 }
 
-/** Returns the text of record `index`, which must be below the batch's count. */
+/** Returns the text of record `index`; the index must be below the count of the batch. */
 export function recordText(batch: RecordBatch, index: number): string {
   return batch.bytes.utf8Slice(batch.starts[index], batch.ends[index])
 }
 
-/** Yields the records of a stream in batches, as byte ranges of UTF-8. */
+/** Yields the records of a stream in batches, as byte ranges of UTF-8. Each batch is valid until the next one. */
 export async function* cutRecords(chunks: AsyncIterable<Buffer>, cutter: RecordCutter): AsyncGenerator<RecordBatch> {
   for await (const chunk of chunks) {
     const batch = cutter.push(chunk)

@@ -2,9 +2,9 @@ import type { Row } from '../model/record.ts'
 
 /** Result of the check whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
-  /** True if the end is proven, so that keys without a row count as missing. If false, `reason` says why. */
+  /** True if the end is proven, so that keys without a row count as missing. If false, `reason` gives the reason. */
   readonly complete: boolean
-  /** `root element closed`, `content-length met`, `gzip trailer`, `file unchanged while read` … */
+  /** Proof of the end, such as `root element closed`, `content-length met` or `gzip trailer`; `none` if the end is not proven. */
   readonly proof: string
   readonly reason?: string
 }
@@ -13,6 +13,7 @@ export interface Completeness {
 export interface SourceFacts {
   /** Address of the file that was read, without secrets and query. */
   readonly uri: string
+  /** Number of bytes as received. */
   readonly bytes: number
   /** SHA-256 of the raw bytes, lower-case hex. */
   readonly sha256: string
@@ -23,7 +24,7 @@ export interface SourceFacts {
   /** True if the decoded text ended with a line end (CSV, TSV, JSON lines); null for other formats. */
   readonly finalNewline: boolean | null
   readonly completeness: Completeness
-  /** Notes on this source (detected delimiter, skipped columns …); never a value of it. */
+  /** Notes on this source (skipped title rows, columns without a name …); never a value of it. */
   readonly notes?: readonly string[]
   /** Quality statistics of the mapped rows, for comparison with the next read. */
   readonly quality?: QualityFigures
@@ -49,8 +50,8 @@ export interface QualityFigures {
 }
 
 /**
- * Source during a read. `rows` yields batches of rows with back-pressure, and throws a RunError for an unusable file (`FILE_…`
- * codes). `facts` may be called once `rows` has ended; `close` at any time and more than once.
+ * Source during a read. `rows` yields batches of rows with back-pressure, and throws a RunError for an unusable source. `facts` may be
+ * called once `rows` has ended. `close` may be called at any time and more than once.
  */
 export interface RowSource {
   readonly rows: AsyncIterable<readonly Row[]>

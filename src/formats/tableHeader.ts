@@ -12,9 +12,9 @@ export interface HeaderSettings {
 
 /** Header of a table. */
 export interface TableHeader {
-  /** Trimmed names of the header; a column with an empty name is skipped. */
+  /** Names of the columns. A column with an empty name is skipped. */
   readonly header: readonly string[]
-  /** First line of the header; 0 if the file has none. */
+  /** First line of the header; 0 if the table has none. */
   readonly headerLine: number
   /** Records that start on this line or before it are not data. */
   readonly skipThroughLine: number
@@ -28,14 +28,14 @@ export interface SampleRecord {
 }
 
 /**
- * Finds the header among the first records of a table. There must be at least one record. `skipped`: last line that is known not to
- * be data.
+ * Finds the header among the first records of a table, at least one. If `settings.columns` is set, these are the columns. `skipped`: last
+ * line that is known not to be data; 0 if there is none.
  *
- * Skips title rows (one filled cell). A comment row (`# …`) above the header is an error with a hint, because it could be the header
- * itself (docs/inputs.md, cases 175 and 205).
+ * If the line of the header is not set, skips title rows (one filled cell). A comment row (`# …`) above the header is then an error, with
+ * a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
- * A repeated name gets its position as a suffix, as in `Email (column 5)`. A repeated column is an error only if a field reads it
- * (mapping/repeatedColumns.ts).
+ * A repeated name gets its position as a suffix, as in `Email (column 5)` (mapping/repeatedColumns.ts). A repeated column is an error only
+ * if a field reads it.
  *
  * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
  */
@@ -79,10 +79,10 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   }
   const widest = Math.max(...records.map((record) => record.fields.length))
   for (const [index, record] of records.entries()) {
-    const isTable = widest > 1 && records.length > index + 1
-    if (isTable && isComment(record)) throw commentError(record, records.slice(index + 1), name)
+    const mayBeAboveHeader = widest > 1 && records.length > index + 1
+    if (mayBeAboveHeader && isComment(record)) throw commentError(record, records.slice(index + 1), name)
     const filled = record.fields.filter((field) => field.trim() !== '')
-    if (!isTable || filled.length !== 1) return index
+    if (!mayBeAboveHeader || filled.length !== 1) return index
   }
   return 0
 }
@@ -91,7 +91,7 @@ function isComment({ fields }: SampleRecord): boolean {
   return /^#\s*[^\s#]/.test(fields[0] ?? '')
 }
 
-/** Returns the error for a comment row above the header. The hint names the first of the `next` records that is not a comment. */
+/** Returns the error for a comment row above the header. The hint names the line of the first record of `next` that is not a comment. */
 function commentError(comment: SampleRecord, next: readonly SampleRecord[], name: string): Error {
   const line = (next.find((record) => !isComment(record)) ?? next[0])?.line ?? comment.line + 1
   return fileError('FILE_COMMENT_HEADER', 'a comment row is above the header', {
@@ -102,7 +102,7 @@ function commentError(comment: SampleRecord, next: readonly SampleRecord[], name
   })
 }
 
-/** @throws RunError FILE_TOO_MANY_COLUMNS; FILE_NO_HEADER if a guessed header looks like data */
+/** Checks the names of a header. @throws RunError FILE_TOO_MANY_COLUMNS; FILE_NO_HEADER if a guessed header looks like data */
 function checkHeader(
   header: readonly string[],
   line: number,
@@ -126,7 +126,7 @@ function checkHeader(
   }
 }
 
-/** Returns true for emails, URLs, digests, prices, phone numbers and long numbers, which are not column names. */
+/** Returns true for emails, URLs, SHA-256 digests, prices, phone numbers and long numbers, which are not column names. */
 function looksLikeData(cell: string): boolean {
   return (
     /^https?:\/\//i.test(cell) ||

@@ -26,8 +26,8 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
 ]
 
 /**
- * Rejects a file that is clearly not a table, with its type in the message. Such a file would be read as a table with one strange
- * column. `head`: its first `signatureBytes`.
+ * Rejects a file of an unsupported type, with the type in the message. Otherwise the file would be read as a table with one strange column.
+ * `head`: its first `signatureBytes`.
  *
  * @throws RunError WRONG_FORMAT
  */

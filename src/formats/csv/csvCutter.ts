@@ -5,13 +5,16 @@ import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch, recordFlags } from '../recordBatch.ts'
 
+/** Options of a `CsvCutter`. */
 export interface CsvCutterOptions {
+  /** Name of the source in messages. */
   readonly name: string
-  /** One character each. The quote is ASCII; if it is empty, quotes are text. */
+  /** One character. */
   readonly delimiter: string
+  /** One ASCII character. If it is empty, quotes are text. */
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
-  /** Called for every well-formed record. If it returns true, the record is left out of the batch. */
+  /** Called for every record without misplaced quotes and NUL bytes. If it returns true, the record is left out of the batch. */
   readonly skips?: RecordGate['skips']
 }
 
@@ -21,6 +24,7 @@ const plain = 1
 const quoted = 2
 const quoteSeen = 3
 
+/** Classes of bytes. */
 const ordinary = 0
 const isDelimiter = 1
 const isQuote = 2
@@ -30,7 +34,8 @@ const isNul = 5
 
 /**
  * Splits CSV and TSV bytes into records at line ends outside quotes: LF, CRLF and CR, also mixed. Skips empty lines. Keeps one chunk and
- * one record in memory. A record above the limit is an error, which also detects a quote that is never closed.
+ * one record in memory. If the unfinished record after a chunk is above the limit, the file is rejected. This also detects a quote that
+ * is never closed.
  *
  * A table of 256 entries classifies a byte with one lookup, and a separate loop skips text between two special bytes: 1,000,000
  * records of 96 MB take 0.08 s (Node 24.21), and 0.22 s without the separate loop.
@@ -90,7 +95,7 @@ export class CsvCutter implements RecordCutter {
           state = plain
         }
         afterCr = false
-        // In range, as above.
+        // Both indexes are in range, as above.
         while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinary);
         if (i === length) break
       }

@@ -9,24 +9,28 @@ import { chooseHeader } from '../tableHeader.ts'
 
 /** Quoting of cells. */
 export interface Quoting {
+  /** One ASCII character. If it is empty, quotes are text. */
   readonly quote: string
   /** True if a quote inside an unquoted cell is text (docs/inputs.md, case 19). */
   readonly relaxedQuotes?: boolean
 }
 
+/** Settings of a pipeline file about CSV and TSV. */
 export interface CsvSettings extends HeaderSettings, Quoting {
   /** One character, or `auto`. */
   readonly delimiter: string
 }
 
+/** Delimiter, quoting and header of a CSV or TSV file. */
 export interface CsvDialect extends TableHeader, Quoting {
+  /** One character. */
   readonly delimiter: string
 }
 
 const delimiters = [',', ';', '\t', '|'] as const
 
 /**
- * Detects delimiter and header from the first bytes of a file. `whole`: the sample is the whole file.
+ * Detects delimiter and header from the first bytes of a file. `whole`: true if the sample is the whole file.
  *
  * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvCutter`
  */
@@ -75,6 +79,7 @@ export function detectCsvDialect(
   return { delimiter: best, ...quoting, ...chosen, notes: [...notes, ...chosen.notes] }
 }
 
+/** Returns a delimiter as messages show it: `tab`, or the character in double quotes. */
 export function describeDelimiter(delimiter: string): string {
   return delimiter === '\t' ? 'tab' : JSON.stringify(delimiter)
 }
@@ -120,7 +125,10 @@ function cutSample(
   return records
 }
 
-/** Returns the delimiter with which the largest share of records has the same number of fields, above one; else the comma. */
+/**
+ * Returns the delimiter with which the largest share of records has the same number of fields, at least two. Similar shares are decided by
+ * the number of fields. Returns the comma if every record has one field.
+ */
 function guessDelimiter(cut: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0

@@ -4,7 +4,7 @@ import { listOf } from '../../unknownValue.ts'
 
 let parser: typeof csvParse | undefined
 
-/** Loads csv-parse at the first record with an odd quote, because few files have such a record. */
+/** Returns csv-parse. Loads it at the first call, because few files have a record with an odd quote. */
 function csvParser(): typeof csvParse {
   return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse) // require has no types
 }
@@ -44,7 +44,10 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
   }
 }
 
-/** Returns the fields of a record with a quote in an unusual place, by csv-parse; undefined if csv-parse rejects the record. */
+/**
+ * Returns the fields of a record with a quote in an unusual place, by csv-parse. Returns undefined if csv-parse rejects the record, or
+ * finds more than one record in it.
+ */
 export function splitOddRecord(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   try {
     const records: unknown = csvParser().parse(text, {
@@ -61,8 +64,8 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
 }
 
 /**
- * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`). Undefined if text follows a
- * closing quote, because the end of that field is ambiguous. Source: docs/inputs.md, case 19.
+ * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). Returns undefined
+ * if the end of a field is ambiguous: text follows a closing quote, a quote is not closed, or a line end is in an unquoted field.
  */
 export function splitRelaxed(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   const fields: string[] = []

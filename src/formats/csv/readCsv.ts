@@ -12,9 +12,12 @@ import { trailerReader } from '../trailer.ts'
 
 /**
  * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows
- * with a fault. If a file of 100 rows or more has more than one such row in a hundred, it is rejected at its end.
+ * with a fault. With `relaxedQuotes`, a quote inside an unquoted cell is only a warning.
  *
- * Keeps one chunk in memory. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
+ * If a file of 100 rows or more has more than one row with a fault in a hundred, it is rejected at its end. Memory does not grow with the
+ * file. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
+ *
+ * @throws RunError FILE_FAULTY_ROWS, FILE_FIELD_TOO_LARGE, FILE_TOO_MANY_COLUMNS, FILE_MALFORMED and the errors of `CsvCutter`
  */
 export function readCsv(chunks: AsyncIterable<Buffer>, dialect: CsvDialect, context: FormatContext): FormatReader {
   const reader = new CsvReader(dialect, context)
@@ -32,9 +35,9 @@ class CsvReader {
   readonly #headerText: string
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
-  /** Line of the last record that the gate knew. */
+  /** Line of the last record that the gate skipped; 0 before the first. */
   #lastKnown = 0
-  /** Line of the last yielded record if it had too few fields, else 0. */
+  /** Line of the last parsed record if it had too few fields or invalid quoting, else 0. */
   #lastShort = 0
 
   constructor(dialect: CsvDialect, context: FormatContext) {
@@ -57,7 +60,7 @@ class CsvReader {
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
-    // The shape has everything that decides whether a record is data, and how it is split.
+    // The shape has everything that decides whether a well-formed record is data, and how it is split.
     this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
@@ -121,7 +124,11 @@ class CsvReader {
     return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
   }
 
-  /** Returns true if the gate knows the record, and counts the record. The cutter leaves known records out of its batches. */
+  /**
+   * Returns true if the gate knows the record, and counts it as a row. The cutter leaves known records out of its batches.
+   *
+   * @throws RunError FILE_MALFORMED if the record follows the trailer
+   */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
     this.#faulty.count()
@@ -130,7 +137,11 @@ class CsvReader {
     return true
   }
 
-  /** Returns the fault of a row with an unexpected number of fields, a NUL byte, or the text of the header. */
+  /**
+   * Returns the fault of a row with an unexpected number of fields, a NUL byte, or the text of the header.
+   *
+   * @throws RunError FILE_TOO_MANY_COLUMNS
+   */
   #fault(fields: readonly string[], flags: number): RowFault & { readonly code: RowFaultCode } {
     const width = this.#dialect.header.length
     if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row contains a NUL byte' }
@@ -157,7 +168,7 @@ class CsvReader {
     )
   }
 
-  /** Returns true if the record is the trailer. Throws if rows follow the trailer. */
+  /** Returns true if the record is the trailer. @throws RunError FILE_MALFORMED if rows follow the trailer */
   #takeTrailer(batch: RecordBatch, index: number, line: number): boolean {
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     const rows = this.#trailerOf?.(recordText(batch, index))

@@ -6,7 +6,7 @@ export interface RecordsPlace {
   readonly found: boolean
 }
 
-/** Number of levels below the root object in which an array of records is looked for. */
+/** Maximum number of keys in the path of a detected array of records. */
 export const levels = 2
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
@@ -19,9 +19,12 @@ interface Candidate {
 }
 
 /**
- * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there are several or none, or if
- * more objects follow (JSON lines). Also undefined if the object has at least as many texts as the first element has keys, because such
- * an object is a record itself, for example with an array of images. The array may be cut off in the sample.
+ * Returns the place of the only array of objects in a file that is a single object. `sample`: first bytes of the file; the array may be
+ * cut off there. Returns undefined in these cases:
+ * - There are several such arrays within `levels`, or none.
+ * - More objects follow (JSON lines).
+ * - The object has at least as many strings outside arrays as the first element has keys. Such an object is a record itself, for example
+ *   with an array of images.
  */
 export function findRecords(sample: Buffer): RecordsPlace | undefined {
   const open: { readonly array: boolean; readonly key: string | undefined }[] = []
@@ -30,7 +33,7 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
   let candidate: Candidate | undefined
   let key: string | undefined
   let last = ''
-  /** Number of texts outside arrays. */
+  /** Number of string values outside arrays. */
   let texts = 0
   for (const [part] of sample.toString('utf8').matchAll(token)) {
     if (last !== '' && open.length === 0) return undefined

@@ -5,6 +5,7 @@ import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 import type { JsonSurroundings } from './jsonSurroundings.ts'
 
+/** States of the scan. */
 const beforeArray = 0
 const beforeElement = 1
 const inElement = 2
@@ -12,11 +13,14 @@ const afterElement = 3
 const afterArray = 4
 
 /**
- * Splits one JSON array into its elements, by the brackets outside strings. Checks the text between the elements. The parser checks
- * the elements, and `around` checks the text around the array. 1,000,000 elements of 140 MB take 1.8 s of processor and 97 MB;
- * `JSON.parse` of the whole text takes 7.0 s and 464 MB (docs/benchmarks.md#readers).
+ * Splits one JSON array into its elements, by the brackets outside strings. Checks the text between the elements. `readJsonCells` checks
+ * the elements, and `around` checks the text around an array inside an object.
  *
- * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE; FILE_TRUNCATED from `end` when the array was not closed
+ * 1,000,000 elements of 140 MB take 1.8 s of processor and 97 MB; `JSON.parse` of the whole text takes 7.0 s and 464 MB
+ * (docs/benchmarks.md#readers).
+ *
+ * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE and the errors of `JsonSurroundings`; from `end` FILE_TRUNCATED if the array is
+ * not closed
  */
 export class JsonArrayCutter implements RecordCutter {
   readonly #name: string
@@ -102,7 +106,7 @@ export class JsonArrayCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    // `around` reports a file that ends outside of the array.
+    // `around` checks a file that ends outside of the array.
     if (this.#around !== undefined && (this.#state === beforeArray || this.#state === afterArray)) this.#around.end(this.#line)
     else if (this.#state !== afterArray) {
       throw fileError('FILE_TRUNCATED', 'the array is not closed', {

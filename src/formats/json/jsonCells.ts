@@ -3,14 +3,14 @@ import type { ColumnRegistry } from '../columnRegistry.ts'
 import type { RowFaultCode } from '../faultyRows.ts'
 
 /**
- * Reads one JSON object into cells by column.
+ * Reads one JSON object into cells by column. Adds new columns to `columns`. Returns the first fault instead of throwing it.
  *
  * A number keeps its source text, so that a large number loses no digit. `true` and `false` are texts, and null is an absent cell. A
  * nested object gives columns named by its path (`price.value`). An array of scalars gives one cell of several texts, and an array of
- * objects gives such a cell for each inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates and anything
- * outside RFC 8259 are faults of the row. A `__proto__` key is ignored.
+ * objects gives such a cell for each inner key (`images.src`). A `__proto__` key of the record is ignored with its value.
  *
- * Used instead of JSON.parse, which neither keeps the text of numbers nor detects duplicate keys. The tests compare the two.
+ * Faults are duplicate keys, keys that are an email or phone number, too many different keys, depth above the limit, lone surrogates, and
+ * anything outside RFC 8259. Used instead of JSON.parse, which does not detect duplicate keys. The tests compare the two.
  */
 export function readJsonCells(
   text: string,
@@ -27,7 +27,7 @@ export function readJsonCells(
   }
 }
 
-/** Cells of a record by index of the registry. With a fault, the cells before the fault. */
+/** Cells of a record by index of their column in the registry. If there is a fault, only the cells before it. */
 export interface JsonCells {
   readonly cells: readonly (Cell | undefined)[]
   readonly fault?: RowFault

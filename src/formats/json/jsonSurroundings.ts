@@ -12,10 +12,11 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text
- * around the array is valid, closed JSON, and for a detected place also that there is no second array of objects. Keeps this text in memory, at most `recordBytes`.
+ * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text around the
+ * array is valid, closed JSON. For a detected place, also checks that there is no second array of objects within `levels`. Keeps the text
+ * around the array in memory, at most `recordBytes`.
  *
- * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` FILE_TRUNCATED and WRONG_FORMAT too
+ * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` also FILE_TRUNCATED and WRONG_FORMAT
  */
 export class JsonSurroundings {
   readonly #name: string
@@ -23,12 +24,13 @@ export class JsonSurroundings {
   readonly #place: RecordsPlace
   #bytes = Buffer.alloc(4096)
   #length = 0
-  /** The key of each open object or array; undefined for the root and elements of arrays. */
+  /** Open objects and arrays, outermost first. `key`: undefined for the root and for elements of arrays. */
   readonly #open: { readonly array: boolean; readonly key: string | undefined }[] = []
-  /** Start of the last string. */
+  /** Index in `#bytes` of the start of the last string. */
   #string = 0
   #inString = false
   #escaped = false
+  /** Key of the value that follows; undefined outside of an object's value. */
   #key: string | undefined
   #opened = false
   #closed = false
@@ -120,7 +122,7 @@ export class JsonSurroundings {
     this.#closed ||= this.#open.length === 0
   }
 
-  /** Returns the last string, which is a key; undefined for a malformed string, which matches no key. */
+  /** Returns the last string, which is a key. Returns undefined if it is malformed, so that it matches no key. */
   #lastString(): string | undefined {
     try {
       const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
@@ -152,7 +154,7 @@ export class JsonSurroundings {
   }
 }
 
-/** Returns the paths of the arrays that contain an object, within the first two levels. */
+/** Returns the paths of the arrays that contain an object or array. A path has at most `levels` keys. */
 function arraysOfObjects(value: unknown, path: readonly string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null) ? [path.join('.')] : []

@@ -14,10 +14,10 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line has no line end, and ends inside an object or a
- * string, the file was cut off (FILE_TRUNCATED).
+ * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line has no line end and ends inside an object, array
+ * or string, the file was cut off (FILE_TRUNCATED). If no line is valid, it may be one object over several lines (FILE_NOT_JSON_LINES).
  *
- * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
+ * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, FILE_MALFORMED
  */
 export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
   const cutter = new JsonLinesCutter(context.name, context.limits)
@@ -29,7 +29,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     const before = reader.faults
     yield* reader.batches(rest)
     const isCut = rest.count > 0 && reader.faults > before && endsInside(recordText(rest, rest.count - 1))
-    // A single line that ends inside an object is more likely cut than spread.
+    // A single line that ends inside an object was more likely cut off than spread over several lines.
     if (isCut && (reader.faults === 1 || !reader.isSpread)) {
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
@@ -43,8 +43,8 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
 }
 
 /**
- * Reads a JSON array of objects in UTF-8, one element at a time. `place`: place of the array inside an object; undefined if the file is
- * the array.
+ * Reads a JSON array of objects in UTF-8, one element at a time. An invalid element becomes a row with a fault. `place`: place of the array
+ * inside an object; undefined if the file is the array.
  *
  * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, WRONG_FORMAT
  */
@@ -68,7 +68,7 @@ class JsonReader {
   readonly #faulty: FaultyRows
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
-  /** Line of the first record, if it ends inside an object; else 0. */
+  /** Line of the first record, if it ends inside an object, array or string; else 0. */
   #spread = 0
   /** Number of rows with a fault. */
   faults = 0
@@ -85,7 +85,7 @@ class JsonReader {
     this.#context.gate?.beginShape(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
   }
 
-  /** Yields the rows of a batch of records. */
+  /** Yields the rows of a batch of records, at most `rowsPerBatch` at a time. */
   *batches(batch: RecordBatch): Generator<readonly Row[]> {
     for (let from = 0; from < batch.count; from += rowsPerBatch) {
       const read = []
@@ -112,7 +112,7 @@ class JsonReader {
     }
   }
 
-  /** True if one object is spread over several lines: the first of them begins an object, and none is valid JSON. */
+  /** True if one object seems to be spread over several lines: the first line ends inside an object, and no line is valid. */
   get isSpread(): boolean {
     return this.#spread > 0 && this.faults === this.#faulty.rows
   }

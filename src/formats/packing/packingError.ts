@@ -1,6 +1,6 @@
 import { fileError } from '../fileError.ts'
 
-/** Converts an error of node:zlib to FILE_TRUNCATED or FILE_CORRUPT. Returns any other error unchanged, such as that of a cancelled read. */
+/** Returns FILE_TRUNCATED or FILE_CORRUPT for an error of node:zlib. Returns any other error unchanged, for example of a cancelled read. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || !/^(Z_|ZSTD_)/.test(String(error.code))) return error
   if (error.code === 'Z_BUF_ERROR')

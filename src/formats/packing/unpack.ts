@@ -7,10 +7,12 @@ import type { Unpacker } from './unpackStream.ts'
 import { unpackStream } from './unpackStream.ts'
 import { unpackZip } from './unpackZip.ts'
 
+/** Compression of a source. */
 export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
 
 /** Decompressed file. */
 export interface Unpacked {
+  /** Detected compression. */
   readonly compression: Compression
   readonly bytes: ByteQueue
   readonly notes: readonly string[]
@@ -21,8 +23,9 @@ export interface Unpacked {
 const chunkSize = 262_144
 
 /**
- * Removes one layer of compression, which is detected by magic bytes and not by the file name or setting (docs/inputs.md, case 5).
- * A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio during decompression.
+ * Removes one layer of compression, which is detected by magic bytes and not by the file name (docs/inputs.md, case 5). If the
+ * compression differs from `setting`, the result has a note. A second layer is an error. Several gzip members or zstd frames are one
+ * file. Checks size and ratio during decompression. `context.member`: file to read in a zip archive.
  *
  * @throws RunError FILE_DOUBLE_PACKED; here or while the bytes are read FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB,
  * FILE_ARCHIVE
@@ -73,7 +76,7 @@ function isStartOfPacking(head: Buffer): boolean {
   return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }
 
-/** Returns the compression by the first four bytes. */
+/** Returns the compression of a file by its first four bytes. */
 export function packingOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
   if (head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
@@ -81,6 +84,7 @@ export function packingOf(head: Buffer): Compression {
   return 'none'
 }
 
+/** Yields the bytes of all gzip members or zstd frames. @throws RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES */
 async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', context: FormatContext): AsyncGenerator<Buffer> {
   for (;;) {
     const unpacker: Unpacker = compression === 'gzip' ? createGunzip({ chunkSize }) : createZstdDecompress({ chunkSize })
@@ -100,7 +104,7 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
   }
 }
 
-/** Yields the chunks. `taken`: returns the compressed bytes so far. @throws RunError FILE_BOMB */
+/** Yields the decompressed chunks. `taken`: returns the number of compressed bytes so far. @throws RunError FILE_BOMB */
 async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, context: FormatContext): AsyncGenerator<Buffer> {
   const { limits, name } = context
   let expanded = 0

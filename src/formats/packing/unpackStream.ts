@@ -6,8 +6,8 @@ import { bufferOf } from '../../unknownValue.ts'
 export type Unpacker = Transform & { readonly bytesWritten: number }
 
 /**
- * Decompresses exactly one stream from `input`, and puts back the bytes after its end. So the caller can detect trailing bytes and further
- * members, which node:zlib ignores.
+ * Decompresses one stream from `input`, or several members that node:zlib reads as one stream. Puts back the bytes after the end, which
+ * node:zlib ignores, so that the caller can check them.
  *
  * @throws the error of the decompressor (`Z_DATA_ERROR`: damaged, `Z_BUF_ERROR`: cut off)
  */

@@ -12,10 +12,12 @@ const directoryEnd = 0x06054b50
 const directoryEnd64 = 0x06064b50
 const locator64 = 0x07064b50
 
+/** Local header of a member. */
 interface Member {
   readonly name: string
   readonly method: number
   readonly encrypted: boolean
+  /** True if the checksum and the sizes follow the content. */
   readonly describedLater: boolean
   readonly zip64: boolean
   readonly crc: number
@@ -36,10 +38,12 @@ interface ReadMember {
 }
 
 /**
- * Reads one member of a zip archive as a stream, without seeking or files on disk. Names never become paths. An archive with one
- * file (folders and files of macOS do not count) needs no `member`; an archive with several files does. The directory at the end must
- * match the checksums and sizes that were read, which also detects overlapping members. 139 MB take 0.48 s of processor; yauzl, which
- * needs the whole archive in a file, takes 0.54 s (docs/benchmarks.md#readers).
+ * Yields the bytes of one member of a zip archive, without seeking or files on disk. Names never become paths. An archive with one file
+ * (folders and files of macOS do not count) needs no `context.member`; an archive with several files does.
+ *
+ * Decompresses the other members too, to check them. The directory at the end must match the names, checksums, sizes and offsets that were
+ * read, which also detects overlapping members. 139 MB take 0.48 s of processor. yauzl takes 0.54 s, and needs the whole archive before it
+ * starts (docs/benchmarks.md#readers).
  *
  * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED, FILE_TRAILING_BYTES
  */
@@ -98,6 +102,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     )
 }
 
+/** Reads the header of a member after its signature. @throws RunError FILE_ARCHIVE if the member is not supported; FILE_TRUNCATED */
 async function readLocalHeader(
   input: ByteQueue,
   context: FormatContext,
@@ -129,7 +134,10 @@ async function readLocalHeader(
   return { member, headerBytes: 30 + nameBytes + extraBytes }
 }
 
-/** Returns the compressed size of a member with a zip64 extra field, from this field if the ordinary one is full; else undefined. */
+/**
+ * Returns the compressed size of a member that has a zip64 extra field; undefined if it has none. The size is read from this field only if
+ * the ordinary size is the mark 0xffffffff.
+ */
 function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly packed: number }): number | undefined {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue
@@ -153,7 +161,7 @@ async function* stored(input: ByteQueue, member: Member, context: FormatContext)
   }
 }
 
-/** Yields the decompressed bytes of a member. `packed`: called with its compressed size at the end. */
+/** Yields the decompressed bytes of a member. Calls `packed` with the compressed size at the end. */
 async function* inflated(input: ByteQueue, context: FormatContext, packed: (size: number) => void): AsyncGenerator<Buffer> {
   const unpacker = createInflateRaw({ chunkSize: 262_144 })
   try {
@@ -164,7 +172,7 @@ async function* inflated(input: ByteQueue, context: FormatContext, packed: (size
   packed(unpacker.bytesWritten)
 }
 
-/** Reads the checksum that follows a member. `bytes`: size of the descriptor. */
+/** Reads the descriptor after a member, which has its checksum. `bytes`: size of the descriptor. */
 async function readDescriptor(
   input: ByteQueue,
   member: Member,
@@ -176,7 +184,11 @@ async function readDescriptor(
   return { crc: bytes.readUInt32LE(signed ? 4 : 0), bytes: size }
 }
 
-/** Compares the directory with the members that were read. `first`: signature that was already read. */
+/**
+ * Compares the directory with the members that were read. `first`: signature that was already read.
+ *
+ * @throws RunError FILE_CORRUPT, FILE_ARCHIVE, FILE_TRUNCATED, FILE_TRAILING_BYTES
+ */
 async function checkDirectory(input: ByteQueue, first: number, members: readonly ReadMember[], context: FormatContext): Promise<void> {
   let signature = first
   let index = 0

@@ -10,6 +10,7 @@ import type { WorkbookParts } from './workbookParts.ts'
 import { decodeText, parsePart, readWorkbookParts } from './workbookParts.ts'
 import { ZipDirectory } from './zipDirectory.ts'
 
+/** Sheet of a workbook, opened for reading. */
 export interface OpenedWorkbook {
   readonly reader: FormatReader
   readonly header: TableHeader
@@ -17,17 +18,18 @@ export interface OpenedWorkbook {
 
 /** Maximum size of a workbook. The compressed file is kept in memory, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
+/** Minimum number of rows that are read before the header is chosen, if there are so many. */
 const headerSample = 50
 
 /**
- * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text,
- * dates ISO 8601, booleans `true` and `false`, error values (`#N/A`) text; formulas their stored result.
+ * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text, dates ISO
+ * 8601, and booleans `true` and `false`. Error values (`#N/A`) are texts. Formulas become their stored result.
  *
- * Written on saxes and node:zlib: existing libraries read a whole sheet into memory or are not maintained, and none of them
- * limits sizes during decompression. 200,000 rows of ten cells take 10.4 s of processor and 143 MB (docs/benchmarks.md#readers).
+ * No existing library fits: each reads a whole sheet into memory or is not maintained, and none limits sizes during decompression. 200,000
+ * rows of ten cells take 10.4 s of processor and 143 MB (docs/benchmarks.md#readers).
  *
- * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, FILE_EMPTY, WRONG_FORMAT and the errors of
- * `chooseHeader`; while rows are read also FILE_TOO_MANY_COLUMNS, FILE_RECORD_TOO_LARGE, FILE_FAULTY_ROWS
+ * @throws RunError FILE_EMPTY, WRONG_FORMAT and the errors of `chooseHeader`; here or while rows are read FILE_TOO_LARGE, FILE_TRUNCATED,
+ * FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, FILE_TOO_MANY_COLUMNS, FILE_RECORD_TOO_LARGE, FILE_FAULTY_ROWS
  */
 export async function openWorkbook(
   input: ByteQueue,
@@ -90,7 +92,7 @@ export async function openWorkbook(
   }
 }
 
-/** Yields the filled rows of the sheet in small batches. An empty cell is an empty text; empty cells at the end of a row are left out. */
+/** Yields the filled rows of the sheet in batches. An empty cell is an empty text; empty cells at the end of a row are left out. */
 async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
   const { name, limits } = context
   let done: SampleRecord[] = []
@@ -179,7 +181,7 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   return text.includes('e') ? value : text
 }
 
-/** Converts serial days to ISO 8601 without a zone. Excel counts a day 60 (29 February 1900) that does not exist. */
+/** Converts serial days to ISO 8601 without a zone. Excel counts day 60, 29 February 1900, which does not exist. */
 function dateText(serial: number, from1904: boolean): string {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
   const at = new Date(epoch + Math.round(serial * 86_400) * 1000)

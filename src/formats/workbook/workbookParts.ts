@@ -7,7 +7,7 @@ import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
-/** Functions that `parsePart` calls, with names of elements without their prefixes. */
+/** Functions that `parsePart` calls. Names of elements are without their prefixes; names of attributes are unchanged. */
 export interface XmlPartHandler {
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void
   readonly text?: (text: string) => void
@@ -45,7 +45,10 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
 
 type Attributes = Readonly<Record<string, string>>
 
-/** Parser of small parts. Elements and attributes have no prefixes. A value is a text, an object or a list of objects. */
+/**
+ * Parser of small parts. It removes the namespace prefixes, and puts @ before the names of attributes. A value is a text, an object or a
+ * list of these.
+ */
 const smallParts = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
@@ -57,7 +60,11 @@ const smallParts = new XMLParser({
 
 const maxPartLength = 64 * 1_048_576
 
-/** Reads a small part as one document; `parsePart` reads strings and sheets. @throws RunError FILE_MALFORMED */
+/**
+ * Reads a small part as one document. `parsePart` is for strings and sheets, which may be large.
+ *
+ * @throws RunError FILE_MALFORMED, and the errors of `ZipDirectory.read`
+ */
 async function readSmallPart(archive: ZipDirectory, member: string, name: string): Promise<unknown> {
   let text = ''
   const decoder = new StringDecoder('utf8')
@@ -100,17 +107,19 @@ function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
 export interface WorkbookParts {
   /** Archive member of the requested sheet. */
   readonly sheet: string
+  /** Shared texts by number. A cell refers to such a text by its number. */
   readonly strings: readonly string[]
   /** True, by style number, if numbers of that style are dates. */
   readonly dateStyles: readonly boolean[]
   /** True if days are counted from 1904. */
   readonly from1904: boolean
-  /** Note with the names of the sheets, if there are several. */
+  /** One note with the names of the sheets if there are several, else empty. */
   readonly notes: readonly string[]
 }
 
 /**
- * Reads the parts that a sheet refers to. Keeps the shared strings, which are most of the text of a workbook, in memory.
+ * Reads the parts that a sheet refers to. Keeps the shared texts, which are most of the text of a workbook, in memory. `requested`: name
+ * of the sheet; if undefined, the first sheet.
  *
  * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_MALFORMED if a part is not readable, or the sheet has no part; the errors
  * of `ZipDirectory.read`
@@ -147,8 +156,8 @@ function missingSheet(sheets: readonly { readonly name: string }[], name: string
 }
 
 /**
- * Decodes the escapes `_xHHHH_` of a text, with which a workbook stores characters that XML cannot: a line end of a cell is `_x000D_` and
- * a line feed, and an underscore before such a text is `_x005F_` (ECMA-376 part 1, 22.9.2.19).
+ * Decodes the escapes `_xHHHH_` of a text (ECMA-376 part 1, 22.9.2.19). A workbook escapes characters that XML cannot store: a carriage
+ * return is `_x000D_`. The literal text `_x000D_` is stored as `_x005F_x000D_`.
  */
 export function decodeText(text: string): string {
   if (!text.includes('_x')) return text
@@ -194,9 +203,9 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
 }
 
 /**
- * Returns true for the built-in date formats 14 to 22, 45 to 47, and 27 to 36 and 50 to 58 of East Asian languages (ECMA-376 part 1,
- * 18.8.30), and for custom formats with date letters outside quotes and brackets. Some programs give numbers of East Asian formats to
- * custom ones.
+ * Returns true for a built-in date format: 14 to 22, 45 to 47, and for East Asian languages 27 to 36 and 50 to 58 (ECMA-376 part 1,
+ * 18.8.30). Also returns true for a custom format with date letters outside quotes and brackets. Some programs give a custom format one of
+ * the East Asian numbers, so the custom format takes precedence there.
  */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)

@@ -8,6 +8,7 @@ import { unpackStream } from '../packing/unpackStream.ts'
 
 interface Member {
   readonly entry: Entry
+  /** Index of the first byte of its content in the archive. */
   readonly start: number
 }
 
@@ -42,6 +43,7 @@ export class ZipDirectory {
     return directory
   }
 
+  /** Returns true if the archive has a member of this name. */
   has(member: string): boolean {
     return this.#members.has(member)
   }

@@ -1,12 +1,12 @@
 /**
- * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlCutter`. The caller skips the first
- * four types.
+ * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlCutter`. Only start tags and text are
+ * repaired.
  */
 const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g
 const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i
-/** Matches an ampersand that does not start a reference and is not before a space, where it would not be a part of an address. */
+/** Matches an ampersand that does not start a reference. Does not match before white space, because there it is not part of an address. */
 const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
 /**
@@ -32,9 +32,9 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
 }
 
 /**
- * Replaces raw `&` in addresses of the part of a feed outside its items, which arrives in pieces. A piece may end within a text, so its
- * last tag and the text after it are kept until the next piece or `end`. No address is longer than `maxKept` characters, so a longer text
- * is returned unchanged.
+ * Replaces raw `&` by `&amp;` in addresses outside the items of a feed. The text outside the items arrives in pieces. A piece may end
+ * within a text, so its last tag and the text after it are kept until the next piece or `end`. If more than `maxKept` characters would be
+ * kept, they are returned unchanged, because no address is so long.
  */
 export class AmpersandEscaper {
   #kept = ''
@@ -51,7 +51,7 @@ export class AmpersandEscaper {
     return text
   }
 
-  /** Returns the repaired rest. */
+  /** Returns the kept text, repaired. */
   end(): string {
     const text = this.#kept
     this.#kept = ''
@@ -65,7 +65,7 @@ export class AmpersandEscaper {
   }
 }
 
-/** Maximum number of kept characters, the maximum size of an item. */
+/** Maximum number of kept characters; `recordBytes` of limits.ts, the maximum size of an item. */
 const maxKept = 1_048_576
 
 /** Returns the start of the last tag or other markup; 0 if there is only text. */

@@ -33,8 +33,8 @@ const htmlEntities: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the entities for a strict parser: the five of XML, and with `html` those of HTML. Calls `used` for each use of an entity of
- * HTML. The object has no prototype, because `&constructor;` is not an entity.
+ * Returns the entities for a strict parser, by name: the five of XML, and with `html` those of HTML. Calls `used` with the name at each use
+ * of an entity of HTML. The object has no prototype, because `&constructor;` is not an entity.
  */
 export function entityTable(html: boolean, used: (name: string) => void): Record<string, string> {
   const table: Record<string, string> = Object.create(null)

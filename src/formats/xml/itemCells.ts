@@ -1,15 +1,15 @@
 import type { Cell } from '../../model/record.ts'
 
 /**
- * Cells of the current item by column. If a product element and a plain element have the same name, the product element is used. Repeated
- * elements become one cell of several texts; empty elements are left out.
+ * Cells of the current item by column. A product element is in the product namespace; a plain element is not. If both have the same name,
+ * the product element is used, even if it is empty. Repeated elements become one cell of several texts. Other empty elements are left out.
  */
 export class ItemCells {
   cells: (Cell | undefined)[] = []
-  /** Number of the item in which a product element filled the position last. */
+  /** By position: number of the last item with a product element there. */
   readonly #filledIn: number[] = []
   #item = 0
-  /** Number of plain elements of this item whose value differs from the product element of the same name. */
+  /** Number of differences between plain elements and product elements of the same name, in this item. */
   overridden = 0
 
   /** Begins an item without cells. */
@@ -19,7 +19,7 @@ export class ItemCells {
     this.#item++
   }
 
-  /** Adds the text of an element. `fromProduct`: the element is in the product namespace. */
+  /** Adds the text of an element. `at`: position of its column. `fromProduct`: true if the element is in the product namespace. */
   add(at: number, fromProduct: boolean, text: string): void {
     const before = this.cells[at]
     const filled = this.#filledIn[at] === this.#item

@@ -1,6 +1,7 @@
 /**
  * Returns the local name of the element of an unknown XML file that is probably a record: the outermost element that repeats and contains
- * other elements. Undefined if there is none, and for feeds, whose layout is known. `beginning`: first part of the file, cut off anywhere.
+ * other elements. Returns undefined if there is none, for a web page, and for a feed, whose layout is known. `beginning`: first part of the
+ * file, cut off anywhere.
  */
 export function likelyItem(beginning: string): string | undefined {
   const found = new Map<string, { depth: number; count: number; holds: boolean }>()

@@ -16,9 +16,9 @@ interface PlainElement {
   next: PlainElement | undefined
 }
 
-/** A name in ASCII, with or without a prefix, and without attributes. */
+/** Matches the text of a tag without attributes: a name in ASCII, with or without a prefix, and perhaps a slash at the end. */
 const plainTag = /^(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)(\/?)$/
-/** Characters that XML does not allow. */
+/** Matches a character that XML does not allow. */
 const notAllowed = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/
 const decimalReference = /^#\d{1,7}$/
 const references: ReadonlyMap<string, string> = new Map([
@@ -35,9 +35,11 @@ const bang = 0x21
 const cdataStart = '<![CDATA['
 
 /**
- * Reads items of plain XML into cells: elements without attributes whose names are in ASCII and whose prefixes are bound around the items,
- * texts, CDATA, and references by decimal number or by the names of XML. It checks everything that can be wrong in such an item, and
- * reads no other item: `XmlItemReader` then uses the strict parser. A property test compares the two.
+ * Reads items of plain XML into cells. Plain XML has only elements, texts, CDATA, and references by decimal number or by the names of XML.
+ * The elements have no attributes and names in ASCII. Their prefixes are bound around the items, or `g`.
+ *
+ * Checks everything that can be wrong in such an item. `XmlItemReader` reads any other item with the strict parser. A property test
+ * compares the two.
  *
  * An item of 10 fields and 1.3 kB takes 5 µs, and 20 µs with saxes (docs/decisions/parsers.md).
  */
@@ -51,8 +53,9 @@ export class PlainItemReader {
   readonly #open: PlainElement[] = []
   /** Element that the next item probably starts with. */
   #first: PlainElement | undefined
+  /** True if the prefix `g` is bound around the items. */
   readonly #scopeBinds: boolean
-  /** True if an element used `g:` without a declaration. */
+  /** True if an element of any item used `g:` without a declaration. */
   prefixAssumed = false
 
   /** `namespaces`: prefixes bound around the items. */
@@ -72,8 +75,9 @@ export class PlainItemReader {
     let at = 0
     let expected = this.#first
     let last: PlainElement | undefined
-    /** Text of the open child of the item, and true if that child has child elements. */
+    /** Text of the open child of the item. */
     let text = ''
+    /** True if that child has child elements. */
     let nested = false
     for (;;) {
       // `at` is at a `<`.
@@ -121,7 +125,7 @@ export class PlainItemReader {
     }
   }
 
-  /** Returns the element of the start tag at `at`; undefined if the tag is not plain. */
+  /** Returns the element of the start tag at `at`; undefined if the tag is not plain, or if there are too many tags. */
   #elementAt(item: string, at: number): PlainElement | undefined {
     const end = item.indexOf('>', at)
     if (end < 0) return undefined
@@ -151,7 +155,10 @@ export class PlainItemReader {
     return element
   }
 
-  /** Returns the namespace of a prefix; undefined if the prefix is not bound. */
+  /**
+   * Returns the namespace of a prefix. An unbound `g` has the product namespace, and an unbound empty prefix the empty one. Returns
+   * undefined for other unbound prefixes, `xml` and `xmlns`.
+   */
   #uriOf(prefix: string): string | undefined {
     const bound = Object.hasOwn(this.#namespaces, prefix) ? this.#namespaces[prefix] : undefined
     if (prefix === '') return bound ?? ''
@@ -160,7 +167,10 @@ export class PlainItemReader {
   }
 }
 
-/** Returns a text with its references resolved; undefined if it has other references, or `]` and `>`, which may be `]]>`. */
+/**
+ * Returns a text with its references resolved. Returns undefined if it has references that are not plain, or both `]` and `>`, which may be
+ * the forbidden `]]>`.
+ */
 function plainText(text: string): string | undefined {
   if (text.includes('>') && text.includes(']')) return undefined
   let at = text.indexOf('&')
@@ -178,6 +188,7 @@ function plainText(text: string): string | undefined {
   return plain + text.slice(from)
 }
 
+/** Returns the character of a reference without `&` and `;`; undefined for a reference that is not plain. */
 function characterOf(reference: string): string | undefined {
   const named = references.get(reference)
   if (named !== undefined || !decimalReference.test(reference)) return named
@@ -186,7 +197,7 @@ function characterOf(reference: string): string | undefined {
   return isCharacter ? String.fromCodePoint(code) : undefined
 }
 
-/** Replaces CRLF and CR by LF, as XML does before anything else. */
+/** Replaces CRLF and CR by LF, as XML requires before parsing. */
 function withoutReturns(text: string, hasReturns: boolean): string {
   return hasReturns ? text.replace(/\r\n?/g, '\n') : text
 }

@@ -16,6 +16,7 @@ import { productNamespace, productNamespaces } from './namespaces.ts'
 import { XmlItemError } from './strictItem.ts'
 import { XmlItemReader, type ItemFindings } from './xmlItem.ts'
 
+/** Settings of a source about XML. */
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
     /** True if errors may quote the text around a fault, because the file has products and not people. */
@@ -25,9 +26,11 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
   }
 
 /**
- * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any error of well-formedness rejects the file, because an invalid XML
- * item, unlike a CSV row, has no certain end. Repairs items as far as `settings` allow, with a warning for each repair. With `item`,
- * reads any XML; the elements of that name are the records. `root`: returns the layout, undefined for other XML.
+ * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. With `settings.item`, reads any XML; the elements of that name are the records.
+ * Repairs items as far as `settings` allow, with warnings.
+ *
+ * Any error of well-formedness rejects the file, because an invalid XML item, unlike a CSV row, has no certain end. `root`: returns the
+ * layout of the feed; undefined before its first tag, and for other XML.
  *
  * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlCutter`
  */
@@ -47,7 +50,7 @@ export function readXml(
     ...(item === undefined ? {} : { item }),
     ...(likelyItem === undefined ? {} : { likelyItem }),
   })
-  /** Scopes of the items that have started and were not read yet, in order. */
+  /** Scope of each item that has started and was not read yet, in order. */
   const scopes: Scope[] = []
   let items: XmlItemReader | XmlElementReader | undefined
   let scope: Scope | undefined
@@ -73,7 +76,7 @@ export function readXml(
             context.gate?.beginShape(shape)
           }
         }
-        // A batch has rows of one scope only, because the gate resets its digests with each new scope.
+        // A batch has rows of one scope only, because the gate drops its digests when the shape changes.
         for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
         const parsed: ReadRow[] = []
         for (let i = from; i < to; i++) {
@@ -142,10 +145,10 @@ interface ReadRow extends Row {
 }
 const noColumns: readonly string[] = []
 
-/** Prefix bindings around an item; the default namespace has the empty prefix. Each open element has its own object. */
+/** Bindings of prefixes to namespaces around an item; the default namespace has the empty prefix. Items in one element share one object. */
 type Scope = Readonly<Record<string, string>>
 
-/** Checks the part of a feed outside its items, with a strict parser. Provides the prefixes that are bound at the items. */
+/** Strict parser of the part of a feed outside its items. Provides the prefixes that are bound at the items. */
 class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
   readonly #scopes: Scope[] = []
@@ -154,6 +157,7 @@ class Skeleton {
   /** Line of the current piece in the file, and line of the parser at the start of this piece. */
   #line = 1
   #parserLine = 1
+  /** True at the start of the file and after an item: the next piece then sets `#line`. */
   #atItem = true
   /** True if the parser is between two tags inside of an element, where it ignores spaces. */
   #isBetweenTags = false
@@ -185,26 +189,26 @@ class Skeleton {
     })
   }
 
-  /** Returns the scope of the item that starts here. Called early, because the item's parent may be closed when the item is parsed. */
+  /** Returns the scope of the item that starts here. Must be called here, because its parent may be closed when the item is parsed. */
   beginItem(): Scope {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#atItem = true
     return this.#scopes.at(-1) ?? noScope
   }
 
-  /** Local names of the elements with a repaired address. */
+  /** Local names of the elements outside the items with a repaired address. */
   get repaired(): readonly string[] {
     return [...(this.#escaper?.elements ?? [])]
   }
 
-  /** Parses a piece. `line`: line of its first character. */
+  /** Parses a piece. `line`: line of its first character in the file. @throws RunError FILE_MALFORMED, FILE_DOCTYPE, WRONG_FORMAT */
   write(text: string, line: number): void {
     if (this.#atItem) this.#line = line
     this.#atItem = false
     this.#read(this.#escaper === undefined ? text : this.#escaper.write(text))
   }
 
-  /** Parses the rest. @throws RunError FILE_MALFORMED if the root element is not closed */
+  /** Parses the rest. @throws RunError FILE_MALFORMED, also if the root element is not closed */
   close(): void {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#parser.close()
@@ -228,14 +232,17 @@ class Skeleton {
 
 const noScope: Scope = {}
 
-/** Returns true if the element declares the product namespace: as a prefix, as default, or with the common mistake `g="…"` (docs/inputs.md, case 144). */
+/**
+ * Returns true if the element declares the product namespace: with a prefix, as the default, or with the common mistake `g="…"`
+ * (docs/inputs.md, case 144).
+ */
 function namesProducts(tag: SaxesTagNS): boolean {
   return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
 }
 
 /**
- * Returns the error for a file that does not declare a product feed, which only the owner of the feed can correct (docs/inputs.md,
- * case 145).
+ * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Without it, plain
+ * elements are read only by a mapping.
  */
 function bareChannel(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {
@@ -258,7 +265,7 @@ function remedyFor(item: string, settings: XmlSettings): Remedy {
   return settings.htmlEntities !== true && namesHtmlEntity(item) ? htmlEntitiesRemedy : noRemedy
 }
 
-/** Setting that would help, as a sentence for the hint and as a value. */
+/** Setting with which the file could be read, as a sentence for the hint and as a value. */
 interface Remedy {
   readonly text: string
   readonly remedy?: SourceSettings

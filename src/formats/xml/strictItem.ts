@@ -14,14 +14,14 @@ export class XmlItemError extends Error {
   }
 }
 
-/** @throws XmlItemError for an element of XInclude. `line`: of the tag, from 0 */
+/** Rejects an element of XInclude. `line`: line of the tag in the item, from 0. @throws XmlItemError */
 export function rejectXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
   if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is not supported', line)
 }
 
 /**
- * Reads any items into cells (`xmlItem.ts`). Uses saxes, because it checks well-formedness and takes 4.6 s for 200,000 items;
- * fast-xml-parser takes 15 s (docs/decisions/parsers.md). The tests compare the two.
+ * Reads any well-formed item into cells, by the rules of `XmlItemReader`. Uses saxes, because it checks well-formedness and takes 4.6 s for
+ * 200,000 items; fast-xml-parser takes 15 s (docs/decisions/parsers.md). The tests compare the two.
  */
 export class StrictItemReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
@@ -32,8 +32,10 @@ export class StrictItemReader {
   #nested = false
   #position = -1
   #fromProduct = false
+  /** True if the prefix `g` is bound around the items. */
   readonly #scopeBinds: boolean
   #htmlColumns = new Set<string>()
+  /** True if `g` is bound around the items or by the current item. */
   #itemBinds = false
   readonly #cells: ItemCells
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
@@ -59,7 +61,7 @@ export class StrictItemReader {
     parser.on('closetag', () => this.#close())
   }
 
-  /** Adds the cells of one item. @throws XmlItemError; the reader cannot be used afterwards */
+  /** Adds the cells of one item. @throws XmlItemError; the reader cannot be used after an error */
   read(text: string): void {
     this.#htmlColumns.clear()
     this.#depth = 0
@@ -68,7 +70,7 @@ export class StrictItemReader {
     this.#parser.write(text).close()
   }
 
-  /** Columns of the last item that contained an entity of HTML. */
+  /** Columns in which the last item had an entity of HTML. */
   get htmlColumns(): readonly string[] {
     return [...this.#htmlColumns]
   }

@@ -7,19 +7,22 @@ import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 import { findXmlFault, linesIn } from './xmlFault.ts'
 
+/** Options of an `XmlCutter`. */
 export interface XmlCutterOptions {
+  /** Name of the source in messages. */
   readonly name: string
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
   /** Local name of the record elements, at any depth and under any root. */
   readonly item?: string
   /** Proposal for `item`, for the hint if the root is unknown. */
   readonly likelyItem?: string
-  /** Receives all text outside the items (prolog, root, channel), in order. `line`: line of its first byte. */
+  /** Receives all text outside the items (prolog, root, channel) in pieces, in order. `line`: line of the first character of the piece. */
   readonly skeleton: (text: string, line: number) => void
   /** Called at the start of an item, after `skeleton` has received all text before the item. */
   readonly itemStarts: () => void
 }
 
+/** States of the scan. */
 const inText = 0
 const afterLt = 1
 const startTag = 2
@@ -35,16 +38,15 @@ const ordinary = new Uint8Array(256).fill(1)
 for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
 /**
- * Splits a feed into its items by tokens, so that an `</item>` inside CDATA, a comment or an attribute does not end an item. Items
- * are `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from
- * `<item` to the end of `</item>`. Keeps one chunk and one item in memory. The first load of a feed of 259 MB takes 4.96 s and 130
- * MB; with 1 % of the items changed it takes 0.88 s (docs/benchmarks.md#feeds-xml, Node 24.21).
+ * Splits a feed into its items by tokens, so that an `</item>` inside CDATA, a comment or an attribute does not end an item. Items are
+ * `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from `<item` to the
+ * end of `</item>`. Keeps one chunk and one item in memory. docs/benchmarks.md#feeds-xml has the times of whole feeds.
  *
- * Checks depth and sizes, and rejects document types and instructions. The item parser checks whether an item is well-formed. All other
- * text is passed to `skeleton`.
+ * Checks depth and sizes, and rejects document types and processing instructions. The item parser checks whether an item is well-formed.
+ * Passes all text outside the items to `skeleton`.
  *
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
- * UNEXPECTED_CONTENT; FILE_TRUNCATED from `end` when an element or token is open
+ * UNEXPECTED_CONTENT; from `end` FILE_TRUNCATED if an element or token is open, or if there is no element
  */
 export class XmlCutter implements RecordCutter {
   readonly #options: XmlCutterOptions
@@ -57,16 +59,19 @@ export class XmlCutter implements RecordCutter {
   #depth = 0
   #itemDepth = -1
   #itemName = ''
+  /** Name of the open item with its prefix. */
   #itemTag: Buffer = Buffer.alloc(0)
   /** Depth of the start tag of the open item; -1 outside of items. */
   #inItem = -1
   #itemLine = 1
-  /** Line of the next byte that the skeleton has not seen. */
+  /** Line of the first character of the next piece for `skeleton`. */
   #skeletonLine = 1
   #line = 1
   #lastByte = 0
+  /** Number of characters in the pieces for `skeleton` since the last piece with a `>`. */
   #textBytes = 0
   #sawRoot = false
+  /** Layout of the feed; undefined before its first tag, and for other XML. */
   root: 'google-rss' | 'google-atom' | undefined
 
   constructor(options: XmlCutterOptions) {
@@ -107,7 +112,7 @@ export class XmlCutter implements RecordCutter {
           this.#line = line
           const selfClosed = bytes[i - 1] === 0x2f
           if (this.#open(bytes, { from, token, end: i, selfClosed })) {
-            // The text before this item belongs to the skeleton.
+            // The text before this item is outside the items.
             this.#skeleton(bytes, from, token)
             this.#options.itemStarts()
             from = token
@@ -172,7 +177,7 @@ export class XmlCutter implements RecordCutter {
     return this.#batch
   }
 
-  /** Counts a start tag, and checks its size and depth. Returns true if the tag starts an item. */
+  /** Counts a start tag, and checks its size and depth. Returns true if the tag starts an item. `from`: start of the open item. */
   #open(
     bytes: Buffer,
     tag: { readonly from: number; readonly token: number; readonly end: number; readonly selfClosed: boolean },
@@ -233,7 +238,10 @@ export class XmlCutter implements RecordCutter {
     })
   }
 
-  /** Returns the error for a file that ends inside an element or token, with the line where this element or token starts. */
+  /**
+   * Returns the error for a file that ends inside an element or token, or has no element. Its line is that of the open item, or of a fault,
+   * comment or CDATA section in the item. Outside of items, it is the last line.
+   */
   #cutOff() {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
@@ -282,6 +290,7 @@ export class XmlCutter implements RecordCutter {
       })
   }
 
+  /** Rejects a processing instruction, except the XML declaration. @throws RunError FILE_DOCTYPE */
   #checkInstruction(bytes: Buffer, token: number, end: number): void {
     if (/^<\?xml[\s?]/.test(bytes.toString('latin1', token, Math.min(end + 1, token + 16)))) return
     throw this.#error(
@@ -330,6 +339,7 @@ export class XmlCutter implements RecordCutter {
   }
 }
 
+/** Returns the name at `start` of a tag that ends before `end`, with its prefix. */
 function tagName(bytes: Buffer, start: number, end: number): string {
   let to = start
   while (to < end) {
@@ -340,6 +350,7 @@ function tagName(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('utf8', start, to)
 }
 
+/** Counts the line ends in `bytes[from, to)`: LF, CRLF, CR. */
 function countLines(bytes: Buffer, from: number, to: number): number {
   let lines = 0
   for (let i = from; i < to; i++) if (bytes[i] === 0x0a || (bytes[i] === 0x0d && bytes[i + 1] !== 0x0a)) lines++

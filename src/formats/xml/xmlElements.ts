@@ -7,9 +7,9 @@ import { productNamespace } from './namespaces.ts'
 import { rejectXInclude, XmlItemError } from './strictItem.ts'
 
 /**
- * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each element with a text of
- * its own becomes a column, named by its path without prefixes (`price`, `pictures.picture`). An attribute has @ before its name (`@id`,
- * `price.@currency`). Repeated elements are one cell of several texts.
+ * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each element below the record
+ * with a text of its own becomes a column. Its name is its path without prefixes (`price`, `pictures.picture`). Each attribute becomes a
+ * column too, with @ before its name (`@id`, `price.@currency`). Repeated elements are one cell of several texts.
  */
 export class XmlElementReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
@@ -24,6 +24,7 @@ export class XmlElementReader {
   readonly #htmlColumns = new Set<string>()
   #cells: (Cell | undefined)[] = []
 
+  /** `namespaces`: prefixes bound around the records. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean) {
     this.#columns = columns
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
@@ -42,7 +43,7 @@ export class XmlElementReader {
     parser.on('closetag', () => this.#end())
   }
 
-  /** Returns the cells of one record. @throws XmlItemError; the reader cannot be used afterwards */
+  /** Returns the cells of one record. @throws XmlItemError; the reader cannot be used after an error */
   read(text: string): readonly (Cell | undefined)[] {
     this.#cells = []
     this.#htmlColumns.clear()
@@ -54,7 +55,7 @@ export class XmlElementReader {
     return this.#cells
   }
 
-  /** Columns of the last record that contained an entity of HTML. */
+  /** Columns in which the last record had an entity of HTML. */
   get htmlColumns(): readonly string[] {
     return [...this.#htmlColumns]
   }
@@ -62,8 +63,8 @@ export class XmlElementReader {
   #begin(tag: SaxesTagNS): void {
     rejectXInclude(tag, this.#parser.line - 1)
     const around = this.#open.at(-1)
-    const way = around === undefined ? '' : `${around.path}.`
-    const path = this.#inRecord ? `${way}${tag.local}` : ''
+    const prefix = around === undefined ? '' : `${around.path}.`
+    const path = this.#inRecord ? `${prefix}${tag.local}` : ''
     for (const { name, local, value } of Object.values(tag.attributes))
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) this.#add(path === '' ? `@${local}` : `${path}.@${local}`, value)
     if (this.#inRecord) this.#open.push({ path, text: '', hasOwnText: false })

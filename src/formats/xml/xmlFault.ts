@@ -4,8 +4,9 @@
  */
 import { redactPersonalData } from '../../mapping/mask.ts'
 
+/** Fault in a piece of XML. */
 export interface XmlFault {
-  /** Offset in the text. */
+  /** Offset in the text, in characters. */
   readonly at: number
   /** Number of lines before the fault. */
   readonly line: number
@@ -17,7 +18,7 @@ const token =
 const rawMessage = 'a raw & instead of &amp;'
 const rawAmpersand = /&(?!#\d+;|#x[\da-f]+;|[a-z_][\w.-]*;)/i
 
-/** Returns the first known fault of an item or of the text around items; undefined if there is none. */
+/** Returns the first fault of an item: an unclosed CDATA section or element, or a raw `&`. Undefined if none of these is found. */
 export function findXmlFault(text: string): XmlFault | undefined {
   const open: { readonly name: string; readonly at: number }[] = []
   for (const { 0: part, index, groups = {} } of text.matchAll(token)) {
@@ -39,8 +40,8 @@ export function findXmlFault(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns the first raw `&` of a piece of XML; undefined if there is none. Ignores a `&` at the end of the piece, because the next piece
- * may complete a reference.
+ * Returns the first raw `&` of a piece of XML; undefined if there is none. Ignores an unfinished reference at the end of the piece, because
+ * the next piece may complete it.
  */
 export function findRawAmpersand(text: string): XmlFault | undefined {
   if (!text.includes('&')) return undefined
@@ -53,9 +54,9 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns a function that finds an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. A
- * parser would accept this as well-formed XML with one item less. `isConfigured`: true if the pipeline file names the element. Its name may
- * then occur in ordinary text, so only an end tag before another start tag counts.
+ * Returns a function that finds a CDATA section or comment in an item that includes the start of another item, or the end of the feed. Such
+ * a section was not closed in time. A parser would accept the XML, with one item less. `name`: name of the item element. `isConfigured`:
+ * true if the pipeline file names the element. Its name may then occur in ordinary text, so only its end tag before its start tag counts.
  */
 export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')

@@ -8,7 +8,7 @@ const noColumns: readonly string[] = []
 
 /** Facts about all items of a feed, for its notes. */
 export interface ItemFindings {
-  /** Number of plain elements whose value differs from the product element of the same name. */
+  /** Number of differences between plain elements and product elements of the same name. */
   overridden: number
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed: boolean
@@ -18,10 +18,9 @@ export interface ItemFindings {
  * Reads items into cells by column. The XML must be well-formed, and every prefix must be bound; `g` is bound to the product namespace by
  * default. Resolves numeric references, the five entities of XML, and those of HTML if allowed.
  *
- * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. The column of an element of
- * the product namespace, RSS or Atom is its local name; the column of any other element is `prefix:name`. If a product element and a
- * plain element have the same name, the product element is used. Repeated
- * elements become one cell of several texts. The text of an Atom link is its `href`.
+ * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. The column of an element is its local
+ * name if the element has no prefix or is of the product or Atom namespace, else `prefix:name`. `ItemCells` has the rules for elements of
+ * the same name. The text of an Atom link is its `href`.
  */
 export class XmlItemReader {
   readonly #cells = new ItemCells()
@@ -40,7 +39,7 @@ export class XmlItemReader {
     this.#strict = new StrictItemReader(columns, namespaces, this.#cells, htmlEntities)
   }
 
-  /** Returns the cells of one item. @throws XmlItemError; the reader cannot be used afterwards */
+  /** Returns the cells of one item. @throws XmlItemError; the reader cannot be used after an error */
   read(item: string): readonly (Cell | undefined)[] {
     const cells = this.#cells
     cells.begin()
@@ -54,7 +53,7 @@ export class XmlItemReader {
     return cells.cells
   }
 
-  /** Columns of the last item that contained an entity of HTML. */
+  /** Columns in which the last item had an entity of HTML. */
   get htmlColumns(): readonly string[] {
     return this.#wasPlain ? noColumns : this.#strict.htmlColumns
   }
