@@ -59,9 +59,4 @@ export class ByteQueue implements AsyncIterable<Buffer> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     for (let part = await this.next(); part !== undefined; part = await this.next()) yield part
   }
-
-  /** Ends the source of the queue. */
-  async close(): Promise<void> {
-    await this.#source.return?.()
-  }
 }

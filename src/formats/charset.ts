@@ -100,7 +100,7 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
     const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
     const whole = bytes.length - openCharacter(bytes)
     const text = bytes.subarray(0, whole)
-    if (!isUtf8(text)) throw await notUtf8(input, { name, text, offset })
+    if (!isUtf8(text)) throw await notUtf8(input, { name, bytes, offset })
     offset += whole
     // The rest is copied, because the chunk may be reused.
     carry = Buffer.from(bytes.subarray(whole))
@@ -146,11 +146,11 @@ const guessedBytes = 65_536
 /** Returns the error for a chunk with an invalid byte, with guesses of the encoding. `offset`: offset of the chunk in the file. */
 async function notUtf8(
   input: ByteQueue,
-  piece: { readonly name: string; readonly text: Buffer; readonly offset: number },
+  piece: { readonly name: string; readonly bytes: Buffer; readonly offset: number },
 ): Promise<EncodingError> {
-  const bad = firstBadByte(piece.text)
-  const line = piece.text.lastIndexOf(0x0a, bad) + 1
-  const found = await guessEncodings(Buffer.concat([piece.text.subarray(line), await input.peek(guessedBytes)]))
+  const bad = firstBadByte(piece.bytes)
+  const line = piece.bytes.lastIndexOf(0x0a, bad) + 1
+  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(line), await input.peek(guessedBytes)]))
   return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
 }
 

@@ -71,7 +71,8 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
 
 /**
  * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
- * after `mostBytes` of such cells.
+ * after `mostBytes` of such cells. Leaves out a last cell without a separator behind it, which may end inside a character, unless it is the
+ * only one.
  */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
@@ -79,6 +80,7 @@ function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   let start = 0
   let beyond = false
   for (let i = 0; i <= bytes.length && size < mostBytes; i++) {
+    if (i === bytes.length && cells.size > 0) break
     const byte = bytes[i] ?? 0x0a
     if (byte >= 0x80) beyond = true
     if (!separators.has(byte)) continue

@@ -11,6 +11,8 @@ export interface ReadLimits {
   readonly recordBytes: number
   /** Maximum size of one field of CSV or of a query, and of one start tag of XML. */
   readonly fieldBytes: number
+  /** Maximum length of all shared texts of a workbook, in UTF-16 units. They are in memory. */
+  readonly sharedTextLength: number
   /** Maximum number of columns. JSON may have eight times as many different keys. */
   readonly columns: number
   /** Maximum number of levels of nested elements, and of nested objects and arrays. */
@@ -32,6 +34,7 @@ export const readLimits: ReadLimits = {
   ratioFromBytes: 1_048_576,
   recordBytes: 1_048_576,
   fieldBytes: 131_072,
+  sharedTextLength: 67_108_864,
   columns: 512,
   xmlDepth: 64,
   jsonDepth: 32,

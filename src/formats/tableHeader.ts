@@ -82,7 +82,7 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
     const mayBeAboveHeader = widest > 1 && records.length > index + 1
     if (mayBeAboveHeader && isComment(record)) throw commentError(record, records.slice(index + 1), name)
     const filled = record.fields.filter((field) => field.trim() !== '')
-    if (!mayBeAboveHeader || filled.length !== 1) return index
+    if (!mayBeAboveHeader || filled.length > 1) return index
   }
   return 0
 }

@@ -121,6 +121,8 @@ class JsonScanner {
     const position = this.#columns.position(path)
     if (position >= this.#limits.columns * 8) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
     if (!repeated) {
+      // `{"a": {"b": …}, "a.b": …}` has two values for the column `a.b`.
+      if (this.cells[position] !== undefined) throw new JsonFault('ROW_JSON_KEYS', 'two keys of the record give the same column')
       this.cells[position] = scalar
       return
     }

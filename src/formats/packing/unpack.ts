@@ -53,8 +53,10 @@ export async function unpack(
       }
     })(),
   )
-  const members = compression === 'zip' ? unpackZip(counted, context) : unpackMembers(counted, compression, context)
-  const bytes = new ByteQueue(watchSize(members, () => taken, context))
+  const countExpanded = expansionLimit(() => taken, context)
+  const members =
+    compression === 'zip' ? unpackZip(counted, context, countExpanded) : unpackMembers(counted, compression, context, countExpanded)
+  const bytes = new ByteQueue(members)
   const inner = packingOf(await bytes.peek(4))
   if (inner !== 'none')
     throw fileError('FILE_DOUBLE_PACKED', `the ${compression} file contains a ${inner} file`, {
@@ -84,14 +86,22 @@ export function packingOf(head: Buffer): Compression {
   return 'none'
 }
 
-/** Yields the bytes of all gzip members or zstd frames. @throws RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES */
-async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', context: FormatContext): AsyncGenerator<Buffer> {
+/**
+ * Yields the bytes of all gzip members or zstd frames. `countExpanded`: called with the length of each chunk.
+ *
+ * @throws RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES
+ */
+async function* unpackMembers(
+  input: ByteQueue,
+  compression: 'gzip' | 'zstd',
+  context: FormatContext,
+  countExpanded: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   for (;;) {
     const unpacker: Unpacker = compression === 'gzip' ? createGunzip({ chunkSize }) : createZstdDecompress({ chunkSize })
-    try {
-      yield* unpackStream(input, unpacker)
-    } catch (error) {
-      throw packingError(error, compression, context.name)
+    for await (const chunk of decompressed(input, unpacker, (error) => packingError(error, compression, context.name))) {
+      countExpanded(chunk.length)
+      yield chunk
     }
     const next = await input.peek(4)
     if (next.length === 0) return
@@ -104,12 +114,23 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
   }
 }
 
-/** Yields the decompressed chunks. `taken`: returns the number of compressed bytes so far. @throws RunError FILE_BOMB */
-async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, context: FormatContext): AsyncGenerator<Buffer> {
-  const { limits, name } = context
+/** Yields the chunks of a stream. `failed`: returns the error to throw for an error of the stream. */
+async function* decompressed(input: ByteQueue, unpacker: Unpacker, failed: (error: unknown) => unknown): AsyncGenerator<Buffer> {
+  try {
+    yield* unpackStream(input, unpacker)
+  } catch (error) {
+    throw failed(error)
+  }
+}
+
+/**
+ * Returns a function that counts decompressed bytes. `taken`: returns the number of compressed bytes so far. The function throws RunError
+ * FILE_BOMB.
+ */
+function expansionLimit(taken: () => number, { limits, name }: FormatContext): (bytes: number) => void {
   let expanded = 0
-  for await (const chunk of chunks) {
-    expanded += chunk.length
+  return (bytes) => {
+    expanded += bytes
     if (expanded > limits.expandedBytes || (expanded > limits.ratioFromBytes && expanded > taken() * limits.ratio)) {
       throw fileError(
         'FILE_BOMB',
@@ -117,6 +138,5 @@ async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, co
         { name, hint: 'Send the file uncompressed if this size is correct.' },
       )
     }
-    yield chunk
   }
 }

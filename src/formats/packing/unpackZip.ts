@@ -43,11 +43,15 @@ interface ReadMember {
  *
  * Decompresses the other members too, to check them. The directory at the end must match the names, checksums, sizes and offsets that were
  * read, which also detects overlapping members. 139 MB take 0.48 s of processor. yauzl takes 0.54 s, and needs the whole archive before it
- * starts (docs/benchmarks.md#readers).
+ * starts (docs/benchmarks.md#readers). `countExpanded`: called with the length of each chunk of each member.
  *
  * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED, FILE_TRAILING_BYTES
  */
-export async function* unpackZip(input: ByteQueue, context: FormatContext & { readonly member?: string }): AsyncGenerator<Buffer> {
+export async function* unpackZip(
+  input: ByteQueue,
+  context: FormatContext & { readonly member?: string },
+  countExpanded: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   const members: ReadMember[] = []
   let offset = 0
   let files = 0
@@ -78,6 +82,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     const count = (chunk: Buffer) => {
       crc = crc32(chunk, crc)
       bytes += chunk.length
+      countExpanded(chunk.length)
     }
     const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (packed = size))
     for await (const chunk of body) {

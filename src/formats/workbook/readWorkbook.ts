@@ -48,7 +48,7 @@ export async function openWorkbook(
   const archive = await ZipDirectory.open(Buffer.concat(parts), name, limits)
   if (!archive.has('xl/workbook.xml'))
     throw fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
-  const workbook = await readWorkbookParts(archive, settings.sheet, name)
+  const workbook = await readWorkbookParts(archive, settings.sheet, context)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []
   while (sample.length < headerSample) {
@@ -105,15 +105,24 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   let inValue = false
   let inPhonetic = false
   let recordBytes = 0
+  const tooLarge = () =>
+    recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, hint: 'Shorten the cells of that row.' })
+  const wrongPlace = (what: 'row' | 'cell', reference = '') =>
+    fileError('FILE_MALFORMED', `a ${what} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
+      name,
+      hint: 'Save the workbook again, or save the sheet as CSV.',
+    })
   const handler = {
     open: (tag: string, attributes: Readonly<Record<string, string>>) => {
       if (tag === 'row') {
         line = attributes['r'] === undefined ? line + 1 : Number(attributes['r'])
+        if (!Number.isSafeInteger(line)) throw wrongPlace('row', attributes['r'])
         fields = []
         column = -1
         recordBytes = 0
       } else if (tag === 'c') {
         column = attributes['r'] === undefined ? column + 1 : columnOf(attributes['r'])
+        if (column < 0) throw wrongPlace('cell', attributes['r'])
         type = attributes['t'] ?? 'n'
         style = Number(attributes['s'] ?? 0)
         value = ''
@@ -121,7 +130,9 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
       else if (tag === 'v' || tag === 't') inValue = !inPhonetic
     },
     text: (text: string) => {
-      if (inValue) value += text
+      if (!inValue) return
+      value += text
+      if (recordBytes + value.length > limits.recordBytes) throw tooLarge()
     },
     close: (tag: string) => {
       if (tag === 'v' || tag === 't') inValue = false
@@ -141,8 +152,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
             hint: 'Save the workbook again, or save the sheet as CSV.',
           })
         recordBytes += text.length
-        if (recordBytes > limits.recordBytes)
-          throw recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, hint: 'Shorten the cells of that row.' })
+        if (recordBytes > limits.recordBytes) throw tooLarge()
         while (fields.length < column) fields.push('')
         fields[column] = text
       } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })
@@ -156,7 +166,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   if (done.length > 0) yield done
 }
 
-/** Returns the column of a cell reference (`BC12`), from 0. */
+/** Returns the column of a cell reference (`BC12`), from 0; -1 if it does not begin with a capital letter. */
 function columnOf(reference: string): number {
   let column = 0
   for (let at = 0; at < reference.length; at++) {

@@ -5,6 +5,7 @@ import type { SaxesTagPlain } from 'saxes'
 import type { RunError } from '../../errors.ts'
 import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
+import type { FormatContext } from '../formatReader.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
 /** Functions that `parsePart` calls. Names of elements are without their prefixes; names of attributes are unchanged. */
@@ -121,10 +122,14 @@ export interface WorkbookParts {
  * Reads the parts that a sheet refers to. Keeps the shared texts, which are most of the text of a workbook, in memory. `requested`: name
  * of the sheet; if undefined, the first sheet.
  *
- * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_MALFORMED if a part is not readable, or the sheet has no part; the errors
+ * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_TOO_LARGE if the shared texts are too long; FILE_MALFORMED if a part is not readable, or the sheet has no part; the errors
  * of `ZipDirectory.read`
  */
-export async function readWorkbookParts(archive: ZipDirectory, requested: string | undefined, name: string): Promise<WorkbookParts> {
+export async function readWorkbookParts(
+  archive: ZipDirectory,
+  requested: string | undefined,
+  { name, limits }: FormatContext,
+): Promise<WorkbookParts> {
   const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
   const relations = await readSmallPart(archive, 'xl/_rels/workbook.xml.rels', name)
   const sheets = elements(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
@@ -136,7 +141,7 @@ export async function readWorkbookParts(archive: ZipDirectory, requested: string
   if (target === undefined) throw unreadablePart(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
   return {
     sheet: target.startsWith('/') ? target.slice(1) : `xl/${target}`,
-    strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, name) : [],
+    strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, { name, limits }) : [],
     dateStyles: archive.has('xl/styles.xml') ? await readDateStyles(archive, name) : [],
     from1904: settings?.['date1904'] === '1' || settings?.['date1904'] === 'true',
     notes:
@@ -164,8 +169,9 @@ export function decodeText(text: string): string {
   return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-async function readStrings(archive: ZipDirectory, name: string): Promise<readonly string[]> {
+async function readStrings(archive: ZipDirectory, { name, limits }: FormatContext): Promise<readonly string[]> {
   const strings: string[] = []
+  let length = 0
   let current = ''
   let inText = false
   let inPhonetic = false
@@ -180,7 +186,14 @@ async function readStrings(archive: ZipDirectory, name: string): Promise<readonl
           else if (tag === 't') inText = !inPhonetic
         },
         text: (text) => {
-          if (inText) current += text
+          if (!inText) return
+          current += text
+          length += text.length
+          if (length > limits.sharedTextLength)
+            throw fileError('FILE_TOO_LARGE', `the texts of the workbook are longer than ${limits.sharedTextLength} characters`, {
+              name,
+              hint: 'Save the sheet as CSV.',
+            })
         },
         close: (tag) => {
           if (tag === 'si') strings.push(decodeText(current))

@@ -29,16 +29,11 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. With `settings.item`, reads any XML; the elements of that name are the records.
  * Repairs items as far as `settings` allow, with warnings.
  *
- * Any error of well-formedness rejects the file, because an invalid XML item, unlike a CSV row, has no certain end. `root`: returns the
- * layout of the feed; undefined before its first tag, and for other XML.
+ * Any error of well-formedness rejects the file, because an invalid XML item, unlike a CSV row, has no certain end.
  *
  * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlCutter`
  */
-export function readXml(
-  chunks: AsyncIterable<Buffer>,
-  context: FormatContext,
-  settings: XmlSettings = {},
-): FormatReader & { readonly root: () => 'google-rss' | 'google-atom' | undefined } {
+export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext, settings: XmlSettings = {}): FormatReader {
   const columns = new ColumnRegistry()
   const { htmlEntities = false, escapeAmpersands: escapes = false, item, likelyItem } = settings
   const skeleton = new Skeleton(context.name, settings)
@@ -121,7 +116,6 @@ export function readXml(
   }
   return {
     rows: rows(),
-    root: () => cutter.root,
     end: () => ({
       columns: columns.names(),
       rowCount,

@@ -48,6 +48,11 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(gzipSync(bomb))).toBe('FILE_BOMB')
     expect(await refusal(zstdCompressSync(bomb))).toBe('FILE_BOMB')
     expect(await refusal(zipOf([{ name: 'feed.csv', content: bomb }]))).toBe('FILE_BOMB')
+    const beside = [
+      { name: 'feed.csv', content: 'id,title\n1,a\n' },
+      { name: 'other.bin', content: bomb },
+    ]
+    expect(await refusal(zipOf(beside), { member: 'feed.csv' })).toBe('FILE_BOMB')
   })
   test('case 7: a zip whose directory does not match its members is rejected', async () => {
     expect(await refusal(zipOf([{ name: 'feed.csv', content: csv }], { directoryOffset: 4 }))).toBe('FILE_CORRUPT')

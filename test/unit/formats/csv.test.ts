@@ -183,6 +183,12 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.detected.headerLine).toBe(3)
     expect(result.rows[0]).toMatchObject({ line: 4, cells: ['1', 'a'] })
   })
+  test('empty rows above the header are skipped', async () => {
+    const result = await read(',,\nid,title,price\n1,a,2\n')
+    expect(result.detected.headerLine).toBe(2)
+    expect(result.rows[0]).toMatchObject({ line: 3, columns: ['id', 'title', 'price'], cells: ['1', 'a', '2'] })
+    expect((await read('Report,,\n,,\nid,title,price\n1,a,2\n')).detected.headerLine).toBe(3)
+  })
   test('case 198: a first row sep=; sets the delimiter', async () => {
     const result = await read('sep=;\nid;title\n1;a, b\n')
     expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a, b']])

@@ -51,6 +51,19 @@ describe('the encoding of a file', () => {
     for (const sample of right?.samples ?? []) expect(text).toContain(sample.replace(/…$/, ''))
   })
 
+  test('does not depend on where a chunk ends', async () => {
+    const bytes = encodeAs(fileOf('ko'), 'euc-kr')
+    for (let chunkBytes = 12; chunkBytes < bytes.length; chunkBytes++) {
+      const error: unknown = await read(bytes, { chunkBytes }).catch((thrown: unknown) => thrown)
+      expect(error, `chunks of ${chunkBytes}`).toMatchObject({ message: expect.stringContaining('look like euc-kr') })
+    }
+  })
+
+  test('leaves out a last cell that ends inside a character', async () => {
+    const bytes = encodeAs(fileOf('ko'), 'euc-kr')
+    for (const cut of [2, 3, 4, 5]) expect((await guessEncodings(bytes.subarray(0, -cut))).guesses[0]?.encoding).toBe('euc-kr')
+  })
+
   test('is not certain from one value', async () => {
     for (const [language, encoding] of cases) {
       const bytes = encodeAs(`<title>${titles[language]?.[0]}</title>`, encoding)

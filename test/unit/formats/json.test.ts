@@ -40,6 +40,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   })
   test('case 50: duplicate keys reject the row', async () => {
     expect(faultsOf(await read('{"id":"1","id":"2"}\n'))).toEqual(['ROW_JSON_KEYS'])
+    expect(faultsOf(await read('{"a":{"b":"1"},"a.b":"2"}\n{"a":{"b":"1"}}\n'))).toEqual(['ROW_JSON_KEYS', undefined])
     expect(faultsOf(await read('{"a":{"id":"1"},"b":{"id":"2"}}\n'))).toEqual([undefined])
   })
   test('an email or phone number as a key rejects the row, because keys become names of columns', async () => {

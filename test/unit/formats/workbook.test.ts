@@ -54,6 +54,20 @@ describe('Excel workbooks', () => {
     const strings = `<sst><si><t>id</t></si><si><t>title_x005F_x0041_</t></si><si><r><t>${escaped.slice(0, 7)}</t></r><r><t>${escaped.slice(7)}</t></r></si></sst>`
     expect((await read(workbook(rows, { strings }))).rows.map(cellsOf)).toEqual([{ id: decoded, title_x0041_: decoded, since: decoded }])
   })
+  test('shared texts and cells are limited while they grow', async () => {
+    const limits = { recordBytes: 1_000, sharedTextLength: 1_000 }
+    const shared = (texts: number) =>
+      `<sst><si><t>id</t></si><si><t>title</t></si>${`<si><t>${'x'.repeat(90)}</t></si>`.repeat(texts)}</sst>`
+    expect(await refusal(workbook(header, { strings: shared(11) }), { limits })).toBe('none')
+    expect(await refusal(workbook(header, { strings: shared(12) }), { limits })).toBe('FILE_TOO_LARGE')
+    const long = `<row r="2"><c r="A2" t="inlineStr"><is>${`<t>${'x'.repeat(600)}</t>`.repeat(2)}`
+    // The cell does not end, so only its growth can be limited.
+    expect(await refusal(workbook(`${header}${long}`), { limits })).toBe('FILE_RECORD_TOO_LARGE')
+  })
+  test('a row or cell with a number that is none rejects the file', async () => {
+    for (const row of ['<row r="x"><c r="A2"><v>1</v></c></row>', '<row r="2"><c r="7"><v>1</v></c></row>'])
+      expect(await refusal(workbook(`${header}${row}`))).toBe('FILE_MALFORMED')
+  })
   test('readings of shared and inline texts are left out', async () => {
     const rows = `${header}<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" t="inlineStr"><is><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></is></c><c r="C2" t="inlineStr"><is><rPh><t>x</t></rPh><r><t>大阪</t></r></is></c></row>`
     expect((await read(workbook(rows))).rows.map(cellsOf)).toEqual([{ id: 'Blue shirt', title: '東京', since: '大阪' }])
