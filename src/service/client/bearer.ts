@@ -4,11 +4,16 @@ import { percentEncode } from './encode.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
+/** Cache of the app-only token. */
 export interface Bearer {
   /**
-   * Returns the cached token, or fetches a token. Concurrent callers share one request. A call with `retry: false` sends its own request,
-   * only once.
-   * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
+   * Returns the cached token, or fetches a token.
+   *
+   * Concurrent callers share one request, which is retried and ignores their options. A call with `retry: false` sends its own request
+   * once, with its own options.
+   *
+   * @throws {BearerRefusedError} if the service refuses a token with code 99, and for a minute after that without a request
+   * @throws {ServiceError} if the request fails otherwise
    */
   readonly get: (options?: CallOptions) => Promise<string>
   /** Removes `token` from the cache, because the token is no longer valid. Does nothing if the cache has another token. */
@@ -18,6 +23,7 @@ export interface Bearer {
 /** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
 const quietMs = 60_000
 
+/** Creates an empty cache. `fetchToken`: requests a token from the service, with the options of a call. */
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
   let token: string | undefined
   let pending: Promise<string> | undefined
@@ -46,7 +52,7 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
   }
 }
 
-/** Returns the header of basic authentication. Key and secret are URL-encoded before they are joined. */
+/** Returns the value of the `Authorization` header for basic authentication. Key and secret are URL-encoded before they are joined. */
 export function basicAuthorization(consumerKey: string, consumerSecret: string): string {
   return `Basic ${Buffer.from(`${percentEncode(consumerKey)}:${percentEncode(consumerSecret)}`).toString('base64')}`
 }

@@ -1,4 +1,4 @@
-/** Sends calls of the contract. Waits and retries if a repetition is safe (docs/guarantees.md#bounded-retry). */
+/** Sends the calls of a client. Waits and retries if that is safe (docs/client.md#retries). */
 import type { Clock } from '../../clock.ts'
 import { backoffMs, longestRequestedWaitMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
@@ -16,16 +16,21 @@ import { isRetryable, toServiceError } from './toServiceError.ts'
 import { type Proof, type Sender, userProof } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
+/** Successful answer of a call. */
 export interface CallResult {
-  /** `data` of the answer; the whole body if it has no `data`. Form-encoded answers are objects. */
+  /** `data` of the answer, in the shape of the contract; the whole body if it has no `data`. */
   readonly data: unknown
+  /** Parsed JSON, or the fields of a form-encoded answer. Undefined if the answer is empty. */
   readonly body: unknown
+  /** Undefined on the last page of a list, and for any other answer. */
   readonly nextCursor: string | undefined
+  /** Number of all records of a list; undefined without `with_total_count`. */
   readonly totalCount: number | undefined
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Parts that a caller uses. */
 export interface CallerParts {
   readonly config: ServiceConfig
   readonly sender: Sender
@@ -36,9 +41,16 @@ export interface CallerParts {
   readonly random: () => number
 }
 
+/** Function that sends calls, with the credentials and waits that its calls share. */
 export interface Caller {
+  /**
+   * Sends a call, and retries it if that is safe.
+   *
+   * @throws {CallError} if the parameters do not match the contract
+   * @throws {ServiceError} if the call fails
+   */
   readonly call: (endpoint: Endpoint, params: Params, options?: CallOptions) => Promise<CallResult>
-  /** Returns the credentials of a call, for a stream, which is opened without `call`. */
+  /** Returns the credentials of a call. For streams, which are opened without `call`. */
   readonly prove: (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => Promise<Proof>
   readonly bearer: Bearer
 }
@@ -48,6 +60,7 @@ const maxAttempts = 8
 const maxWaitMs = 16 * 60_000
 const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 
+/** Creates a caller. Its calls share the app-only token and the waits that the service requests. */
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
   const waits: Waits = new Map()
@@ -66,7 +79,7 @@ export function createCaller(parts: CallerParts): Caller {
         bearer,
         waits,
       })
-      // The token is now invalid for all callers, and may be the cached token.
+      // The cached token may be the one that is now invalid.
       if (endpoint.name === 'oauth2.invalidateToken' && typeof params['access_token'] === 'string') bearer.drop(params['access_token'])
       return result
     },
@@ -82,7 +95,7 @@ interface CallParts {
   readonly waits: Waits
 }
 
-/** End of the wait that the service requested, in epoch milliseconds, by class of limit. Applies to all calls of a client. */
+/** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
 async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, waits }: CallParts): Promise<CallResult> {
@@ -178,7 +191,7 @@ function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Log
 
 /**
  * Returns one record or a list of records, as the contract requires. The service may return a record as an array of one, and a list as one
- * object.
+ * object or null. Data of v2 is not changed.
  */
 function shapeData(endpoint: Endpoint, data: unknown): unknown {
   if (endpoint.path.startsWith('/2/')) return data
@@ -193,7 +206,7 @@ function shapeData(endpoint: Endpoint, data: unknown): unknown {
     : list
 }
 
-interface ProofFor {
+interface ProofParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
   readonly options: CallOptions
@@ -201,7 +214,7 @@ interface ProofFor {
   readonly bearer: Bearer
 }
 
-async function proofFor({ endpoint, built, options, config, bearer }: ProofFor): Promise<Proof> {
+async function proofFor({ endpoint, built, options, config, bearer }: ProofParts): Promise<Proof> {
   switch (endpoint.auth) {
     case 'user':
       return userProof(config)

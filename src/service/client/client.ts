@@ -1,4 +1,4 @@
-/** Creates the typed client, which has a method for each endpoint of the contract. Lists are async iterables. */
+/** Creates the typed client, which has a method for each endpoint of the contract. Lists and streams are async iterables. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -16,34 +16,44 @@ import type { Sender } from './sender.ts'
 import { createSender, type TransportOptions } from './transport.ts'
 import type { CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
+/** Options of `createClient`. */
 export interface ClientOptions extends TransportOptions {
+  /** Logs retries and deprecated calls. Default: no log. */
   readonly log?: Logger
-  /** Returns a number from 0 to below 1, for the jitter of waits. */
+  /** Returns a number from 0 to below 1, for the jitter of waits. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 interface General {
-  /** Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. */
+  /**
+   * Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. Not for
+   * `activity.stream`, whose answer does not end.
+   */
   readonly call: <Name extends EndpointName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
-  /** Same as `call`, for names that are known only at run time. @throws {CallError} for an unknown name */
+  /** Does the same as `call`, for a name from run time. @throws {CallError} for an unknown name */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
-  /** Returns the address at which a person allows the application. `authorize` asks each time, `authenticate` only once. */
+  /**
+   * Returns the address at which a person allows the application. Default: `authorize`, which requires approval each time. `authenticate`
+   * skips it for a user who has approved before, if the app's settings enable sign-in.
+   */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
     page?: 'authorize' | 'authenticate',
   ) => string
-  /** Returns the cached app-only token, or fetches a token. Concurrent callers share one request. The token must not be logged. */
+  /** Returns the cached app-only token, or fetches a token (`Bearer.get`). The token must not be logged. */
   readonly bearerToken: (options?: CallOptions) => Promise<string>
+  /** Waits for the requests in flight, then closes the connections. Does not close open streams. */
   readonly close: () => Promise<void>
 }
 
+/** Typed client of the service: a method for each endpoint, and general functions. */
 export type Client = Methods & General
 
 /**
  * Creates a client of the service or of a sandbox. Only the addresses differ.
  *
- * The client waits and retries if that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors of the service are
- * `ServiceError`s: compare the class or `code`. `close` ends the connections of the client.
+ * The client waits and retries if that is safe (`Endpoint.repeatable`, docs/client.md#retries). Failures of calls are
+ * `ServiceError`s: compare the class or `code`.
  *
  * ```ts
  * const client = createClient({ baseUrl, consumerKey, consumerSecret, accessToken, accessTokenSecret })
@@ -69,7 +79,8 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
     log: options.log ?? silentLogger,
     random: options.random ?? Math.random,
   })
-  const callByName = async (name: string, params: Params, callOptions?: CallOptions) => caller.call(known(name), params, callOptions)
+  const callByName = async (name: string, params: Params, callOptions?: CallOptions) =>
+    caller.call(endpointNamed(name), params, callOptions)
   const general: General = {
     // Only the types of the parameters differ.
     call: callByName as General['call'],
@@ -125,7 +136,8 @@ function createList(endpoint: Endpoint, params: Params, options: CallOptions, ca
   }, `${endpoint.method} ${endpoint.path}`)
 }
 
-function known(name: string): Endpoint {
+/** Returns the endpoint with the name. @throws {CallError} for an unknown name */
+function endpointNamed(name: string): Endpoint {
   const endpoint = findEndpoint(name)
   if (endpoint !== undefined) return endpoint
   const group = `${name.split('.')[0] ?? ''}.`

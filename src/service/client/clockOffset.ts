@@ -1,22 +1,20 @@
+/** Corrects the time of signatures if the clock of this machine is wrong. */
 import type { Clock } from '../../clock.ts'
 
-/** Difference of clocks below which no correction is needed. The service accepts 300 s (docs/spec-notes.md#signing). */
+/** Difference of the clocks in milliseconds below which no correction is needed. The service accepts 300 s (docs/spec-notes.md#signing). */
 const clockToleranceMs = 30_000
 
 /** Difference between the clocks of this machine and of the service. */
 export interface ClockOffset {
-  /** Returns the time for signatures in epoch milliseconds, by the service's clock as far as known. */
+  /** Returns the time for signatures in epoch milliseconds: that of this machine, plus the measured difference. */
   readonly now: () => number
-  /** Corrects the offset from the status and `Date` of an answer. */
+  /** Corrects the offset if the answer is a 401 whose `Date` header (`date`) shows a wrong clock. */
   readonly update: (status: number, date: string | undefined) => void
-  /** Returns true if the offset was corrected after the last call of this function. The caller may then send the request again. */
+  /** Returns true if the offset was corrected since the last call of this function. The caller may then send the request again. */
   readonly takeCorrection: () => boolean
 }
 
-/**
- * Measures the difference between the clocks of this machine and of the service, from the `Date` of a 401. Corrects the offset once, and
- * again only after an accepted request.
- */
+/** Creates an offset of zero. It is corrected once, and again only after an answer with a status below 300. */
 export function createClockOffset(clock: Clock): ClockOffset {
   let offsetMs = 0
   let corrected = false

@@ -1,20 +1,23 @@
 /** Configuration of the client: addresses of the service and credentials of the caller. */
 
+/** Complete configuration, as `createTransport` needs it. */
 export interface ServiceConfig {
   /** Address of the core host (authentication and v2), with its scheme. */
   readonly baseUrl: string
   /** Address of the advertising host. */
   readonly adsBaseUrl: string
-  /** Address of the service's own sandbox. Without it, calls to that sandbox fail before a request is sent. */
+  /**
+   * Address of the service's own sandbox. Without it, calls to that sandbox fail before a request is sent. `createClient` sets a default.
+   */
   readonly adsSandboxBaseUrl?: string
-  /** First path segment of the advertising paths; `12` (spec 9). */
+  /** Version in the paths of the advertising host, such as `12`. Paths of version 5 keep it (spec 9). */
   readonly adsVersion: string
   readonly consumerKey: string
   readonly consumerSecret: string
-  /** Access token of the user. Without it, only calls without a user are possible. */
+  /** Access token of the user. Without it, the service refuses calls that need a user. */
   readonly accessToken?: string
   readonly accessTokenSecret?: string
-  /** The service's own spelling by neutral word of the specification (`SLUICE_SERVICE_NAMES`). */
+  /** Own words of the service, by the neutral word of the specification (`SLUICE_SERVICE_NAMES`). */
   readonly names?: Readonly<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-/** Decodes answers. Whole numbers beyond 2^53 become bigint (docs/spec-notes.md#echoes-and-cursors). */
+/** Decodes answers. Large whole numbers become bigint (docs/spec-notes.md#echoes-and-cursors). */
 import { decodePairs } from './encode.ts'
 import type { Answer } from './exchange.ts'
 import type { Spelling } from './names.ts'
@@ -6,9 +6,9 @@ import type { Spelling } from './names.ts'
 /** Decoded body of an answer. */
 export type Decoded =
   | { readonly kind: 'json'; readonly value: unknown }
-  /** HTML page of a gateway. */
+  /** HTML or XML page, probably of a gateway. */
   | { readonly kind: 'html' }
-  /** Form-encoded answer of a sign-in endpoint, plain text, or an empty body. */
+  /** Form-encoded answer of a sign-in endpoint, plain text, invalid JSON, or an empty body. */
   | { readonly kind: 'text'; readonly value: string }
 
 /** Decodes the body of an answer by its content. `spelling`: renames the keys to neutral words. */
@@ -26,7 +26,7 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
   }
 }
 
-/** Parses JSON as `JSON.parse` does, but whole numbers beyond 2^53 become bigint. @throws {SyntaxError} */
+/** Parses JSON as `JSON.parse` does, but whole numbers from 2^53 on, written in digits only, become bigint. @throws {SyntaxError} */
 export function parseExact(text: string): unknown {
   // Only numbers of 16 digits or more can need bigint. Texts without such a number are parsed faster without a reviver.
   if (!/\d{16}/.test(text)) return JSON.parse(text)
@@ -49,6 +49,7 @@ function exactNumber(_key: string, value: unknown, context: { readonly source?: 
   return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value
 }
 
+/** Returns the value with neutral words as keys, at any depth. */
 function renameKeys(value: unknown, spelling: Spelling): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => renameKeys(item, spelling))
   if (typeof value !== 'object' || value === null) return value

@@ -1,7 +1,10 @@
 /** Describes parameters of the contract for hints. */
 import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
 
-/** Returns a description such as `count: a whole number, 1 to 200, default 100 (spec 8)`; undefined for an unknown parameter. */
+/**
+ * Returns type, bounds, source and rules of a parameter, such as `count: a whole number, 1 to 1000, default 200 (spec 8)`. Undefined for an
+ * unknown parameter.
+ */
 export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
   // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
   const plain = name.split(/[.[]/)[0] ?? name

@@ -1,6 +1,6 @@
-/** Types of one request and its result. */
+/** Types of one request and its outcome. */
 
-/** Complete answer. Header names are in lower case. */
+/** Complete answer of any status. Header names are in lower case. */
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
@@ -9,7 +9,10 @@ export interface Answer {
   readonly durationMs: number
 }
 
-/** No byte of the request was sent (DNS, refused connection, TLS), so the service cannot have applied it. */
+/**
+ * Request of which no byte was sent, so the service cannot have applied it. Causes: DNS, a refused connection, TLS, no configured address,
+ * or an end (`timeoutMs`, `signal`) before a connection was free.
+ */
 export interface NotSent {
   readonly kind: 'not-sent'
   readonly error: Error
@@ -17,8 +20,8 @@ export interface NotSent {
 }
 
 /**
- * Bytes of the request may have been sent, and no complete answer arrived (reset, timeout, truncated body). `status` is set if the headers
- * arrived. Then the service has handled the request and cannot apply it later, except with 408 and 5xx.
+ * Request of which bytes may have been sent, without a complete answer (reset, timeout, body truncated or too large). `status` is set if
+ * the headers arrived. With any status except 408 and 5xx, the service has handled the request and cannot apply it later.
  */
 export interface Lost {
   readonly kind: 'lost'
@@ -27,6 +30,7 @@ export interface Lost {
   readonly durationMs: number
 }
 
+/** Outcome of one request. */
 export type Exchange = Answer | NotSent | Lost
 
 /** Request to send. A resend has the same body and a new signature (docs/guarantees.md#idempotent-resend). */
@@ -36,7 +40,7 @@ export interface ExchangeRequest {
   /** Path without the query. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
-  /** JSON body, which is never signed. */
+  /** JSON as UTF-8. JSON is never signed. */
   readonly body?: Uint8Array
   /** Maximum time to the last byte of the answer, by the monotonic clock. */
   readonly timeoutMs: number
@@ -45,15 +49,17 @@ export interface ExchangeRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Signs and sends requests, once each: no retry, no redirect. Returns failures as an `Exchange`. */
+/** Layer that signs requests for the configured user and sends each once: no retry, no redirect. */
 export interface Transport {
+  /** Sends a request. Returns a failure as an `Exchange`. */
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
   /**
-   * Sends test requests. Returns the names of the variables whose values may be wrong, all of them without an answer; undefined if the
-   * service answers with another status than 401. The function is missing if the credentials cannot be tested.
+   * Sends test requests. Returns the names of the variables whose values may be wrong: all four if the answers do not show which. Returns
+   * undefined if the service answers a signed read with another status than 401. Missing if the credentials cannot be tested.
    */
   readonly refusedCredentials?: () => Promise<string | undefined>
-  /** Loads the code that sends requests, so that the first one need not wait for it. Missing if it is loaded already. */
+  /** Loads the code that sends requests, so that the first request does not wait for it. Missing if there is nothing to load. */
   readonly load?: () => Promise<void>
+  /** Waits for the requests in flight, then closes the connections. */
   readonly close: () => Promise<void>
 }

@@ -4,7 +4,9 @@ import { webhookReasons } from '../contract/errors.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { ServiceIssue } from './issues.ts'
 
+/** Environment variables with the credentials of the application. */
 export const consumerVariables = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
+/** Environment variables with the credentials of application and user. */
 export const credentialVariables = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
 
 /** Hints by the reason at the beginning of a message of the webhook endpoints. */
@@ -19,8 +21,8 @@ const webhookHints: Readonly<Record<(typeof webhookReasons)[number], string>> = 
 }
 
 /**
- * Returns the hint for a refused parameter: that of the webhook reason if a message begins with one, else the description of each parameter
- * that the service named, else the names of all parameters of the endpoint.
+ * Returns the hint for a refused request. If a message begins with a webhook reason, returns the hint of that reason. Otherwise describes
+ * the parameters that the service named, or lists all parameters of the endpoint if it named none.
  */
 export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
@@ -29,13 +31,13 @@ export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[
   return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
 }
 
-/** Returns a description of each parameter that the service named; for one outside the contract, also the names of all parameters. */
+/** Returns a description of each parameter that the service named. For a name outside the contract, lists all parameters instead. */
 export function describeNamed(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
   const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
   return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
 }
 
-/** Names the first five failing entries by their index (from 0), and describes the parameters that the service named. */
+/** Returns the hint for a refused batch: the entries of the first five errors by their index from 0, and the named parameters. */
 export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const entries = issues.flatMap(({ index, parameter }) =>
     index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
@@ -45,6 +47,7 @@ export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): 
   return [hint, ...new Set(about)].join(' ')
 }
 
+/** Returns the hint for a 404. */
 export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
     return 'No endpoint has this path: check version and path against docs/coverage.md.'
@@ -55,13 +58,14 @@ export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]
   return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 
+/** Returns the hint for an invalid token: to request an app-only token if the endpoint requires one, else to sign in. */
 export function tokenHint(endpoint: Endpoint): string {
   return endpoint.auth === 'bearer'
     ? `A new app-only token is needed: sluice auth bearer (${consumerVariables}).`
     : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
 }
 
-/** Names the limits of the request, if the contract has any. */
+/** Returns the hint to split a request, with its limits if the contract has any. */
 export function sizeHint({ bodyLimit }: Endpoint): string {
   const parts = [
     bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`,
@@ -70,7 +74,7 @@ export function sizeHint({ bodyLimit }: Endpoint): string {
   return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
 }
 
-/** Returns the environment variable with the address of the endpoint's host. */
+/** Returns the name of the environment variable with the address of the endpoint's host. */
 export function hostVariable({ host }: Endpoint): string {
   return host === 'core' ? 'SLUICE_BASE_URL' : host === 'ads' ? 'SLUICE_ADS_BASE_URL' : 'SLUICE_ADS_SANDBOX_BASE_URL'
 }

@@ -2,21 +2,23 @@
 import { isPlainRecord } from '../../unknownValue.ts'
 import { redactServiceText } from '../../redactServiceText.ts'
 
+/** One error of an answer. */
 export interface ServiceIssue {
   /**
-   * Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty if there is none.
+   * Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty without a code.
    */
   readonly code: string
-  /** Message of the service, shortened and without email addresses, phone numbers and digests (`redactServiceText`). May be empty. */
+  /** Message of the service. Shortened, without email addresses, phone numbers and digests (`redactServiceText`). May be empty. */
   readonly message: string
-  /** Name or path of the parameter at fault (`params.expires_at`), if the service names one. */
+  /** Name or path of the refused parameter (`params.expires_at`), if the service names it. */
   readonly parameter?: string
+  /** Further text of the service, redacted like `message`. */
   readonly details?: string
   /** Index of the failing entry in a batch, from 0 (`operation_errors`). */
   readonly index?: number
 }
 
-/** Returns the errors of a body; undefined without an error in a known form. */
+/** Returns the errors of a body; undefined if the body has none in a known form. */
 export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   if (!isPlainRecord(body)) return undefined
   const issues = [...readErrors(body['errors']), ...readOperationErrors(body['operation_errors'])]
@@ -28,7 +30,7 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   return undefined
 }
 
-/** Reads `errors`: an array of objects or texts, one object or text, or any of these by name. */
+/** Reads `errors`: an array of objects or texts, one object or text, or an object with any of these as values. */
 function readErrors(errors: unknown): ServiceIssue[] {
   if (Array.isArray(errors)) return errors.filter(isGiven).map((item) => readIssue(item))
   if (!isPlainRecord(errors)) return typeof errors === 'string' ? [readIssue(errors)] : []

@@ -2,6 +2,7 @@
 import { recordOf } from '../../unknownValue.ts'
 import { InvalidParameterError, RepeatingCursorError } from './serviceErrors.ts'
 
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** Undefined on the last page. */
@@ -11,7 +12,8 @@ export interface Page<Item> {
 }
 
 /**
- * Yields the pages of a list in order. `fetchPage` gets the cursor of a page; undefined for the first one.
+ * Yields the pages of a list in order. `fetchPage` gets the cursor of a page; undefined for the first page. `where`: method and path, for
+ * the error.
  *
  * @throws {RepeatingCursorError} if the service returns a cursor twice, because the list would never end
  */
@@ -36,9 +38,10 @@ export async function* eachPage<Page extends { readonly nextCursor: string | und
 }
 
 /**
- * List of records. Each iteration reads it again from the first page. If the service refuses a cursor, the iteration restarts once and
- * omits the records whose ids it has returned; records without an id are returned again. Memory: one page, and the returned ids of a list
- * of several pages.
+ * List of records. Each iteration reads it again from the first page.
+ *
+ * If the service refuses a cursor, the iteration restarts once and omits the records whose ids (`id`, else `media_key`) it has yielded.
+ * Records without an id are yielded again. Memory: one page, and the yielded ids of a list of several pages.
  *
  * Errors: those of the call; `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
  */
@@ -46,6 +49,7 @@ export class List<Item> implements AsyncIterable<Item> {
   readonly #fetchPage: (cursor: string | undefined) => Promise<Page<Item>>
   readonly #where: string
 
+  /** `fetchPage`, `where`: as in `eachPage`. */
   constructor(fetchPage: (cursor: string | undefined) => Promise<Page<Item>>, where: string) {
     this.#fetchPage = fetchPage
     this.#where = where
@@ -57,7 +61,7 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    const returned = new Set<string>()
+    const yieldedIds = new Set<string>()
     let restarts = 0
     for (;;) {
       let pages = 0
@@ -67,27 +71,28 @@ export class List<Item> implements AsyncIterable<Item> {
           for (const item of page.items) {
             const id = idOf(item)
             if (id !== undefined && (restarts > 0 || pages > 1 || page.nextCursor !== undefined)) {
-              if (restarts > 0 && returned.has(id)) continue
-              returned.add(id)
+              if (restarts > 0 && yieldedIds.has(id)) continue
+              yieldedIds.add(id)
             }
             yield item
           }
         }
         return
       } catch (error) {
-        if (restarts > 0 || pages === 0 || !isExpiredCursor(error)) throw error
+        if (restarts > 0 || pages === 0 || !isRefusedCursor(error)) throw error
         restarts += 1
       }
     }
   }
 
+  /** Reads all records into memory. */
   async toArray(): Promise<Item[]> {
     return Array.fromAsync(this)
   }
 }
 
-/** Returns true if the service refused the cursor, as it does after the cursor expired. */
-function isExpiredCursor(error: unknown): boolean {
+/** Returns true if the service refused the cursor, for example because the cursor expired. */
+function isRefusedCursor(error: unknown): boolean {
   return error instanceof InvalidParameterError && error.issues.some(({ parameter }) => parameter === 'cursor')
 }
 

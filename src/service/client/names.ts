@@ -3,26 +3,29 @@
  * and headers, and in JSON keys. Values are not changed.
  */
 
+/** Own words of the service, by the neutral word of the specification. */
 export type Names = Readonly<Record<string, string>>
 
+/** Translation of words in both directions. */
 export interface Spelling {
-  /** Returns the service's spelling of a parameter or header name. */
+  /** Returns the service's spelling of a parameter or header name; any other name unchanged. */
   readonly out: (name: string) => string
-  /** Returns a JSON text with the service's spelling of its keys; the same bytes if nothing changes. */
+  /** Returns a JSON text with the service's spelling of its keys; `body` itself if nothing changes. */
   readonly bodyOut: (body: Uint8Array) => Uint8Array
-  /** Returns the neutral word for a header name or key of the service. */
+  /** Returns the neutral word for a header name or key of the service; any other name unchanged. */
   readonly in: (name: string) => string
   /** False if no word is spelled differently. */
   readonly active: boolean
 }
 
+/** Creates the translation. Without names it changes nothing. */
 export function createSpelling(names: Names = {}): Spelling {
   const pairs = Object.entries(names).filter(([neutral, real]) => neutral !== real)
   if (pairs.length === 0) return { out: (name) => name, bodyOut: (body) => body, in: (name) => name, active: false }
   const outward = new Map(pairs)
   const inward = new Map(pairs.map(([neutral, real]) => [real, neutral]))
   const keys = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
-  // JSON escapes quotes inside a text, so a quoted word before a colon, whose first quote is not escaped, is always a key.
+  // JSON escapes quotes inside a text. So a quoted word before a colon is a key, unless a backslash escapes its first quote.
   const key = new RegExp(String.raw`(?<!\\)"(${keys})"(?=\s*:)`, 'g')
   return {
     out: (name) => outward.get(name) ?? name,

@@ -1,4 +1,4 @@
-/** Finds out which credential the service refuses, because a 401 does not name it. */
+/** Tests which credential the service refuses, because a 401 does not name it. */
 import type { ServiceConfig } from './config.ts'
 import { credentialVariables } from './hints.ts'
 import { userProof, type Sender } from './sender.ts'
@@ -6,10 +6,15 @@ import { userProof, type Sender } from './sender.ts'
 const timeoutMs = 15_000
 
 /**
- * Returns the names of the variables whose values may be wrong: as few as the answers prove, and all four if an answer is missing. Returns
- * undefined if a signed read is answered with any status but 401. Sends up to four requests: the signed read, the same read after a
- * correction of the clock, a read on the core host (which has a code for unknown access tokens), and a request for a request token (which
- * is signed without an access token).
+ * Returns the names of the variables whose values may be wrong; undefined if a signed read is answered with another status than 401.
+ *
+ * Sends up to four requests:
+ * 1. the signed read
+ * 2. the same read, after a correction of the clock
+ * 3. a read on the core host, which has a code for unknown access tokens
+ * 4. a request for a request token, which is signed without an access token
+ *
+ * Returns all four names if request 1, 2 or 4 has no answer, or if request 4 fails with another status than 401.
  */
 export async function refusedCredentials(sender: Sender, config: ServiceConfig): Promise<string | undefined> {
   const proof = userProof(config)

@@ -5,26 +5,30 @@ import { describeParameter, describeParameters } from './describeParameter.ts'
 import { percentEncode } from './encode.ts'
 import { CallError } from './serviceErrors.ts'
 
+/** Parameters of a call by name. An undefined value counts as missing. */
 export type Params = Readonly<Record<string, unknown>>
 
+/** Request of a call without its credentials. */
 export interface BuiltRequest {
+  /** Path with the version and encoded parameters. */
   readonly path: string
   readonly query: Readonly<Record<string, string>>
-  /** Parameters of a form body, for endpoints of the core host. */
+  /** Parameters of a form body. Only on the core host, and not below `/oauth/`. */
   readonly form?: Readonly<Record<string, string>>
-  /** JSON. */
+  /** JSON as UTF-8. */
   readonly body?: Uint8Array
   /** Additional OAuth parameters of the signature (`oauth_callback`, `oauth_verifier`, `oauth_token`). */
   readonly oauth: Readonly<Record<string, string>>
 }
 
 /**
- * Builds the request of a call. In path, query and form, lists are joined by commas, times are in UTC without milliseconds, and null is an
- * empty value; JSON bodies keep lists and null. Does not check bounds and rules of values: the service does. `version`: first segment of
- * advertising paths, such as `12`.
+ * Builds the request of a call. `version` replaces the `12` at the beginning of a path.
  *
- * @throws {CallError} for an unknown parameter, a missing required one, a `body` that must be an array and is not, or a value in path,
- * query or form that is not a valid time or number
+ * In path, query and form, lists are joined by commas, times are in UTC without milliseconds, and null is an empty value. JSON bodies keep
+ * lists and null. Does not check bounds and rules of values: the service does.
+ *
+ * @throws {CallError} for an unknown or a missing parameter, a `body` that must be an array and is not, and outside a JSON body for an
+ * invalid time, a number that is not finite, a whole number beyond 2^53, and an empty text, `.` or `..` in the path
  */
 export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
   throwIfUnknown(endpoint, params)
@@ -67,6 +71,7 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
   }
 }
 
+/** Returns the JSON body: the parameter `body` if it is given and the endpoint takes it, else an object of the fields. */
 function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<string, unknown>>): Uint8Array {
   const whole = params['body']
   if (endpoint.bodyIs === 'array' && !Array.isArray(whole))
@@ -84,6 +89,7 @@ function bodyFields(endpoint: Endpoint): string {
     .join(', ')
 }
 
+/** Returns the text of a value in path, query or form. */
 function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) {

@@ -4,27 +4,30 @@ import type { Exchange, ExchangeRequest } from './exchange.ts'
 import type { OAuthParameters } from './signing.ts'
 import type { Opened } from './wireStream.ts'
 
-/** Credentials of one request: an OAuth signature, a finished header, or none. */
+/** Credentials of one request: an OAuth signature (without `token`, only of the consumer), a complete header, or none. */
 export type Proof =
   | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
   | { readonly kind: 'header'; readonly authorization: string }
   | { readonly kind: 'none' }
 
+/** Request with its credentials. */
 export interface SentRequest extends ExchangeRequest {
   readonly proof: Proof
-  /** Form body, which is signed. Excludes `body`. */
+  /** Form body, which is signed. A request with `form` has no `body`. */
   readonly form?: Readonly<Record<string, string>>
 }
 
-/** Sends requests with any type of credentials. */
+/** Layer that sends requests with any type of credentials, each once. */
 export interface Sender {
+  /** Sends a request. Returns a failure as an `Exchange`. */
   readonly send: (request: SentRequest) => Promise<Exchange>
   /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
   readonly open: (request: SentRequest) => Promise<Opened>
   /** Returns true once after the clock of signatures was corrected. The caller may then send the request again. */
   readonly clockWasCorrected: () => boolean
-  /** Loads the code that sends requests. */
+  /** Loads the code that sends requests, so that the first request does not wait for it. */
   readonly load: () => Promise<void>
+  /** Waits for the requests in flight, then closes their connections. Does not close open streams. */
   readonly close: () => Promise<void>
 }
 

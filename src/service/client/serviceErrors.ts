@@ -2,24 +2,25 @@
 import { SluiceError, type Recovery } from '../../errors.ts'
 import type { ServiceIssue } from './issues.ts'
 
+/** Properties of a `ServiceError`. */
 export interface ServiceErrorDetails {
   /** Method and path, such as `PUT /12/product_catalogs/4001/products`. */
   readonly where: string
   readonly hint: string
   readonly status?: number
   readonly issues?: readonly ServiceIssue[]
-  /** End of the wait that the service asked for, in epoch milliseconds. */
+  /** End of the wait that the service requested, in epoch milliseconds. */
   readonly waitUntilMs?: number
   readonly cause?: Error
 }
 
-/** Failure of a call: nothing was sent, no answer arrived, or the service refused. */
+/** Failure of a call: nothing was sent, no complete answer arrived, or the answer is a refusal or not usable. */
 export abstract class ServiceError extends SluiceError {
   /** Status of the answer; undefined without one. */
   readonly status: number | undefined
   /** Errors of the answer in its order; empty if none could be read. */
   readonly issues: readonly ServiceIssue[]
-  /** End of the wait that the service asked for, in epoch milliseconds; undefined if it asked for none. */
+  /** End of the wait that the service requested, in epoch milliseconds; undefined without such a request. */
   readonly waitUntilMs: number | undefined
   /** True if the request was certainly not applied; false if it may have been. */
   abstract readonly notApplied: boolean
@@ -32,13 +33,13 @@ export abstract class ServiceError extends SluiceError {
   }
 }
 
-/** Refusal: nothing was applied, and the same request will be refused again. */
+/** Refusal: nothing was applied. The same request will be refused again until its cause is corrected. */
 abstract class Refusal extends ServiceError {
   readonly recovery: Recovery = 'fix-config'
   readonly notApplied = true
 }
 
-/** 401, UNAUTHORIZED_ACCESS, code 32 or 215: signature, consumer or token not accepted, or the clock is wrong. */
+/** UNAUTHORIZED_ACCESS, code 32 or 215, or any other 401: signature, consumer or token not accepted, or the clock is wrong. */
 export class BadSignatureError extends Refusal {
   readonly code = 'SERVICE_BAD_SIGNATURE'
 }
@@ -74,7 +75,7 @@ export class ForbiddenError extends Refusal {
 export class NotFoundError extends Refusal {
   readonly code = 'SERVICE_NOT_FOUND'
 }
-/** 400, or a 2xx with errors and without data. `issues` names the refused parameters. */
+/** Any other 400, or a 2xx with errors and without data. `issues` has the refused parameters that the service names. */
 export class InvalidParameterError extends Refusal {
   readonly code = 'SERVICE_INVALID_PARAMETER'
 }
@@ -82,7 +83,7 @@ export class InvalidParameterError extends Refusal {
 export class RequestTooLargeError extends Refusal {
   readonly code = 'SERVICE_REQUEST_TOO_LARGE'
 }
-/** Refusal of a batch because of single entries, which `issues[].index` names. Nothing was applied. */
+/** Refusal of a batch because of the entries with the indexes `issues[].index`. Nothing was applied. */
 export class BatchRefusedError extends Refusal {
   readonly code = 'SERVICE_BATCH_REFUSED'
 }
@@ -98,7 +99,7 @@ export class BearerRefusedError extends ServiceError {
   readonly notApplied = true
 }
 /**
- * 429 or another code of rate limits, after the retries of the client; or a wait of an earlier answer is not over, and nothing was sent.
+ * 429 or a code of rate limits. Also without a request, if a wait that an earlier answer requested is not over and the call cannot wait.
  */
 export class RateLimitedError extends ServiceError {
   readonly code = 'SERVICE_RATE_LIMITED'
@@ -117,13 +118,16 @@ export class UnreadableAnswerError extends ServiceError {
   readonly recovery: Recovery = 'stop-run'
   readonly notApplied = false
 }
-/** No byte was sent: DNS, connection or TLS failed, no address is configured, or the call ended before a connection was free. */
+/**
+ * No byte was sent: DNS, connection or TLS failed, no address is configured, or `timeoutMs` or `signal` ended the call before a connection
+ * was free.
+ */
 export class UnreachableError extends ServiceError {
   readonly code = 'SERVICE_UNREACHABLE'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = true
 }
-/** The request was sent, and no complete answer arrived; or a stream ended. */
+/** The request may have been sent, and no complete answer arrived; or a stream ended. */
 export class AnswerLostError extends ServiceError {
   readonly code = 'SERVICE_ANSWER_LOST'
   readonly recovery: Recovery = 'retry'

@@ -3,14 +3,16 @@ import { createHmac, randomBytes } from 'node:crypto'
 import OAuth from 'oauth-1.0a'
 import { decodePairs, percentEncode } from './encode.ts'
 
+/** Secrets that sign a request. */
 export interface OAuthKeys {
   readonly consumerKey: string
   readonly consumerSecret: string
-  /** Access token or request token. Without one, the consumer alone signs (`oauth/request_token`). */
+  /** Access token or request token. Without it, the consumer alone signs (`oauth/request_token`). */
   readonly token?: string
   readonly tokenSecret?: string
 }
 
+/** Parts of a request that are signed. */
 export interface SignedRequest {
   readonly method: string
   /** Address as it is sent: scheme, host with a non-default port, path, query. */
@@ -22,7 +24,7 @@ export interface SignedRequest {
 /** OAuth parameters by name. `oauth_version` is optional; `oauth_callback` and `oauth_verifier` are possible. */
 export type OAuthParameters = Readonly<Record<string, string>>
 
-/** Returns the signature for given OAuth parameters. Pure, so that tests can use the examples of RFC 5849. */
+/** Returns the signature in Base64 for given OAuth parameters. Pure, so that tests can use the examples of RFC 5849. */
 export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters: OAuthParameters): string {
   const { origin, pathname, search } = splitUrl(request.url)
   const data = withoutPrototype<string | string[]>()
@@ -42,15 +44,15 @@ export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters:
   )
 }
 
-/** Returns the value of the `Authorization` header: the parameters, sorted by name. */
+/** Returns the value of the `Authorization` header for OAuth parameters, sorted by name. */
 export function authorizationHeader(parameters: OAuthParameters): string {
   const parts = Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1))
   return `OAuth ${parts.map(([name, value]) => `${percentEncode(name)}="${percentEncode(value)}"`).join(', ')}`
 }
 
 /**
- * Returns the value of the `Authorization` header for one attempt. Each attempt has a new nonce, so the service does not refuse a resend as
- * a replay. `timestampMs`: the service's time in epoch milliseconds. `extra`: `oauth_callback`, `oauth_verifier`.
+ * Signs one attempt. Returns the value of its `Authorization` header. Each attempt has a new nonce, so the service does not refuse a resend
+ * as a replay. `timestampMs`: the service's time in epoch milliseconds. `extra`: `oauth_callback`, `oauth_verifier`.
  */
 export function sign(request: SignedRequest, keys: OAuthKeys, timestampMs: number, extra: OAuthParameters = {}): string {
   const parameters: Record<string, string> = {

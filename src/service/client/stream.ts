@@ -1,4 +1,4 @@
-/** Reads streams: connections that stay open, with one JSON object per line and empty lines between (spec 6.2). */
+/** Reads streams: answers that stay open, with one JSON object per line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { redactServiceText } from '../../redactServiceText.ts'
@@ -12,8 +12,9 @@ import { toServiceError } from './toServiceError.ts'
 import type { Proof, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
-const reopen = 'Open the stream again, and request a replay of the events between.'
+const reopenHint = 'Open the stream again, and request a replay of the events between.'
 
+/** Call of a stream, and the parts of the client that open it. `prove`: returns the credentials. */
 export interface StreamParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
@@ -28,10 +29,11 @@ export interface StreamParts {
 const maxUnendedLine = 1024 * 1024
 
 /**
- * Yields the objects of a stream until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines that are
- * not JSON objects. Does not reconnect: the caller opens a new stream, and requests a replay of the events between.
+ * Opens a stream and yields its objects until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines
+ * that are not JSON objects. Never retries or reconnects: the caller opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded.
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded. A
+ * `signal` that aborts before the stream is open causes `SERVICE_ANSWER_LOST` too.
  */
 export async function* openStream({
   endpoint,
@@ -63,7 +65,7 @@ export async function* openStream({
     for await (const chunk of opened.chunks) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > maxUnendedLine) throw new AnswerLostError('a line of the stream is too long', { where, hint: reopen })
+      if (rest.length > maxUnendedLine) throw new AnswerLostError('a line of the stream is too long', { where, hint: reopenHint })
       for (const line of lines) {
         const event = line.trim() === '' ? undefined : decodeLine(line, spelling)
         if (event !== undefined) yield event
@@ -73,15 +75,16 @@ export async function* openStream({
     if (error instanceof AnswerLostError || !(error instanceof Error)) throw error
     throw new AnswerLostError(`the connection of the stream broke: ${redactServiceText(error.message)}`, {
       where,
-      hint: reopen,
+      hint: reopenHint,
       cause: error,
     })
   } finally {
     opened.close()
   }
-  if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, hint: reopen })
+  if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, hint: reopenHint })
 }
 
+/** Returns the object of a line; undefined for anything else. */
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {
   const answer: Answer = { kind: 'answer', status: 200, headers: {}, body: Buffer.from(line), durationMs: 0 }
   const decoded = decodeAnswer(answer, spelling)

@@ -41,10 +41,12 @@ import {
 } from './serviceErrors.ts'
 import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
+/** Call that an exchange belongs to. */
 export interface CallContext {
   readonly endpoint: Endpoint
-  /** `PUT /12/product_catalogs/4001/products`, without a query. */
+  /** Method and path without a query, such as `PUT /12/product_catalogs/4001/products`. */
   readonly where: string
+  /** Time of the answer in epoch milliseconds. */
   readonly nowMs: number
   /** True if the request was sent with an app-only token although the contract requires a user. */
   readonly asApplication?: boolean
@@ -75,7 +77,7 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
 
 /**
  * Returns true if the client may send the same request again. A request that may have been applied is sent again only if it is `repeatable`
- * (docs/spec-notes.md#errors).
+ * (docs/client.md#retries).
  */
 export function isRetryable(error: ServiceError, repeatable: boolean): boolean {
   return error.recovery === 'retry' && (error.notApplied || repeatable)
@@ -103,14 +105,14 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
   return classifyWait(failed) ?? classifyAccess(failed) ?? classifyRequest(failed)
 }
 
-/** Answer that is not a 2xx, with its errors. */
+/** Answer that is not a 2xx, with its errors and the parts of the `ServiceError`. */
 interface FailedAnswer {
   readonly answer: Answer
   readonly context: CallContext
   readonly issues: readonly ServiceIssue[]
   readonly message: string
   readonly details: (hint: string) => ServiceErrorDetails
-  /** Returns true if the answer has one of the codes. */
+  /** Returns true if the answer has an error with one of the codes. */
   readonly has: (...codes: readonly string[]) => boolean
 }
 
@@ -143,7 +145,7 @@ function classifyWait({ answer, context, message, details, has }: FailedAnswer):
   return undefined
 }
 
-/** Classifies missing permissions: tokens, signatures, application, account, user. Undefined for any other error. */
+/** Classifies refused credentials and missing permissions: token, signature, application, account, user. Undefined for any other error. */
 function classifyAccess({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError | undefined {
   const { status } = answer
   if (has('99')) {
@@ -201,7 +203,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
   return undefined
 }
 
-/** Classifies every other refusal: errors of the request. */
+/** Classifies every other refusal. */
 function classifyRequest({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError {
   const { status } = answer
   if (status === 404) return new NotFoundError(message, details(notFoundHint(context.endpoint, issues)))
@@ -222,8 +224,10 @@ function classifyRequest({ answer, context, issues, message, details, has }: Fai
 }
 
 /**
- * Returns undefined for a 2xx with the expected data and without errors. Any other body is an error: of the parameters or the batch if it
- * has errors and no data, else an unreadable answer. Answers of v2 are never errors here, even without data: read `errors`.
+ * Returns undefined for a 2xx without errors, and on the advertising hosts with the data of the contract.
+ *
+ * A body with errors and without data is a refusal of the parameters or of the batch. Any other unexpected body is an unreadable answer.
+ * JSON of v2 is never an error, even without data: the caller reads `errors`.
  */
 function classifySuccess(
   answer: Answer,
@@ -278,16 +282,17 @@ function textOfIssues(issues: readonly ServiceIssue[]): string {
   return texts.slice(0, 5).join('; ') + (texts.length > 5 ? `; and ${texts.length - 5} more` : '')
 }
 
-/** Returns true if the answer has `data` as the contract says: a record, or a list of records or texts (spec Conventions). */
+/** Returns true if `data` is a record or an array of records; for a list also texts and null (spec Conventions). */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (decoded.kind !== 'json' || !isPlainRecord(decoded.value) || !('data' in decoded.value)) return false
   const { data } = decoded.value
-  // An empty list may be null.
+  // The service may return an empty list as null.
   if (data === null) return endpoint.answer.many
   const items = Array.isArray(data) ? listOf(data) : [data]
   return items.every((item) => isPlainRecord(item) || (endpoint.answer.many && typeof item === 'string'))
 }
 
+/** Returns the message of the error without personal data; its code or name if it has no message. */
 function reason(error: Error): string {
   return redactServiceText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
 }

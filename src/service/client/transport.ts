@@ -9,15 +9,16 @@ import { createSpelling, type Spelling } from './names.ts'
 import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
+/** Options of `createTransport`. */
 export interface TransportOptions {
   readonly clock?: Clock
-  /** Maximum number of connections to one host. Default: 64. */
+  /** Maximum number of connections to one host; streams do not count. Default: 64. */
   readonly connections?: number
-  /** Maximum size of an answer; a larger one counts as lost. Default: 8 MiB, because the largest valid answer is under 1 MB. */
+  /** Maximum size of an answer. A larger answer counts as lost. Default: 8 MiB; the largest valid answer has less than 1 MB. */
   readonly maxAnswerBytes?: number
 }
 
-/** Creates a transport that signs every request for the configured user. */
+/** Creates a transport that signs every request for the configured user; without an access token, for the consumer alone. */
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
   const sender = createSender(config, options)
   const proof = userProof(config)
@@ -75,7 +76,7 @@ interface Preparation {
   readonly nowMs: number
 }
 
-/** Returns the request as it is sent: the service's spelling of names, encoded, with its `Authorization` header. */
+/** Returns the request as it is sent: with the service's spelling of names, encoded, and with the header of its credentials. */
 function prepare({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
   const { method, proof } = request
   const query = encodePairs(spelledPairs(request.query, spelling))
@@ -120,6 +121,7 @@ function renameHeaders(headers: Readonly<Record<string, string>>, spelling: Spel
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelling.in(name), value]))
 }
 
+/** Parts of a base address. */
 interface Base {
   readonly origin: string
   /** Path of the base address, without a final slash. */

@@ -14,11 +14,12 @@ import type {
 } from './bodies.ts'
 import type { List } from './list.ts'
 
+/** Endpoint of the contract with the name. */
 export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[number], { readonly name: Name }>
 
 type Params<Name extends EndpointName> = ParamsOf<EndpointOf<Name>>
 
-/** Types of JSON parameters by endpoint, more precise than the contract's `object` and `array`. `body`: the endpoint takes a bare array. */
+/** Types of JSON parameters by endpoint, more precise than those of the contract. `body`: the endpoint takes a bare array. */
 interface JsonBodies {
   readonly 'products.put': { readonly products: readonly ProductInput[] }
   readonly 'products.delete': { readonly product_keys: readonly string[] }
@@ -49,7 +50,7 @@ interface JsonBodies {
 /** Fails the type check if `JsonBodies` names an unknown endpoint. */
 export const namesEndpoints: keyof JsonBodies extends EndpointName ? true : never = true
 
-/** Type of a parameter's value. Large ids may be text, number or bigint; times ISO 8601 text or Date. */
+/** Type of a parameter's value by the contract. A `long` is a text, number or bigint. A time is an ISO 8601 text or a Date. */
 type ValueOf<P> = P extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
   ? V
   : P extends { readonly type: 'csv-enum'; readonly values: readonly (infer V)[] }
@@ -73,13 +74,15 @@ interface Values {
   readonly array: readonly unknown[]
 }
 
-type Parameters<E> = E extends { readonly parameters: readonly (infer P)[] } ? P : never
-/** Parameters of a call. For a bare array, the contract lists the fields of each entry too, which are not parameters. */
-type Sent<E> = E extends { readonly bodyIs: 'array' } ? Exclude<Parameters<E>, { readonly in: 'body' }> : Parameters<E>
+type ContractParameters<E> = E extends { readonly parameters: readonly (infer P)[] } ? P : never
+/** Parameters of a call: those of the contract, without the fields of the entries of a bare array. */
+type CallParameters<E> = E extends { readonly bodyIs: 'array' }
+  ? Exclude<ContractParameters<E>, { readonly in: 'body' }>
+  : ContractParameters<E>
 type Named = { readonly name: string }
-type RequiredOf<E> = Extract<Sent<E>, { readonly required: true } & Named>
-type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Named>
-/** Type `null` for a parameter whose field an empty value unsets. */
+type RequiredOf<E> = Extract<CallParameters<E>, { readonly required: true } & Named>
+type OptionalOf<E> = Extract<Exclude<CallParameters<E>, { readonly required: true }>, Named>
+/** `null` for an `unsettable` parameter, else `never`. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
 /** Type of a parameter: that of `JsonBodies`, else that of the contract. */
@@ -94,7 +97,7 @@ type ArrayBody<E> = E extends { readonly bodyIs: 'array' }
     : { readonly body: readonly object[] }
   : unknown
 
-/** Parameters by wire name. `body`: the bare array of endpoints that take one. */
+/** Parameters of a call by their name in the contract. `body`: the bare array, for endpoints that take an array. */
 export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: Typed<E, P> } & {
   readonly [P in OptionalOf<E> as P['name']]?: Typed<E, P> | Unset<P> | undefined
 } & ArrayBody<E>
@@ -157,24 +160,30 @@ export interface V2Answer<Data> {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-/** Result of a call: `data` on the advertising host, the whole body on v2, the fields of a sign-in answer. */
+/** Result of a call: the whole body on v2, else `data`, or a body without `data`. */
 export type AnswerOf<E> = E extends { readonly path: `/2/${string}` } ? V2Answer<DataOf<E>> : DataOf<E>
 
+/** Result of a method: an iterable of events for a stream, a `List` for a list with pages, else a promise. */
 type ResultOf<E> = E extends { readonly stream: true }
   ? AsyncIterable<Readonly<Record<string, unknown>>>
   : E extends { readonly list: object }
     ? List<ResourceOf<E>>
     : Promise<AnswerOf<E>>
 
+/** Options of one call. */
 export interface CallOptions {
+  /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal
-  /** Maximum time of each attempt, with the wait for a connection, to the last byte; for a stream, to its headers. Default: 30,000. */
+  /**
+   * Maximum milliseconds of each attempt, from the wait for a connection to the last byte. For a stream: of the connection, and again of
+   * the answer's headers. Default: 30,000.
+   */
   readonly timeoutMs?: number
-  /** Credentials of a call whose endpoint accepts those of the user and of the application. Default: `app`. */
+  /** Credentials for an endpoint that accepts both those of the user and those of the application. Default: `app`. */
   readonly context?: 'user' | 'app'
   /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
-  /** False: at most one attempt, without waits; none while a wait of an earlier answer is not over. Default: true. */
+  /** False: one attempt without waits, and none while a wait of an earlier answer is not over. Default: true. Streams are never retried. */
   readonly retry?: boolean
 }
 

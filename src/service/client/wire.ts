@@ -7,19 +7,21 @@ import type { Clock } from '../../clock.ts'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 
+/** Options of `createWire`. */
 export interface WireOptions {
   readonly clock: Clock
-  /** Maximum number of connections to one host. Other requests wait for one, within their deadline. */
+  /** Maximum number of connections to one host. Further requests wait for a free connection, within `timeoutMs`. */
   readonly connections: number
-  /** Maximum size of an answer. A larger one counts as lost. */
+  /** Maximum size of an answer. A larger answer counts as lost. */
   readonly maxAnswerBytes: number
 }
 
+/** Request as it is sent, with its headers. */
 export interface WireRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Scheme, host and port. */
   readonly origin: string
-  /** Path and query as they go on the wire. */
+  /** Path and query, encoded. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array
@@ -28,14 +30,17 @@ export interface WireRequest {
   readonly signal?: AbortSignal
 }
 
+/** Connections to the hosts of the service. */
 export interface Wire {
+  /** Sends a request once. Returns a failure as an `Exchange`. */
   readonly send: (request: WireRequest) => Promise<Exchange>
+  /** Waits for the requests in flight, then closes the connections. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Reason for which this file ended an exchange. `code` is stable. `RESENT`: undici tried to send the request a second time. `NO_END`:
- * nothing proves that the answer is complete.
+ * Reason for which this module, not undici or the network, ended an exchange. `code` is stable. `RESENT`: undici tried to send the request
+ * a second time. `NO_END`: nothing proves that the answer is complete.
  */
 export class WireError extends Error {
   readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END'
@@ -45,6 +50,7 @@ export class WireError extends Error {
   }
 }
 
+/** Creates a wire without connections. They are opened by requests, and reused. */
 export function createWire(options: WireOptions): Wire {
   const pools = new Map<string, Pool>()
   const poolOf = (origin: string): Pool => {
@@ -81,13 +87,14 @@ export function createWire(options: WireOptions): Wire {
   }
 }
 
+/** Sends one request on a pool, and resolves with its outcome. */
 function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: WireOptions, resolve: (exchange: Exchange) => void): void {
   const startedAt = clock.monotonic()
   let controller: Dispatcher.DispatchController | undefined
   let done = false
   let status: number | undefined
   let headers: Record<string, string> = {}
-  let framed = false
+  let hasMarkedEnd = false
   let size = 0
   const chunks: Buffer[] = []
 
@@ -117,7 +124,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Aborted while it waited for a connection: nothing is written.
+      // The exchange ended while it waited for a connection: nothing is written.
       if (done) return started.abort(new WireError('ABORTED', 'the request was aborted before it was sent'))
       // A second start would be a resend by undici.
       if (controller !== undefined) {
@@ -127,11 +134,11 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
       controller = started
     },
     onResponseStart(_controller, statusCode, raw) {
-      // Interim answers do not say whether the request was applied (docs/faults.md).
+      // An interim answer does not show whether the request was applied (docs/faults.md, W10).
       if (statusCode < 200) return
       status = statusCode
       headers = flatHeaders(raw)
-      framed =
+      hasMarkedEnd =
         statusCode === 204 ||
         statusCode === 304 ||
         headers['content-length'] !== undefined ||
@@ -146,7 +153,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
     onResponseEnd() {
       const [first] = chunks
       const body = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
-      if (!framed && !isCompleteJson(body))
+      if (!hasMarkedEnd && !isCompleteJson(body))
         return fail(new WireError('NO_END', 'the answer ended with its connection; its end is not proven'))
       finish({ kind: 'answer', status: status ?? 0, headers, body, durationMs: clock.monotonic() - startedAt })
     },
@@ -173,7 +180,7 @@ export function flatHeaders(raw: Readonly<Record<string, string | string[] | und
 
 /**
  * Returns true for a complete JSON object or array. An answer without length or chunks ends with its connection, so only its content can
- * prove its end; a number cannot, because a truncated one is a number too.
+ * prove its end. A number proves nothing, because a truncated number is a number too.
  */
 function isCompleteJson(body: Buffer): boolean {
   try {

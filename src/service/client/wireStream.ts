@@ -4,11 +4,12 @@ import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import { flatHeaders, type WireRequest } from './wire.ts'
 
+/** Open stream with the bytes of its body, or the outcome of a request that opened none. `close` ends the connection. */
 export type Opened = { readonly kind: 'open'; readonly chunks: AsyncIterable<Uint8Array>; readonly close: () => void } | Exchange
 
 /**
- * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent; the request changes
- * nothing. `timeoutMs` limits the time to connect, and then the time to the headers of the answer.
+ * Opens a stream on a new connection. Returns the answer if its status is not 200. Returns any failure as `lost`, even if no byte was sent:
+ * the request changes nothing. `timeoutMs` limits the time to connect, and then the time to the headers of the answer. `durationMs` is 0.
  */
 export async function openWire(request: WireRequest): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request
@@ -37,7 +38,7 @@ export async function openWire(request: WireRequest): Promise<Opened> {
   }
 }
 
-/** Yields the chunks. Ends without an error if the caller aborts. */
+/** Yields the chunks. Ends without an error if `signal` is aborted. */
 async function* untilAborted(
   chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,

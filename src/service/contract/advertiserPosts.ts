@@ -1,4 +1,7 @@
-/** Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4; docs/spec-notes.md#scheduled-and-draft-posts). */
+/**
+ * Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4;
+ * docs/spec-notes.md#scheduled-and-draft-posts).
+ */
 import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
 

@@ -1,12 +1,14 @@
 /** Resources and values of audiences (spec 2.3). */
 import { field, recordFields, type Resource } from './resource.ts'
 
-const optional = { nullable: true } as const
+const nullable = { nullable: true } as const
 
 /** Types of identifiers of a user (spec 2.3). Do-not-reach lists accept only those of `doNotReachIdentifiers`. */
 export const userIdentifiers = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+/** Types of identifiers of a user of a do-not-reach list. */
 export const doNotReachIdentifiers = ['email', 'phone_number'] as const
 
+/** Records of audiences, by name. */
 export const audienceResources = {
   keywordInsights: {
     fields: [field('related_keywords', 'strings', { maxItems: 30 }), field('tweet_volume', 'integers')],
@@ -31,7 +33,7 @@ export const audienceResources = {
     source: 'spec 2.3',
   },
   targetedLineItem: {
-    fields: [field('id', 'string'), field('name', 'string', optional), field('servable', 'boolean')],
+    fields: [field('id', 'string'), field('name', 'string', nullable), field('servable', 'boolean')],
     source: 'spec 2.3',
   },
   batchResult: { fields: [field('success_count', 'integer'), field('total_count', 'integer')], source: 'spec 2.3' },
@@ -39,10 +41,10 @@ export const audienceResources = {
     fields: [
       field('id', 'string'),
       field('name', 'string'),
-      field('description', 'string', optional),
+      field('description', 'string', nullable),
       field('targetable', 'boolean'),
       field('reasons_not_targetable', 'strings'),
-      field('list_size', 'integer', optional),
+      field('list_size', 'integer', nullable),
       ...recordFields,
     ],
     source: 'spec 2.3',
@@ -51,9 +53,9 @@ export const audienceResources = {
     fields: [
       field('id', 'string'),
       field('name', 'string'),
-      field('description', 'string', optional),
+      field('description', 'string', nullable),
       field('audience_type', 'string'),
-      field('audience_size', 'integer', optional),
+      field('audience_size', 'integer', nullable),
       field('targetable', 'boolean'),
       field('reasons_not_targetable', 'strings'),
       field('permission_level', 'enum', { values: ['READ_ONLY', 'READ_WRITE'] }),

@@ -22,7 +22,7 @@ const account = '/12/accounts/:account_id'
 const audience = `${account}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
 const currentPermissions = `${account}/custom_audiences/:custom_audience_id/permissions` as const
-/** Names of the parameters on the current path of permissions, with those of the documented path. */
+/** Names of parameters on the path of custom audiences (`aliases`), each with its name on the documented path. */
 const currentNames = {
   custom_audience_id: 'tailored_audience_id',
   custom_audience_permission_id: 'tailored_audience_permission_id',
@@ -36,7 +36,7 @@ const spec43 = 'spec 4.3'
 const audienceNotes = 'docs/spec-notes.md#custom-audiences'
 const listNotes = 'docs/spec-notes.md#custom-audiences'
 
-/** Fields of each operation (spec 2.3). */
+/** Fields of each operation of an upload (spec 2.3). */
 const operation = [
   body('operation_type', 'enum', { required: true, values: ['Update', 'Delete'], source: 'spec 4.3 rule 1' }),
   body('params', 'object', { required: true, source: 'spec 4.3 rule 1' }),

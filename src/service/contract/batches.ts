@@ -11,9 +11,13 @@ const operation = [
   body('params', 'object', { required: true, source }),
 ] as const
 
-/** Internal fields that official SDKs send with the parameters of an operation. The sandbox ignores them, except in strict mode. */
+/**
+ * Internal fields that official SDKs send with the parameters of an operation. The sandbox ignores them, but refuses them with the switch
+ * `unknown_parameters: strict`.
+ */
 export const operationMarks: readonly string[] = ['to_delete']
 
+/** Creates a batch endpoint. `path`: its last segment. `entries`: maximum number of operations. */
 const batchEndpoint = <const Name extends string, const Resource extends string>(
   name: Name,
   path: string,

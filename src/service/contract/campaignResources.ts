@@ -1,6 +1,7 @@
 /** Resources and values of campaigns (spec 2.5, 4.6, 4.8). */
 import { field, recordFields, type Resource } from './resource.ts'
 
+/** Industries of an account (spec 2.5). */
 export const industryTypes = [
   'AGENCY',
   'BUSINESS_TO_BUSINESS',
@@ -18,7 +19,7 @@ export const industryTypes = [
   'OTHER',
 ] as const
 
-/** Values of line items that the rules of spec 2.5 and 4.6 use. */
+/** Objectives of line items that the rules of spec 2.5 and 4.6 name. */
 export const objectives = [
   'APP_ENGAGEMENTS',
   'APP_INSTALLS',
@@ -30,6 +31,7 @@ export const objectives = [
   'WEBSITE_CLICKS',
 ] as const
 
+/** Goals of line items (spec 4.6). */
 export const goals = [
   'APP_CLICKS',
   'APP_INSTALLS',
@@ -48,6 +50,7 @@ export const goals = [
   'WEBSITE_CONVERSIONS',
 ] as const
 
+// Values of further fields of line items, campaigns, funding instruments and targeting criteria.
 export const bidStrategies = ['AUTO', 'MAX', 'TARGET'] as const
 export const payBys = ['APP_CLICK', 'IMPRESSION', 'LINK_CLICK'] as const
 export const productTypes = ['MEDIA', 'PROMOTED_ACCOUNT', 'PROMOTED_TWEETS'] as const
@@ -104,12 +107,13 @@ export const audienceTargetingTypes: readonly string[] = [
   'TAILORED_AUDIENCE',
   'TAILORED_AUDIENCE_EXPANDED',
 ]
+/** Types of entities that have a history (spec 4.5). */
 export const historyEntities = ['CAMPAIGN', 'LINE_ITEM', 'PROMOTED_TWEET', 'TARGETING_CRITERIA', 'PROMOTED_ACCOUNT'] as const
 
-/** Keys that `feature_keys` of `GET features` accepts (spec 4.5). */
+/** Features that the filter `feature_keys` of a list accepts (spec 4.5). */
 export const listedFeatures = ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'WEBSITE_CLICKS_CPM_BILLING'] as const
 
-/** Keys that the service's own sandbox can add to an account (spec 4.5). */
+/** Features that the service's own sandbox can add to an account (spec 4.5). */
 export const accountFeatures = [
   'AGE_TARGETING',
   'ALLOW_SKIPPABLE_VIDEOS_FOR_PREROLL_VIEWS_OBJECTIVE',
@@ -135,12 +139,13 @@ export const accountFeatures = [
   'VIDEO_APP_DOWNLOAD_CARD',
 ] as const
 
-const empty = { nullable: true } as const
-const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
-const money = <const Name extends string>(name: Name) => field(name, 'long', empty)
+const nullable = { nullable: true } as const
+const text = <const Name extends string>(name: Name) => field(name, 'string', nullable)
+const money = <const Name extends string>(name: Name) => field(name, 'long', nullable)
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const promotionNotes = 'docs/spec-notes.md#promotion-and-targeting'
 
+/** Records of campaigns, by name. */
 export const campaignResources = {
   account: {
     fields: [
@@ -193,7 +198,7 @@ export const campaignResources = {
     ],
     source: 'spec 2.5',
   },
-  /** A feature is a plain string, not an object. */
+  /** Has no fields, because a feature is a plain string. */
   feature: { fields: [], source: 'spec 2.5 account feature' },
   lineItem: {
     fields: [
@@ -214,8 +219,8 @@ export const campaignResources = {
       money('target_cpa_local_micro'),
       field('pay_by', 'enum', { values: payBys }),
       field('currency', 'string'),
-      field('frequency_cap', 'integer', empty),
-      field('duration_in_days', 'integer', empty),
+      field('frequency_cap', 'integer', nullable),
+      field('duration_in_days', 'integer', nullable),
       field('categories', 'strings'),
       text('advertiser_user_id'),
       text('advertiser_domain'),
@@ -223,8 +228,8 @@ export const campaignResources = {
       text('ios_app_store_identifier'),
       text('audience_expansion'),
       text('primary_web_event_tag'),
-      field('standard_delivery', 'boolean', empty),
-      field('automatic_tweet_promotion', 'boolean', empty),
+      field('standard_delivery', 'boolean', nullable),
+      field('automatic_tweet_promotion', 'boolean', nullable),
       field('creative_source', 'string'),
       ...recordFields,
     ],
@@ -251,9 +256,9 @@ export const campaignResources = {
       money('daily_budget_amount_local_micro'),
       money('total_budget_amount_local_micro'),
       field('currency', 'string'),
-      field('standard_delivery', 'boolean', empty),
-      field('frequency_cap', 'integer', empty),
-      field('duration_in_days', 'integer', empty),
+      field('standard_delivery', 'boolean', nullable),
+      field('frequency_cap', 'integer', nullable),
+      field('duration_in_days', 'integer', nullable),
       ...recordFields,
     ],
     source: notes,

@@ -2,18 +2,18 @@
 import { field, type Field, type Resource } from './resource.ts'
 
 const spec22 = 'spec 2.2'
-const optional = { nullable: true } as const
+const nullable = { nullable: true } as const
 const customLabels = [
-  field('custom_label_0', 'string', optional),
-  field('custom_label_1', 'string', optional),
-  field('custom_label_2', 'string', optional),
-  field('custom_label_3', 'string', optional),
-  field('custom_label_4', 'string', optional),
+  field('custom_label_0', 'string', nullable),
+  field('custom_label_1', 'string', nullable),
+  field('custom_label_2', 'string', nullable),
+  field('custom_label_3', 'string', nullable),
+  field('custom_label_4', 'string', nullable),
 ] as const
 
 /**
- * Fields of a product in the order of spec 2.2, for reads and writes. The endpoint `products.put` has the rules across fields (brand, gtin, mpn;
- * inventory and availability; sale price).
+ * Fields of a product in the order of spec 2.2, for reads and writes. The endpoint `products.put` has the rules across fields (brand, gtin,
+ * mpn; inventory and availability; sale price).
  */
 export const productFields = [
   field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; docs/spec-notes.md#catalogs' }),
@@ -34,16 +34,16 @@ export const productFields = [
   field('mpn', 'string', { nullable: true, required: 'conditional', source: spec22 }),
   field('mobile_link', 'string', { nullable: true, format: 'https-url', source: spec22 }),
   field('additional_image_link', 'string', { nullable: true, format: 'url-list', maxItems: 10, source: 'spec 2.2; spec 8' }),
-  field('google_product_category', 'string', optional),
-  field('product_type', 'string', optional),
+  field('google_product_category', 'string', nullable),
+  field('product_type', 'string', nullable),
   field('inventory', 'integer', { nullable: true, min: 0, source: spec22 }),
   field('sale_price', 'string', { nullable: true, format: 'price', source: spec22 }),
   field('sale_price_effective_date', 'string', { nullable: true, format: 'date-range', source: spec22 }),
-  field('item_group_id', 'string', optional),
+  field('item_group_id', 'string', nullable),
   field('item_group_key', 'string', { nullable: true, generated: true, source: spec22 }),
   field('gender', 'enum', { nullable: true, values: ['female', 'male', 'unisex'], source: spec22 }),
-  field('color', 'string', optional),
-  field('size', 'string', optional),
+  field('color', 'string', nullable),
+  field('size', 'string', nullable),
   field('age_group', 'enum', {
     nullable: true,
     values: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'],
@@ -52,6 +52,7 @@ export const productFields = [
   ...customLabels,
 ] as const satisfies readonly Field[]
 
+/** Attributes of the filters of product sets. The service accepts others too (docs/spec-notes.md#product-sets). */
 export const filterAttributes = [
   'price',
   'product_type',
@@ -64,9 +65,12 @@ export const filterAttributes = [
   'custom_label_3',
   'custom_label_4',
 ] as const
+/** Operators of the filters of product sets. */
 export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS'] as const
+/** Results of the write of one product (spec 3.3). */
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
 
+/** Records of catalogs, by name. */
 export const catalogResources = {
   productCatalog: { fields: [field('id', 'string'), field('name', 'string')], source: spec22 },
   product: { fields: productFields, source: spec22 },
@@ -75,7 +79,7 @@ export const catalogResources = {
     fields: [
       field('warnings', 'any'),
       field('errors', 'any'),
-      field('product_key', 'string', optional),
+      field('product_key', 'string', nullable),
       field('id', 'string'),
       field('status', 'enum', { values: productStatuses }),
     ],
@@ -84,9 +88,9 @@ export const catalogResources = {
   deleteProducts: { fields: [field('delete_products', 'objects')], source: 'spec 4.2' },
   deletedProduct: {
     fields: [
-      field('product_key', 'string', optional),
-      field('failed_product_key', 'string', optional),
-      field('message', 'string', optional),
+      field('product_key', 'string', nullable),
+      field('failed_product_key', 'string', nullable),
+      field('message', 'string', nullable),
     ],
     source: 'spec 4.2',
   },
@@ -94,7 +98,7 @@ export const catalogResources = {
     fields: [
       field('id', 'string'),
       field('name', 'string'),
-      field('description', 'string', optional),
+      field('description', 'string', nullable),
       field('type', 'enum', { values: ['MANUAL', 'FILTERED'] }),
       field('filters', 'objects', { maxItems: 30 }),
       field('product_ids', 'strings'),
@@ -114,11 +118,11 @@ export const catalogResources = {
     fields: [
       field('id', 'string'),
       field('feed_url', 'string'),
-      field('feed_format', 'string', optional),
-      field('frequency', 'string', optional),
-      field('repeat', 'integer', optional),
-      field('start_time', 'timestamp', optional),
-      field('time_zone', 'string', optional),
+      field('feed_format', 'string', nullable),
+      field('frequency', 'string', nullable),
+      field('repeat', 'integer', nullable),
+      field('start_time', 'timestamp', nullable),
+      field('time_zone', 'string', nullable),
     ],
     source: 'docs/spec-notes.md#scheduled-feeds',
   },

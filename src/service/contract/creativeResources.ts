@@ -20,8 +20,10 @@ export const componentCardTypes = [
 
 /** Types of legacy cards, which cannot be created. */
 export const legacyCardTypes = ['IMAGE_CONVERSATION'] as const
+/** Types of cards that `cards.list` may return. */
 export const cardTypes = [...componentCardTypes, ...legacyCardTypes] as const
 
+/** Types of account media (spec 2.4). */
 export const creativeTypes = [
   'BANNER',
   'BANNER_TABLET',
@@ -34,14 +36,18 @@ export const creativeTypes = [
   'VAST_PREROLL',
 ] as const
 
+/** Types of media library objects (spec 2.4). */
 export const mediaTypes = ['GIF', 'IMAGE', 'VIDEO'] as const
+/** Values of the label of a BUTTON component (spec 2.4). */
 export const buttonLabels = ['BOOK', 'CONNECT', 'INSTALL', 'OPEN', 'ORDER', 'PLAY', 'SHOP'] as const
 
-const empty = { nullable: true } as const
-const text = <const Name extends string>(name: Name) => field(name, 'string', empty)
+const nullable = { nullable: true } as const
+const text = <const Name extends string>(name: Name) => field(name, 'string', nullable)
+/** Creates a text that may be null or missing. */
 const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 const card = [field('id', 'string'), field('name', 'string'), field('card_uri', 'string'), field('card_type', 'string')] as const
 
+/** Records of creatives, by name. */
 export const creativeResources = {
   accountMedia: {
     fields: [
@@ -116,10 +122,10 @@ export const creativeResources = {
       text('file_name'),
       text('title'),
       text('description'),
-      field('duration', 'integer', empty),
+      field('duration', 'integer', nullable),
       text('poster_media_url'),
       text('poster_media_key'),
-      field('aspect_ratio', 'string', empty),
+      field('aspect_ratio', 'string', nullable),
       field('tweeted', 'boolean'),
       ...recordFields,
     ],
@@ -140,13 +146,13 @@ export const creativeResources = {
       field('lang', 'string'),
       field('source', 'string'),
       field('scopes', 'object'),
-      field('geo', 'any', empty),
-      field('coordinates', 'any', empty),
-      field('place', 'any', empty),
-      field('contributors', 'any', empty),
-      field('in_reply_to_status_id', 'long', empty),
+      field('geo', 'any', nullable),
+      field('coordinates', 'any', nullable),
+      field('place', 'any', nullable),
+      field('contributors', 'any', nullable),
+      field('in_reply_to_status_id', 'long', nullable),
       text('in_reply_to_status_id_str'),
-      field('in_reply_to_user_id', 'long', empty),
+      field('in_reply_to_user_id', 'long', nullable),
       text('in_reply_to_user_id_str'),
       text('in_reply_to_screen_name'),
       maybe('tweet_type'),

@@ -9,14 +9,14 @@ export type Host = 'core' | 'ads' | 'ads-sandbox'
 
 /**
  * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access token. `request-token`:
- * OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
+ * OAuth 1.0a signed with a request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
  * `basic-or-user`: either of the two. `browser`: a person's browser, without a header.
  */
 export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or-user' | 'basic' | 'basic-or-user' | 'browser'
 
 /**
  * Type of a parameter. `long`: whole number that may exceed 2^53. `timestamp`: ISO 8601 text. `hour`: timestamp at a whole hour. `csv`,
- * `csv-enum`: comma-separated in requests, and arrays in the echo and in the typed client. `object`, `array`: JSON.
+ * `csv-enum`: comma-separated in requests, and arrays in the echo and in the typed client. `url`: absolute URL. `object`, `array`: JSON.
  */
 export type ParameterType =
   | 'string'
@@ -32,6 +32,7 @@ export type ParameterType =
   | 'object'
   | 'array'
 
+/** Parameter of an endpoint. */
 export interface Parameter {
   /** Name in requests, in the neutral words of the specification (`svc_auth_access_type`). */
   readonly name: string
@@ -43,6 +44,7 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'body' | 'oauth'
   readonly type: ParameterType
   readonly required?: boolean
+  /** Value that the service uses if the parameter is missing. */
   readonly default?: string | number | boolean
   /** Bounds: `min` and `max` of a number, lengths of a text in characters, `maxItems` of a list. */
   readonly min?: number
@@ -58,14 +60,17 @@ export interface Parameter {
    * True for a parameter that official SDKs send and the specification does not name. The switch `unknown_parameters: strict` refuses it.
    */
   readonly outsideSpec?: true
-  /** `spec 4.3 rule 2`; or a section of docs/spec-notes.md with a keyword, where the specification is silent. */
+  /**
+   * Origin of the rule: a section of the specification (`spec 4.3 rule 2`), or of docs/spec-notes.md where the specification is silent.
+   * Else the text says that it is outside the specification.
+   */
   readonly source?: string
 }
 
 /**
  * Rule across several parameters. `exclusive`: at most one of them. `together`: all or none. `one-of`: at least one. `exactly-one`: one.
  * `required-if`: `names` are required if the parameter `when.name` has one of the values `is`, is missing (`absent`) or is given
- * (`present`). `other`: a rule as text, which the code of the sandbox's area checks.
+ * (`present`). `other`: a rule as text, for hints and docs/coverage.md.
  */
 export type Rule =
   | { readonly kind: 'exclusive' | 'together' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
@@ -77,6 +82,7 @@ export type Rule =
     }
   | { readonly kind: 'other'; readonly text: string; readonly source: string }
 
+/** Endpoint of the service. */
 export interface Endpoint {
   /** Unique name `group.method`: `catalogs.list` is `client.catalogs.list()`. */
   readonly name: string
@@ -86,12 +92,12 @@ export interface Endpoint {
   readonly path: string
   /** Other paths of the same endpoint, such as `/1.1/oauth/invalidate_token.json`. */
   readonly aliases?: readonly string[]
-  /** Names of parameters on the `aliases`, with the names of `parameters`: `{ custom_audience_id: 'tailored_audience_id' }`. */
+  /** Names that parameters have on `aliases`, each with its name in `parameters`: `{ custom_audience_id: 'tailored_audience_id' }`. */
   readonly alsoNamed?: Readonly<Record<string, string>>
-  /** True for an endpoint outside the specification, which the sandbox serves because official SDKs call it. */
+  /** True for an endpoint outside the specification, which the sandbox serves because official SDKs or common clients call it. */
   readonly outsideSpec?: true
   readonly auth: Auth
-  /** Type of the body. `form`: parameters, urlencoded. `json`: an object or array. */
+  /** Type of the body. `form`: urlencoded parameters, in the body or the query. `json`: an object or array. */
   readonly body: 'none' | 'form' | 'json'
   /** Shape of a JSON body. Default: an object. `object-or-array`: an object, or the array of its only field. */
   readonly bodyIs?: 'object' | 'array' | 'object-or-array'
@@ -99,12 +105,13 @@ export interface Endpoint {
   readonly bodyLimit?: { readonly entries?: number; readonly bytes?: number }
   readonly parameters: readonly Parameter[]
   readonly rules?: readonly Rule[]
-  /** Bounds of `count`. Present only for a list with pages. */
+  /** Bounds of `count`. Present only for a list with pages; empty if the list has no `count`. */
   readonly list?: { readonly countDefault?: number; readonly countMin?: number; readonly countMax?: number }
   /** Content of `data`, or of a body without `data`: the resource's name in `resources.ts`; `many`: a list of such records. */
   readonly answer: { readonly resource: string; readonly many: boolean }
+  /** Name of the rate limit that the requests count against. */
   readonly limit: LimitClass
-  /** True if a repetition has no further effect, so that the client may retry a request with an unknown outcome. */
+  /** True if the client may retry a request with an unknown outcome, because a repetition has no further effect. */
   readonly repeatable: boolean
   /** True for a stream: one JSON object per line, on a connection that stays open. */
   readonly stream?: true
@@ -114,8 +121,11 @@ export interface Endpoint {
 
 const signed = { host: 'ads', auth: 'user' } as const
 
-/** Fields of most endpoints that read, create, update or delete records of an account. An endpoint may replace some. */
+/** Properties of most endpoints that read records of an account. An endpoint may replace some. */
 export const readRequest = { ...signed, method: 'GET', body: 'none', limit: 'account_reads', repeatable: true } as const
+/** Properties of most endpoints that create records of an account. An endpoint may replace some. */
 export const createRequest = { ...signed, method: 'POST', body: 'form', limit: 'ads_writes', repeatable: false } as const
+/** Properties of most endpoints that update records of an account. An endpoint may replace some. */
 export const updateRequest = { ...signed, method: 'PUT', body: 'form', limit: 'ads_writes', repeatable: true } as const
+/** Properties of most endpoints that delete records of an account. An endpoint may replace some. */
 export const deleteRequest = { ...signed, method: 'DELETE', body: 'none', limit: 'ads_writes', repeatable: true } as const

@@ -60,7 +60,7 @@ export const adsErrorStatus: ReadonlyMap<string, number> = new Map(
   [...adsCodesByStatus].flatMap(([status, codes]) => codes.map((code): [string, number] => [code, status])),
 )
 
-/** Codes of the core host and its gateway, with their status. */
+/** Codes of the core host and its gateway, with their status and meaning. */
 export const coreErrors = {
   32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing' },
   88: { status: 429, meaning: 'rate limit exceeded', source: 'docs/spec-notes.md#limits' },

@@ -1,15 +1,16 @@
-/** Returns which fields of a record a caller can write, derived from the endpoints that create and update the record. */
+/** Derives the fields of a record that a caller can write from the endpoints that create and update the record. */
 import type { Endpoint, Parameter } from './endpoint.ts'
 import { endpoints } from './index.ts'
 import type { Field } from './resource.ts'
 import { resources } from './resources.ts'
 
 /**
- * Access to a field. `modifiable`: the update has it as a parameter. `create-only`: only the creation has it. `read-only`: neither has it.
+ * Access to a field. `modifiable`: a parameter of the update. `create-only`: a parameter only of the creation. `read-only`: a parameter of
+ * neither.
  */
 export type FieldAccess = 'read-only' | 'create-only' | 'modifiable'
 
-/** Returns the fields of the resource that an endpoint answers; none for an unknown resource. */
+/** Returns the fields of the resource that the endpoint returns; none for an unknown resource. */
 export function fieldsOf(endpoint: Endpoint): readonly Field[] {
   const known: Readonly<Record<string, { readonly fields: readonly Field[] }>> = resources
   return known[endpoint.answer.resource]?.fields ?? []
@@ -34,8 +35,8 @@ export function creationParameters(update: Endpoint): ReadonlyMap<string, Parame
 }
 
 /**
- * Returns the fields that neither `create` nor an update of the record writes. Returns none if `create` has no parameters or takes an
- * array, or if no endpoint reads the new record.
+ * Returns the names of the fields that neither `create` nor an update of the record writes. Returns none if `create` has parameters only in
+ * its path or takes an array, or if no endpoint reads the new record.
  */
 export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   const related = endpoints.filter(
@@ -48,12 +49,12 @@ export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
 }
 
-/** Returns the endpoint that reads the record at the path of `endpoint`; undefined if only lists return the record. */
+/** Returns the endpoint that reads the record at the path of `endpoint`; undefined if there is none. */
 export function readerOf(endpoint: Endpoint): Endpoint | undefined {
   return endpoints.find((one) => one.method === 'GET' && one.path === endpoint.path && one.answer.resource === endpoint.answer.resource)
 }
 
-/** Returns true if `record` is one record of the collection that `create` adds to. */
+/** Returns true if the path of `record` is that of one record in the collection of `create`, or the collection's own path. */
 function isCollectionOf(create: Endpoint, record: Endpoint): boolean {
   return create.path === record.path.replace(/\/:\w+$/, '')
 }

@@ -1,4 +1,4 @@
-/** The API of the service as data. Each group of endpoints has a file, and a line here. */
+/** Lists the endpoints of the service. Each group of endpoints has a file, and a line in `contract`. */
 import { accountEndpoints } from './accounts.ts'
 import { advertiserPostEndpoints } from './advertiserPosts.ts'
 import { audienceEndpoints } from './audiences.ts'
@@ -21,7 +21,9 @@ import { promotionEndpoints } from './promotion.ts'
 import { specialCardEndpoints } from './specialCards.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
-/** All endpoints in the order of the specification, with literal types, from which the types of the client are derived. */
+/**
+ * All endpoints in the order of the specification, then those outside it. The types of the client are derived from the literal types.
+ */
 export const contract = [
   ...authEndpoints,
   ...catalogEndpoints,
@@ -51,6 +53,7 @@ export const contract = [
 /** All endpoints, for code that does not need their literal types. */
 export const endpoints: readonly Endpoint[] = contract
 
+/** Name of an endpoint, such as `catalogs.list`. */
 export type EndpointName = (typeof contract)[number]['name']
 
 const byName: ReadonlyMap<string, Endpoint> = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
@@ -60,7 +63,7 @@ export function findEndpoint(name: string): Endpoint | undefined {
   return byName.get(name)
 }
 
-/** Returns the endpoint with a name that the type check knows. */
+/** Returns the endpoint with the name. The type check guarantees that it exists. */
 export function endpointOf(name: EndpointName): Endpoint {
   const endpoint = byName.get(name)
   if (endpoint === undefined) throw new Error(`no endpoint ${name}`)

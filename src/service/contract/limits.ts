@@ -1,11 +1,12 @@
 /**
- * Limits of batched requests (spec 8). Destinations make requests of at most this size. The sandbox refuses larger ones, but does not
- * limit the bytes of products, and the keys of a delete only by the switch `delete_keys_max`.
+ * Limits of batched requests (spec 8; docs/spec-notes.md#batches). Destinations create requests of at most this size. The sandbox refuses
+ * larger requests, with two exceptions: it accepts more bytes of products, and it limits the keys of a delete only with the switch
+ * `delete_keys_max`.
  */
 export const batchLimits = {
   /**
-   * Products of a put, and keys of a delete. The service documents no limit of keys, and no limit of bytes for either request. So the
-   * limits are those of products, and of bytes in uploads of users.
+   * Products of a put, and keys of a delete. The service documents no limit of keys, and no limit of bytes for either request. So deletes
+   * have the limit of products, and both have the limit of bytes of user uploads.
    */
   products: { entries: 25, bytes: 5_000_000 },
   /** Operations on the users of a custom audience or a do-not-reach list. */

@@ -18,7 +18,7 @@ import {
 const account = '/12/accounts/:account_id'
 const source = 'spec 4.6'
 
-/** Parameters of both creation and update. Amounts are in millionths of the funding instrument's currency. */
+/** Parameters of creation and update. Amounts are in millionths of a unit of the funding instrument's currency. */
 export const lineItemFields = [
   query('advertiser_domain', 'string', { unsettable: true, source: 'spec 4.6: a domain without protocol' }),
   query('advertiser_user_id', 'string', { unsettable: true, source }),
@@ -42,7 +42,10 @@ export const lineItemFields = [
   query('target_cpa_local_micro', 'long', { min: 1, unsettable: true, ...sentBySdks }),
 ] as const
 
-/** Rules of a line item. Those of kind `other` apply to the line item as it would be after the change. */
+/**
+ * Rules of a line item. Those of kind `other` apply to the line item as it would be after the change; the rule of `pay_by` compares it with
+ * the stored line item.
+ */
 const lineItemRules = [
   { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },
   { kind: 'other', text: '`advertiser_domain` and `categories` are required when the placement is PUBLISHER_NETWORK', source },

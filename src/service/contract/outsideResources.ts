@@ -2,6 +2,7 @@
 import { locationTypes } from './campaignResources.ts'
 import { field, recordFields, type Resource } from './resource.ts'
 
+/** Groups of metrics of statistics. */
 export const metricGroups = [
   'BILLING',
   'ENGAGEMENT',
@@ -11,7 +12,9 @@ export const metricGroups = [
   'VIDEO',
   'WEB_CONVERSION',
 ] as const
+/** Lengths of the intervals of statistics. */
 export const granularities = ['DAY', 'HOUR', 'TOTAL'] as const
+/** Types of entities that have statistics. */
 export const statisticsEntities = [
   'ACCOUNT',
   'CAMPAIGN',
@@ -22,9 +25,12 @@ export const statisticsEntities = [
   'PROMOTED_ACCOUNT',
   'PROMOTED_TWEET',
 ] as const
+/** Placements of statistics. */
 export const statisticsPlacements = ['ALL_ON_SERVICE', 'PUBLISHER_NETWORK', 'SPOTLIGHT', 'TREND'] as const
 
+/** Text fields of the settings of a user. */
 export const userSettingsNames = ['notification_email', 'contact_phone', 'contact_phone_extension'] as const
+/** Fields of the tax settings of an account. All are texts. */
 export const taxSettingsNames = [
   'address_city',
   'address_country',
@@ -55,8 +61,10 @@ export const taxSettingsNames = [
 ] as const
 
 const source = 'outside the specification: shapes that official SDKs read'
+/** Creates a text that may be null or missing. */
 const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 
+/** Records outside the specification, by name. */
 export const outsideResources = {
   targetingOption: {
     fields: [

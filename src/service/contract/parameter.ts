@@ -12,28 +12,29 @@ type Made<Name extends string, In extends Place, Type extends ParameterType, Res
 /** Creates a parameter of the path. It is always required. */
 export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
 
-/** Creates a numeric parameter of the path. The echo has it as a number. */
+/** Creates a parameter of the path that must be a whole number. */
 export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
 
-/** Creates a parameter of the query string or form body. */
+/** Creates a parameter of the query string or form body. `rest`: its other properties. */
 export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
-  // A spread of an optional parameter loses its literal type.
+  // Without the cast, the spread of the optional `rest` loses its literal type.
 ) => ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
 
-/** Creates a field of the JSON body. */
+/** Creates a field of the JSON body. `rest`: its other properties. */
 export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
-  // A spread of an optional parameter loses its literal type.
+  // Without the cast, the spread of the optional `rest` loses its literal type.
 ) => ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
 
-/** Properties of a parameter that official SDKs send and the specification does not name. */
+/** Properties of a parameter that official SDKs send and the specification does not name, for the argument `rest` of `query` and `body`. */
 export const sentBySdks = { outsideSpec: true, source: 'outside the specification: official SDKs send it' } as const
 
+// Parameters of many endpoints.
 export const accountId = path('account_id')
 export const cursor = query('cursor', 'string', { source: 'spec Conventions' })
 export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; docs/spec-notes.md#echoes-and-cursors' })

@@ -1,6 +1,7 @@
 /** Resources, fields and expansions of v2 (spec 2.6, docs/spec-notes.md#posts). */
 import { field, type Resource } from './resource.ts'
 
+/** Fields of a post. The first two are always returned. */
 export const postFields = [
   'id',
   'text',
@@ -35,6 +36,7 @@ export const postFields = [
   'promoted_metrics',
 ] as const
 
+/** Fields of a user. The first three are always returned. */
 export const userFields = [
   'id',
   'name',
@@ -65,6 +67,7 @@ export const userFields = [
   'withheld',
 ] as const
 
+/** Fields of a media object. `media_key` and `type` are always returned. */
 export const mediaFields = [
   'alt_text',
   'duration_ms',
@@ -81,13 +84,15 @@ export const mediaFields = [
   'promoted_metrics',
 ] as const
 
+/** Fields of a place. `id` and `full_name` are always returned. */
 export const placeFields = ['contained_within', 'country', 'country_code', 'full_name', 'geo', 'id', 'name', 'place_type'] as const
+/** Fields of a poll. `id` and `options` are always returned. */
 export const pollFields = ['duration_minutes', 'end_datetime', 'id', 'options', 'voting_status'] as const
 
-/** The edit history's name, as field and as expansion, in the newest schema (switch `v2_names`; docs/spec-notes.md#posts). */
+/** Newer name of `edit_history_tweet_ids`, as a field and as an expansion (switch `v2_names`; docs/spec-notes.md#posts). */
 export const newestEditHistory = 'edit_history_post_ids'
 
-/** Objects that a post can reference, by their key in `includes`. */
+/** Expansions of a post: paths of references. The answer has the referenced objects under `includes`. */
 export const postExpansions = [
   'author_id',
   'in_reply_to_user_id',
@@ -100,9 +105,10 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Creates optional fields of any type. Records of v2 have only their default fields unless the caller requests others. */
+/** Creates optional fields of any type. A record of v2 has other fields than its default fields only if the caller requests them. */
 const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
 
+/** Records of v2, by name. */
 export const postResources = {
   post: {
     fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))],

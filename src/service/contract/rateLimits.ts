@@ -4,7 +4,7 @@
  * Rate limit: a number of requests in a window, which begins with its first request (docs/spec-notes.md#limits).
  *
  * `per`: scope of the count. `shared`: true if all endpoints with this limit are counted together, false if each has its own count.
- * `named`: true if the specification names the number; others are published elsewhere or assumed.
+ * `named`: true if the specification has the number. Any other number is published elsewhere or assumed.
  */
 export interface RateLimit {
   readonly limit: number
@@ -37,10 +37,13 @@ const perAccount = (limit: number): RateLimit => ({
   source: notes,
 })
 
+/** All rate limits, by the name in `Endpoint.limit`. */
 export const rateLimits = {
   ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
+  /** Limit beside that of the endpoint, for requests with `with_total_count`. */
   total_count: { limit: 200, windowMs: quarter, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
+  /** Reads of campaigns and line items. */
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
@@ -75,8 +78,9 @@ export const rateLimits = {
     named: false,
     source: `${notes}: assumed`,
   },
+  /** Limit of the app. Requests with an app-only token count for one user, the app. */
   v2_lookups: perUser(3_500),
-  /** Limit of `v2_lookups` for a request that a user signed. */
+  /** Limit that replaces `v2_lookups` for a request that a user signed. */
   v2_lookups_user: perUser(5_000),
   v2_posts: perUser(100),
   /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */
@@ -91,7 +95,7 @@ export const rateLimits = {
 export type LimitClass = keyof typeof rateLimits
 
 /**
- * Returns the rate limit of a class. Stored plans name the class as text.
+ * Returns the rate limit with the name. The name is a text, because stored plans have it.
  *
  * @throws {RangeError} for an unknown name: a mistake in the code
  */

@@ -1,6 +1,9 @@
 /** Types of the resources of the contract: the fields of answers, and of writes with the same shape. */
 
-/** Type of a field. `long`: may exceed 2^53. `timestamp`: ISO 8601 text with `Z` and whole seconds. `any`: not described by the specification. */
+/**
+ * Type of a field. `long`: whole number that may exceed 2^53. `timestamp`: ISO 8601 text with `Z` and whole seconds. `strings`, `integers`,
+ * `objects`: arrays. `any`: not described by the specification.
+ */
 export type FieldType =
   | 'string'
   | 'integer'
@@ -14,6 +17,7 @@ export type FieldType =
   | 'objects'
   | 'any'
 
+/** Field of a resource. */
 export interface Field {
   readonly name: string
   readonly type: FieldType
@@ -21,9 +25,9 @@ export interface Field {
   readonly nullable?: boolean
   /** True if the field may be missing from the answer. */
   readonly optional?: boolean
-  /** Requirement in writes. `conditional`: a rule of the endpoint says when. */
+  /** True if a write requires the field. `conditional`: a rule of the endpoint has the condition. */
   readonly required?: boolean | 'conditional'
-  /** True if the service generates the value. Writes cannot set it. */
+  /** True if the service generates the value. A write may contain the field, but cannot change it. */
   readonly generated?: boolean
   readonly maxLength?: number
   readonly maxItems?: number
@@ -32,9 +36,11 @@ export interface Field {
   readonly values?: readonly string[]
   /** Format of the text (spec 2.2). */
   readonly format?: 'price' | 'https-url' | 'url-list' | 'date-range' | 'plain-text'
+  /** As in `Parameter` of `endpoint.ts`. Default: that of the resource. */
   readonly source?: string
 }
 
+/** Record that the service returns. */
 export interface Resource {
   readonly fields: readonly Field[]
   readonly source: string
@@ -42,13 +48,13 @@ export interface Resource {
 
 type Extra = Partial<Omit<Field, 'name' | 'type'>>
 
-/** Creates a field with literal types, from which the types of the client are derived. */
+/** Creates a field with literal types, from which the types of the client are derived. `rest`: its other properties. */
 export const field = <const Name extends string, const Type extends FieldType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
-  // A spread of an optional parameter loses its literal type.
+  // Without the cast, the spread of the optional `rest` loses its literal type.
 ) => ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
 
-/** Fields of most records (spec Conventions). */
+/** Fields of most records, besides `id` (spec Conventions). */
 export const recordFields = [field('created_at', 'timestamp'), field('updated_at', 'timestamp'), field('deleted', 'boolean')] as const

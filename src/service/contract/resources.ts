@@ -20,4 +20,5 @@ export const resources = {
   ...outsideResources,
 } as const
 
+/** Name of a resource. */
 export type ResourceName = keyof typeof resources

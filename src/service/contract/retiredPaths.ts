@@ -1,9 +1,10 @@
-/** Paths that official SDKs call and the sandbox does not serve, with the path to call instead or the reason. */
+/** Paths that official SDKs call and the sandbox does not serve, with the path to call instead if there is one. */
 
+/** Path that the sandbox does not serve. */
 export interface RetiredPath {
   /** Path with the version. `:name` matches any segment. */
   readonly path: string
-  /** Path to call instead; the answer is then 410. Without one the answer is 404: the path is outside the specification. */
+  /** Path to call instead. The answer is 410 with a successor, else 404: the path is outside the specification. */
   readonly successor?: string
   /** Reason that the sandbox adds to the message of a 404. */
   readonly why?: string
@@ -11,6 +12,7 @@ export interface RetiredPath {
 
 const account = '/12/accounts/:account_id'
 
+/** All retired paths. The first match applies. */
 export const retiredPaths: readonly RetiredPath[] = [
   { path: `${account}/tailored_audiences`, successor: `${account}/custom_audiences` },
   { path: `${account}/tailored_audiences/:id`, successor: `${account}/custom_audiences/:id` },

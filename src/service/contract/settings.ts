@@ -1,4 +1,4 @@
-/** Endpoints of the settings of an account and its users. Outside the specification: official SDKs call them. */
+/** Endpoints of the settings of an account and its users, and of their permissions. Outside the specification: official SDKs call them. */
 import { readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { taxSettingsNames, userSettingsNames } from './outsideResources.ts'
 import { accountId, path, query, sentBySdks } from './parameter.ts'

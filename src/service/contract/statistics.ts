@@ -1,4 +1,7 @@
-/** Endpoints of statistics: synchronous ones, jobs with a file, and active entities. Outside the specification. */
+/**
+ * Endpoints of statistics, of jobs that write statistics to a file, and of active entities. Outside the specification: official SDKs call
+ * them.
+ */
 import { createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
 import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'
@@ -11,7 +14,8 @@ const period = [
   query('start_time', 'hour', { required: true, ...sentBySdks }),
   query('end_time', 'hour', { required: true, ...sentBySdks }),
 ] as const
-const figures = [
+/** Parameters that select statistics. */
+const selection = [
   accountId,
   query('entity', 'enum', { required: true, values: statisticsEntities, ...sentBySdks }),
   query('entity_ids', 'csv', { required: true, maxItems: 20, ...sentBySdks }),
@@ -26,7 +30,7 @@ export const statisticsEndpoints = [
     name: 'statistics.get',
     ...readRequest,
     path: `/12/stats/accounts/${account}`,
-    parameters: figures,
+    parameters: selection,
     rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 7 days apart', source }],
     answer: { resource: 'statistics', many: true },
     ...shared,
@@ -52,7 +56,7 @@ export const statisticsEndpoints = [
     ...createRequest,
     path: `/12/stats/jobs/accounts/${account}`,
     parameters: [
-      ...figures,
+      ...selection,
       query('country', 'string', sentBySdks),
       query('platform', 'string', sentBySdks),
       query('segmentation_type', 'string', sentBySdks),

@@ -1,4 +1,4 @@
-/** Endpoints of lookups: targeting values and users who can promote posts. Outside the specification: official SDKs call them first. */
+/** Endpoints of targeting values, content categories and promotable users. Outside the specification: official SDKs call them. */
 import { readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
@@ -7,7 +7,7 @@ const account = '/12/accounts/:account_id'
 const source = 'outside the specification: official SDKs read it'
 const q = query('q', 'string', { maxLength: 255, ...sentBySdks })
 
-/** Creates the endpoint of a list of targeting values. */
+/** Creates the endpoint of a list of targeting values. `segment`: last segment of its path. `own`: parameters that other lists lack. */
 const lookup = <const Name extends string, const Segment extends string, const Own extends Endpoint['parameters']>(
   name: Name,
   segment: Segment,

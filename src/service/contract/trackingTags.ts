@@ -18,6 +18,7 @@ const tags = '/12/accounts/:account_id/tracking_tags'
 const source = 'outside the specification: official SDKs manage them'
 const shared = { outsideSpec: true, source } as const
 const one = { resource: 'trackingTag', many: false } as const
+/** Types of tracking tags: of impressions and of clicks. */
 export const trackingTagTypes = ['IMPRESSION_TAG', 'CLICK_TAG'] as const
 const url = { maxLength: 2000, ...sentBySdks } as const
 

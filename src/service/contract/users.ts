@@ -1,4 +1,4 @@
-/** Endpoints of users and single posts on the core host. Outside the specification: common clients call them. */
+/** Endpoints of users, single posts and the search of posts on the core host. Outside the specification: common clients call them. */
 import type { Endpoint } from './endpoint.ts'
 import { path, query, sentBySdks } from './parameter.ts'
 import { mediaFields, newestEditHistory, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'

@@ -1,7 +1,7 @@
 /** Resources of webhooks and activity (spec 6, docs/spec-notes.md#webhooks), and the names of events. */
 import { field, type Resource } from './resource.ts'
 
-/** Names of events: first those of spec 6.2, then those that only the service's documentation has. */
+/** Names of activity events: first those of spec 6.2, then those that only the service's documentation has. */
 export const activityEventTypes = [
   'post.create',
   'post.delete',
@@ -52,6 +52,7 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
+/** Records of webhooks and activity, by name. */
 export const webhookResources = {
   webhook: {
     fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
