@@ -207,6 +207,24 @@ describe('user uploads', () => {
     await users([update([{ mail: ['jane@example.com'] }]), update([{ phone_number: '+1 202 555 0143' }])])
     expect(await rules()).toEqual(['raw_identifier', 'raw_identifier'])
   })
+  test.for(['+12025550143', '12025550143', '(202) 555-0143', 'jane@example.com', 'jane@example'])(
+    'the error of an unknown field does not repeat %s',
+    async (name) => {
+      for (const operation of [
+        update([{ [name]: [email(1)] }]),
+        update([], { [name]: 1 }),
+        { operation_type: 'Update', params: { users: [] }, [name]: 1 },
+      ]) {
+        const { status, text } = await users([operation])
+        expect([status, text.includes('is not a field of this operation'), text.includes(name)]).toEqual([400, true, false])
+      }
+    },
+  )
+  test('a raw identifier as the name of a field is seen too, and a misspelled name is shown', async () => {
+    const { body } = await users([update([{ '+12025550143': [email(1)] }, { emial: [email(1)] }])])
+    expect(body.operation_errors[0].find(({ parameter }: Loose) => parameter === 'emial').message).toContain('"emial"')
+    expect(await rules()).toEqual(['raw_identifier'])
+  })
   test('only JSON is read, and an array', async () => {
     expect((await users('{}')).body.errors[0].code).toBe('INVALID_PARAMETER')
     expect((await users('[')).status).toBe(400)

@@ -77,7 +77,7 @@ function readOperation(
   errors: AdsError[],
 ): Operation | undefined {
   if (!isPlainRecord(input)) return void errors.push(invalidParameter('operation', 'object', ''))
-  for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(name))
+  for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(call, name))
   const type = input['operation_type']
   if (type === undefined) errors.push(missingParameter('operation_type'))
   else if (type !== 'Update' && type !== 'Delete') errors.push(invalidParameter('operation_type', 'one of Update, Delete', type))
@@ -86,7 +86,7 @@ function readOperation(
   if (!isPlainRecord(params)) return void errors.push(invalidParameter('params', 'object', ''))
   for (const name in params)
     if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
-      errors.push(unknownField(name))
+      errors.push(unknownField(call, name))
   const effectiveAt = readTime(params['effective_at'], 'effective_at', errors)
   const expiresAt = readTime(params['expires_at'], 'expires_at', errors)
   if (type !== 'Delete') checkTimes(call, list, { nowS, effectiveAt, expiresAt }, errors)
@@ -135,7 +135,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     const values = user[type]
     if (number === undefined || (list.kind === 'do-not-reach' && !DO_NOT_REACH_TYPES.includes(type))) {
       reportRawIdentifier(call, values)
-      errors.push(unknownField(type))
+      errors.push(unknownField(call, type))
       continue
     }
     if (!Array.isArray(values)) {
@@ -175,7 +175,7 @@ function identifierError(type: string, expected: string): AdsError {
   return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
-/** Reports a raw email or phone number in an unknown field, or in a field that is not an array. */
+/** Reports a raw email or phone number in an unknown field or its name, or in a field that is not an array. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
@@ -193,12 +193,16 @@ function readTime(value: unknown, name: string, errors: AdsError[]): number | un
   return Math.floor(at / 1000)
 }
 
-/** Returns the error for an unknown field. A name that looks like an email is not shown. */
-function unknownField(name: string): AdsError {
-  const shown = looksLikeEmail(name) ? 'a field' : `"${name.slice(0, 40)}"`
+/**
+ * Returns the error for an unknown field, and reports a raw identifier in its name. Contains the name only if it is a word of letters: any
+ * other name may be personal.
+ */
+function unknownField(call: UsersCall, name: string): AdsError {
+  reportRawIdentifier(call, name)
+  const isWord = /^[a-z_]{1,40}$/i.test(name)
   return {
     code: 'INVALID_PARAMETER',
-    message: `${shown} is not a field of this operation`,
-    parameter: looksLikeEmail(name) ? 'users' : name.slice(0, 40),
+    message: `${isWord ? `"${name}"` : 'a field'} is not a field of this operation`,
+    parameter: isWord ? name : 'users',
   }
 }
