@@ -171,7 +171,7 @@ export class ControlServer {
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
     const rule = readRule(body)
-    const problem = runner.unsupportedReason(rule.fault)
+    const problem = runner.unsupportedReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
     return faults.add(rule)
   }

@@ -153,6 +153,13 @@ test('a fault that changes the answer is rejected at a stage before the body is 
       await expect(arm({ kind, stage }), `${kind} at ${stage}`).rejects.toThrow(`${kind} has no effect at the stage ${stage}`)
   await arm({ kind: 'status', status: 503, stage: 'before_read' })
 })
+test('slow_upload is rejected where the body is read before the fault can act', async () => {
+  const reason = 'slow_upload has no effect'
+  await expect(arm({ kind: 'slow_upload' }, { contains_key: 'a' })).rejects.toThrow(`${reason} with match.contains_key`)
+  await expect(arm({ kind: 'slow_upload' }, { attempt_of_same_body: 2 })).rejects.toThrow(`${reason} with match.attempt_of_same_body`)
+  await expect(arm({ kind: 'slow_upload', stage: 'after_read' })).rejects.toThrow(`${reason} at the stage after_read`)
+  await arm({ kind: 'slow_upload', stage: 'before_read' }, { method: 'PUT', worker: 'w1' })
+})
 
 describe('connections that break', () => {
   test.for([
@@ -176,6 +183,13 @@ describe('connections that break', () => {
     expect(await products()).toBe(applied)
     expect((await last()).applied).toBe(applied === 1)
     expect((await put('a')).status).toBe(200)
+  })
+  test.for(
+    ['reset', 'close'].flatMap((kind) => [{ contains_key: '"a"' }, { attempt_of_same_body: 1 }].map((match) => [kind, match] as const)),
+  )('%s at mid_upload breaks a request that matches %o by its body', async ([kind, match]) => {
+    await arm({ kind, stage: 'mid_upload' }, match)
+    expect(await broken(put('a'))).toBe('broken')
+    expect([await products(), (await last()).applied]).toEqual([0, false])
   })
   test('delay and slow answer late but whole', async () => {
     await arm({ kind: 'delay', ms: 30 })

@@ -82,7 +82,7 @@ export class ArmedFaults {
 
   /** Returns the first rule that hits this request before its body is read; undefined if no rule hits it. */
   beforeBody(probe: FaultProbe): ArmedRule | undefined {
-    return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && !needsBody(rule.match))
+    return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && bodyMatchOf(rule.match) === undefined)
   }
 
   /** Counts the request for `attempt_of_same_body`. Returns the first rule that hits the request once its body is read, or undefined. */
@@ -91,7 +91,7 @@ export class ArmedFaults {
       const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
       this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)
     }
-    return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || needsBody(rule.match))
+    return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || bodyMatchOf(rule.match) !== undefined)
   }
 
   /**
@@ -139,9 +139,9 @@ export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
-/** Returns true if the conditions can be checked only after the body is read. */
-function needsBody(match: FaultMatch): boolean {
-  return match.contains_key !== undefined || match.attempt_of_same_body !== undefined
+/** Returns the first field of `match` that depends on the body; undefined without one. Such a rule hits a request once its body is read. */
+export function bodyMatchOf(match: FaultMatch): keyof FaultMatch | undefined {
+  return (['contains_key', 'attempt_of_same_body'] as const).find((name) => match[name] !== undefined)
 }
 
 const PATTERNS = new Map<string, RegExp>()

@@ -82,7 +82,8 @@ const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delay
 const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
-    if (stage === 'mid_upload') {
+    // A rule that matches the body hits the request only once its body is read.
+    if (stage === 'mid_upload' && !context.request.readableEnded) {
       context.request.once('data', () => cut(context))
       context.request.once('end', () => cut(context))
     } else cut(context)

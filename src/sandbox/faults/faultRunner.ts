@@ -4,11 +4,12 @@
 import { exactJson, type Answer } from '../answer.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { actsBeforeBody, type ArmedRule } from './armedFaults.ts'
+import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
 import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
-import { actsAfterApplying, effectOf, type Apply, type Fault } from './faultKinds.ts'
+import { actsAfterApplying, effectOf, type Apply } from './faultKinds.ts'
+import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { Port } from './wireFaults.ts'
@@ -24,12 +25,16 @@ export class FaultRunner {
     this.#trafficRules = trafficRules
   }
 
-  /** Returns why this sandbox cannot run the fault; undefined if it can. */
-  unsupportedReason(fault: Fault): string | undefined {
+  /** Returns why this sandbox cannot run the rule; undefined if it can. */
+  unsupportedReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
     if (fault.kind === 'crash' && this.#tools.crash === undefined) return 'crash: this sandbox shares its process with others'
     if (actsBeforeBody(fault) && !isInjected(fault.kind) && (wait ?? upload ?? end) === undefined)
       return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: it changes the answer, or how the request is applied`
+    const bodyMatch = bodyMatchOf(match)
+    const afterBody =
+      bodyMatch !== undefined ? `with match.${bodyMatch}` : actsBeforeBody(fault) ? undefined : `at the stage ${effectOf(fault).stage}`
+    if (upload !== undefined && afterBody !== undefined) return `${fault.kind} has no effect ${afterBody}: the body is already read`
     return undefined
   }
 
