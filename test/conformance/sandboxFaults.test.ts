@@ -272,6 +272,33 @@ describe('answers that do not fit', () => {
     await put('c', 'd')
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
   })
+  test.for(['counts', 'partial_apply'])('%s does not change an answer without counts', async (kind) => {
+    for (const one of ['/12/accounts/18ce54d4x5t', '/12/accounts/18ce54d4x5t/campaigns']) {
+      const { body } = await sandbox.call('GET', one)
+      await arm({ kind }, { method: 'GET' })
+      expect((await sandbox.call('GET', one)).body).toEqual(body)
+    }
+  })
+  test.for(['short', 'counts', 'page_shift', 'cursor_repeats', 'partial_apply', 'warnings'])(
+    '%s does not change an answer that is not JSON',
+    async (kind) => {
+      await arm({ kind }, { path: '/oauth/request_token' })
+      const { status, text } = await sandbox.call('POST', '/oauth/request_token', { form: { oauth_callback: 'oob' } })
+      expect([status, text.includes('oauth_callback_confirmed=true')]).toEqual([200, true])
+      expect(await last()).toMatchObject({ fault: kind, status: 200 })
+    },
+  )
+  test('ids beyond 2^53 keep their digits in a changed answer', async () => {
+    const posts = '/12/accounts/18ce54d4x5t/tweets'
+    const ids = async (): Promise<(string | undefined)[]> =>
+      [...(await sandbox.call('GET', posts, { query: { tweet_type: 'PUBLISHED' } })).text.matchAll(/"id":(\d{16,})/g)].map(([, id]) => id)
+    const exact = await ids()
+    expect(exact.length).toBeGreaterThan(1)
+    await arm({ kind: 'reorder' }, { method: 'GET' })
+    expect(await ids()).toEqual(exact.toReversed())
+    await arm({ kind: 'partial_apply' }, { method: 'GET' })
+    expect(await ids()).toEqual(exact)
+  })
   test('a product refused by id, errors in a 200, operation_errors', async () => {
     await arm({ kind: 'product_error', ids: ['b'] })
     expect((await put('a', 'b')).body.data.products_response.map(({ status }: Loose) => status)).toEqual(['CREATE_SUCCESS', 'ERROR'])

@@ -125,15 +125,21 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
-/**
- * Changes the JSON body of a success. Returns refusals, and JSON that is a plain value, unchanged.
- *
- * @throws {SyntaxError} for other bodies
- */
+/** Changes the JSON body of a success. Returns refusals, and bodies that are not a JSON object, unchanged. */
 function edit(answer: Answer, change: (body: Json) => Json): Answer {
-  if (answer.status >= 400) return answer
-  const body: unknown = JSON.parse(answer.body.toString())
+  const body = answer.status >= 400 ? undefined : parseExact(answer.body.toString())
   return isRecord(body) ? { ...answer, body: exactJson(change(body)) } : answer
+}
+
+/** Parses JSON. Whole numbers beyond 2^53 become bigint, which `exactJson` writes again. Returns undefined for a text that is not JSON. */
+function parseExact(text: string): unknown {
+  try {
+    return JSON.parse(text, (_, value, { source = '' }) =>
+      typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value,
+    )
+  } catch {
+    return undefined
+  }
 }
 
 /** Changes the first result only. */
@@ -146,22 +152,21 @@ function changeFirst(results: unknown[], change: (one: Json) => unknown): unknow
  * answer agrees with the applied part if `apply` is `half` or `first:N`. With any other `apply`, it reports all entries as applied.
  */
 function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
-  if (answer.status >= 400) return answer
   const { apply } = effectOf(fault)
   const applied =
     apply === 'half' ? Math.floor(items / 2) : typeof apply === 'string' && apply.startsWith('first:') ? Number(apply.slice(6)) : items
-  const body: unknown = JSON.parse(answer.body.toString())
-  const { delete_products: deletes, products_response: puts } = recordOf(recordOf(body)['data'])
-  if (!Array.isArray(deletes) && !Array.isArray(puts))
-    return edit(answer, (one) => corruptCounts(one, { kind: 'counts', success: applied }))
-  listOf(deletes)
-    .slice(applied)
-    .map(recordOf)
-    .filter((one) => one['product_key'] !== null)
-    .forEach((one) =>
-      Object.assign(one, { product_key: null, failed_product_key: one['product_key'], message: 'The product could not be deleted' }),
-    )
-  for (const one of listOf(puts).slice(applied))
-    Object.assign(recordOf(one), { status: 'ERROR', errors: ['The product could not be written'], product_key: null })
-  return { ...answer, body: exactJson(body) }
+  return edit(answer, (body) => {
+    const { delete_products: deletes, products_response: puts } = recordOf(body['data'])
+    if (!Array.isArray(deletes) && !Array.isArray(puts)) return corruptCounts(body, { kind: 'counts', success: applied })
+    listOf(deletes)
+      .slice(applied)
+      .map(recordOf)
+      .filter((one) => one['product_key'] !== null)
+      .forEach((one) =>
+        Object.assign(one, { product_key: null, failed_product_key: one['product_key'], message: 'The product could not be deleted' }),
+      )
+    for (const one of listOf(puts).slice(applied))
+      Object.assign(recordOf(one), { status: 'ERROR', errors: ['The product could not be written'], product_key: null })
+    return body
+  })
 }

@@ -9,12 +9,15 @@ type Json = Record<string, unknown>
  * of `total_count`; `n-1` and `n+2` are relative to this sum. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set.
  * A value that is not a whole number is written into the last result.
  *
- * The fault's `shape` changes the form: `object`, `one` (array with one element), `empty`, `short`, `long`, `missing` (results without
- * counts). In `object` and `one`, `n` replaces a value that is not a number.
+ * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a value
+ * that is not a number.
+ *
+ * Returns an answer without counts unchanged.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
   const results: Json[] = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
+  if (!results.some((one) => 'total_count' in one)) return body
   const n = results.reduce((sum, one) => sum + Number(one['total_count']), 0)
   const success = resolveCount(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
   const total = resolveCount(fault['total'], n)
