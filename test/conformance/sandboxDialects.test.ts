@@ -75,12 +75,15 @@ test('13 error bodies as HTML, or empty', async () => {
 test('14 a 429 with Retry-After, or without any hint', async () => {
   const rename = (): Promise<CallResult> => sandbox.call('PUT', '/12/product_catalogs/4001', { query: { name: 'x' } })
   for (let n = 0; n < 20; n++) await rename()
+  await use({ rate_limit_headers: 'none', retry_after_grace_ms: 0 })
+  const silent = await rename()
+  expect([silent.status, silent.headers.get('retry-after'), silent.headers.get('x-rate-limit-reset')]).toEqual([429, null, null])
+  // This answer requested no wait.
+  for (let n = 0; n < 5; n++) await rename()
+  expect(new Set((await sandbox.control.violations()).map(({ rule }) => rule))).toEqual(new Set(['over_rate_limit']))
   await use({ rate_limit_headers: 'Retry-After' })
   const wait = await rename()
   expect([wait.status, Number(wait.headers.get('retry-after')) > 0, wait.headers.get('x-rate-limit-reset')]).toEqual([429, true, null])
-  await use({ rate_limit_headers: 'none' })
-  const silent = await rename()
-  expect([silent.status, silent.headers.get('retry-after'), silent.headers.get('x-rate-limit-reset')]).toEqual([429, null, null])
 })
 test('15 advertising paths by bearer token', async () => {
   await use({ ads_auth: 'bearer' })

@@ -197,16 +197,17 @@ export class RequestHandler {
   }
 
   /**
-   * Returns the refusal for a request over its rate limit. Records the violation, and a wait until the end of the window, unless the limit
-   * is that of the bearer token endpoints.
+   * Returns the refusal for a request over its rate limit. Records the violation, and the wait that its headers request, unless the limit is
+   * that of the bearer token endpoints.
    */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return bearerRefusal()
-    trafficRules.noteWait(context.entry, context.caller, rate.resetS * 1000)
+    const choice = world.switch('rate_limit_headers')
+    if (choice !== 'none') trafficRules.noteWait(context.entry, context.caller, rate.resetS * 1000)
     ledger.recordViolation(context.entry, context.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
-    const headers = world.switch('rate_limit_headers') === 'retry_after' ? { 'retry-after': String(waitS) } : {}
+    const headers = choice === 'retry_after' ? { 'retry-after': String(waitS) } : {}
     return rateLimitRefusal(endpoint.host, headers)
   }
 }
