@@ -293,6 +293,23 @@ describe('product sets and feeds', () => {
     ).toHaveLength(3)
     expect((await sandbox.call('PUT', `${sets}/${made.body.data.id}`, { json: { product_keys: [] } })).status).toBe(400)
   })
+  test.for([
+    ['custom_label_0', 'EQUAL_TO', '10', []],
+    ['custom_label_0', 'GREATER_THAN', '9', []],
+    ['custom_label_1', 'EQUAL_TO', '7', []],
+    ['custom_label_1', 'EQUAL_TO', '007', ['a']],
+    ['price', 'EQUAL_TO', '12', ['a']],
+    ['price', 'EQUAL_TO', '12.0 EUR', ['a']],
+    ['price', 'EQUAL_TO', '12 USD', []],
+    ['price', 'LESS_THAN', '13 USD', []],
+    ['price', 'LESS_THAN', '13 EUR', ['a']],
+    ['price', 'LESS_THAN', '13x', []],
+    ['inventory', 'EQUAL_TO', '5.0', ['a']],
+  ] as const)('a set with %s %s %s', async ([attribute, operator, value, ids]) => {
+    await put([product('a', { price: '12.00 EUR', inventory: 5, custom_label_0: '10abc', custom_label_1: '007' })])
+    const json = { name: 'Set', type: 'FILTERED', filters: [{ attribute, operator, value }] }
+    expect((await sandbox.call('POST', sets, { json })).body.data.product_ids).toEqual(ids)
+  })
   test('one scheduled feed a user', async () => {
     const feeds = '/12/product_catalogs/4001/scheduled_feeds'
     const made = await sandbox.call('POST', feeds, { query: { feed_url: 'https://shop.example/feed.xml', frequency: 'DAILY', repeat: 1 } })

@@ -13,6 +13,9 @@ type CatalogCall = Call<CatalogState>
 
 const ATTRIBUTES: readonly string[] = filterAttributes
 const OPERATORS: readonly string[] = filterOperators
+/** Attributes that `EQUAL_TO` compares as numbers, so that `12` equals `12.00 EUR`. */
+const NUMBERS = ['price', 'sale_price', 'inventory']
+const NUMBER = /^(-?\d+(?:\.\d+)?)(?: ([a-z]{3}))?$/
 
 /** Lists the product sets of a catalog. */
 export function listSets(call: CatalogCall): Reply {
@@ -174,11 +177,11 @@ function matchesAll(product: Product, set: ProductSet): boolean {
     const wanted = value.toLowerCase()
     switch (operator) {
       case 'GREATER_THAN':
-        return Number.parseFloat(text) > Number.parseFloat(wanted)
+        return difference(text, wanted) > 0
       case 'LESS_THAN':
-        return Number.parseFloat(text) < Number.parseFloat(wanted)
+        return difference(text, wanted) < 0
       case 'EQUAL_TO':
-        return text === wanted || (attribute !== 'product_type' && Number.parseFloat(text) === Number.parseFloat(wanted))
+        return text === wanted || (NUMBERS.includes(attribute) && difference(text, wanted) === 0)
       case 'MATCH':
         return text === wanted
       case 'CONTAINS':
@@ -187,6 +190,13 @@ function matchesAll(product: Product, set: ProductSet): boolean {
         return !text.includes(wanted)
     }
   })
+}
+
+/** Subtracts numbers or prices. NaN unless both are such a text; a currency in `b` must be that of `a`. */
+function difference(a: string, b: string): number {
+  const [, minuend, currency] = NUMBER.exec(a) ?? []
+  const [, subtrahend, wantedCurrency = currency] = NUMBER.exec(b) ?? []
+  return currency === wantedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
 }
 
 /** Reads filters. Adds an error to `errors` for each wrong part. */
