@@ -1,7 +1,8 @@
 /** Custom audiences and do-not-reach lists as an outside caller sees them (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import { sha256 } from '../support/digests.ts'
-import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
 
 const sandbox = sharedSandbox()
@@ -255,6 +256,18 @@ describe('do-not-reach lists', () => {
       expect((await doNotReach([bad])).status).toBe(400)
     await sandbox.control.switches({ dnr_expires_at: 'required' })
     expect((await doNotReach([update([{ email: [email(1)] }])])).body.operation_errors[0][0].parameter).toBe('expires_at')
+  })
+  test('an expiry of exactly 13 months ahead is refused, a second less is accepted', async () => {
+    const stopped = Date.now()
+    await using own = await withSandbox({ clock: { ...systemClock, now: () => stopped } })
+    await own.control.setClock('2027-01-31T12:00:00Z')
+    const upload = async (expiry: string): Promise<number> =>
+      (
+        await own.call('POST', '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/2dnr/users', {
+          json: [update([{ email: [email(1)] }], { expires_at: expiry })],
+        })
+      ).status
+    expect([await upload('2028-02-29T12:00:00Z'), await upload('2028-02-29T11:59:59Z')]).toEqual([400, 200])
   })
   test('adding a suppressed person to an audience is a violation', async () => {
     await doNotReach([update([{ email: [email(1)] }])])

@@ -38,7 +38,7 @@ export interface UserList {
   readonly echo: Readonly<Record<string, string>>
 }
 
-/** Months that a membership lasts by default (spec 8); for a do-not-reach list also the maximum. */
+/** Months that a membership lasts by default (spec 8); the end in a do-not-reach list must be earlier. */
 export const DEFAULT_MONTHS = 13
 /** Index of each identifier type, as `Memberships` stores it. */
 export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
@@ -119,7 +119,7 @@ function checkTimes(
         isoSeconds(expiresAt * 1000),
       ),
     )
-  } else if (list.kind === 'do-not-reach' && expiresAt * 1000 > addMonths(call.now, DEFAULT_MONTHS))
+  } else if (list.kind === 'do-not-reach' && expiresAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS))
     errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
 }
 
