@@ -10,6 +10,7 @@ import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { Logger } from '../log.ts'
 import type { Names } from './names.ts'
 import type { SwitchName, SwitchValue } from './state/switches.ts'
+import { joinLines } from './text.ts'
 
 /**
  * Decoded parameters by their name in the contract, with path parameters and defaults. An absent parameter is undefined. Null is the empty
@@ -94,11 +95,11 @@ export type Reply =
 /** Handler of an endpoint. Throws `Refusal`, or rejects with it, to refuse the call. */
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** Plain text as the answer of the control API. */
+/** Answer of the control API that is plain text, in pieces of about 64 KiB. */
 export class ControlText {
-  readonly body: string
-  constructor(body: string) {
-    this.body = body
+  readonly pieces: readonly Buffer[]
+  constructor(lines: Iterable<string>) {
+    this.pieces = Array.from(joinLines(lines), (piece) => Buffer.from(piece))
   }
 }
 

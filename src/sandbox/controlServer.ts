@@ -38,7 +38,17 @@ function seqOf(text: string): number {
   return Number(text)
 }
 
-/** Input of a call. `rest`: path segments after the name of the call. `body`: parsed JSON; undefined without a body. */
+interface ControlAnswer {
+  readonly status: number
+  readonly type: string
+  readonly pieces: readonly Buffer[]
+}
+
+function jsonAnswer(status: number, value: unknown): ControlAnswer {
+  return { status, type: 'application/json; charset=utf-8', pieces: [Buffer.from(exactJson(value))] }
+}
+
+/** Path segments after the name of the call, parsed body, and query. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
 /** Server of the control API. Calls that return undefined are answered with 404. */
@@ -77,9 +87,11 @@ export class ControlServer {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      void this.#answer(request, Buffer.concat(chunks)).then(({ status, body, type }) => {
-        response.writeHead(status, { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) })
-        response.end(body)
+      void this.#answer(request, Buffer.concat(chunks)).then(({ status, pieces, type }) => {
+        const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+        response.writeHead(status, { 'content-type': type, 'content-length': String(length) })
+        for (const piece of pieces) response.write(piece)
+        response.end()
       })
     })
   }
@@ -100,9 +112,8 @@ export class ControlServer {
     return { ok: true }
   }
 
-  async #answer(request: IncomingMessage, bytes: Buffer): Promise<{ status: number; body: string; type: string }> {
+  async #answer(request: IncomingMessage, bytes: Buffer): Promise<ControlAnswer> {
     const url = new URL(request.url ?? '/', 'http://sandbox')
-    const json = 'application/json; charset=utf-8'
     try {
       const [, , name = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
       const body: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString())
@@ -111,9 +122,9 @@ export class ControlServer {
         body,
         query: url.searchParams,
       })
-      if (result === undefined) return { status: 404, body: exactJson({ error: `no call or record at ${url.pathname}` }), type: json }
-      if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
-      return { status: 200, body: exactJson(result), type: json }
+      if (result === undefined) return jsonAnswer(404, { error: `no call or record at ${url.pathname}` })
+      if (result instanceof ControlText) return { status: 200, pieces: result.pieces, type: 'text/plain; charset=utf-8' }
+      return jsonAnswer(200, result)
     } catch (error) {
       // SyntaxError: the body is not JSON. URIError: the path has an invalid percent-encoding.
       const isRefused = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
@@ -123,7 +134,7 @@ export class ControlServer {
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
           'a call of the control API failed',
         )
-      return { status, body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }), type: json }
+      return jsonAnswer(status, { error: error instanceof Error ? error.message : 'unknown' })
     }
   }
 

@@ -1,4 +1,4 @@
-/** Converts values of requests to text, and counts characters. */
+/** Converts values of requests to text, counts characters, and joins lines. */
 
 /** Returns the text of a plain value, `''` for undefined, and JSON for anything else. */
 export function textOf(value: unknown): string {
@@ -21,4 +21,16 @@ export function codePoints(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count
+}
+
+/** Joins lines to pieces of about 65,536 characters, because the ten million lines of an audience exceed the longest string. */
+export function* joinLines(lines: Iterable<string>): Generator<string> {
+  let piece = ''
+  for (const line of lines) {
+    piece += line
+    if (piece.length < 65_536) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
 }

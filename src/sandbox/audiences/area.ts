@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isoSeconds } from '../timestamps.ts'
+import { joinLines } from '../text.ts'
 import { audienceHandlers } from './audiences.ts'
 import { doNotReachHandlers } from './doNotReach.ts'
 import { estimateAudience, searchKeywords } from './insights.ts'
-import { eachLine } from './memberships.ts'
+import { linesOf } from './memberships.ts'
 import { permissionHandlers } from './permissions.ts'
 import { cloneAudienceState, createAudienceState, loadAudienceState, saveAudienceState, type Audience } from './state.ts'
 
@@ -30,14 +31,9 @@ export const audiencesArea = defineArea({
       const nowS = world.now() / 1000
       if (rest[1] === undefined) return { ...found.memberships.count(nowS), digest: membersDigest(found, nowS) }
       if (rest[1] !== 'identifiers') return undefined
-      const parts: string[] = []
-      eachLine(
-        found.memberships,
-        nowS,
-        ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`,
-        (text) => parts.push(text),
+      return new ControlText(
+        linesOf(found.memberships, nowS, ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`),
       )
-      return new ControlText(parts.join(''))
     },
   },
 })
@@ -45,11 +41,7 @@ export const audiencesArea = defineArea({
 /** Returns the SHA-256 of the lines `type TAB value LF` of all identifiers in force, sorted bytewise, in hex. */
 function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
-  eachLine(
-    audience.memberships,
-    nowS,
-    ({ type, value }) => `${type}\t${value}\n`,
-    (text) => digest.update(text),
-  )
+  const lines = linesOf(audience.memberships, nowS, ({ type, value }) => `${type}\t${value}\n`)
+  for (const piece of joinLines(lines)) digest.update(piece)
   return digest.digest('hex')
 }

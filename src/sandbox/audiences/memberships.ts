@@ -296,20 +296,9 @@ export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/**
- * Passes the lines of all identifiers in force to `sink`, in the order of `sortedInForce`. Joins lines to texts of about 65,536 characters,
- * because all lines of ten million identifiers exceed the longest string.
- */
-export function eachLine(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
-  let text = ''
-  for (const record of memberships.sortedInForce(now)) {
-    text += line(memberships.member(record))
-    if (text.length > 65_536) {
-      sink(text)
-      text = ''
-    }
-  }
-  sink(text)
+/** Yields the line of each identifier in force, sorted. */
+export function* linesOf(memberships: Memberships, now: number, line: (member: Member) => string): Generator<string> {
+  for (const record of memberships.sortedInForce(now)) yield line(memberships.member(record))
 }
 
 /** Position of each type in the order of the type names. */

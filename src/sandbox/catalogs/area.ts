@@ -42,8 +42,8 @@ export const catalogsArea = defineArea({
       return rest[1] === 'products'
         ? new ControlText(
             sortedById(catalog)
-              .map((product) => JSON.stringify(line(product)) + '\n')
-              .join(''),
+              .values()
+              .map((product) => JSON.stringify(line(product)) + '\n'),
           )
         : undefined
     },

@@ -2,19 +2,12 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eachLine, IDENTIFIER_TYPES, keyOf, Memberships } from '../../../src/sandbox/audiences/memberships.ts'
+import { ControlText } from '../../../src/sandbox/area.ts'
+import { linesOf, IDENTIFIER_TYPES, keyOf, Memberships } from '../../../src/sandbox/audiences/memberships.ts'
 
 const value = (n: number): string => createHash('sha256').update(String(n)).digest('hex')
-const lines = (members: Memberships, now: number): string => {
-  let text = ''
-  eachLine(
-    members,
-    now,
-    (member) => `${member.type}\t${member.value}\t${member.expiresAt}\n`,
-    (part) => (text += part),
-  )
-  return text
-}
+const lines = (members: Memberships, now: number): string =>
+  [...linesOf(members, now, (member) => `${member.type}\t${member.value}\t${member.expiresAt}\n`)].join('')
 
 /** Plain model: a map of users, each a map of identifiers. */
 class Model {
@@ -99,4 +92,11 @@ test("one identifier removed leaves the user's others", () => {
   expect(members.size).toBe(2)
   members.removeUser(c)
   expect(members.size).toBe(0)
+})
+
+test('a listing is in pieces, because ten million lines exceed the longest string', () => {
+  const line = `email\t${'0'.repeat(64)}\t2035-01-01T00:00:00Z\n`
+  const { pieces } = new ControlText(Array.from({ length: 10_000 }, () => line))
+  expect(Buffer.concat(pieces).toString()).toBe(line.repeat(10_000))
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(70_000)
 })

@@ -2,18 +2,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { IDENTIFIER_TYPES, keyOf, Memberships, eachLine } from '../../../src/sandbox/audiences/memberships.ts'
+import { IDENTIFIER_TYPES, keyOf, Memberships, linesOf } from '../../../src/sandbox/audiences/memberships.ts'
 
-const all = (memberships: Memberships): string => {
-  let text = ''
-  eachLine(
-    memberships,
-    100,
-    ({ type, value, expiresAt }) => `${type} ${value} ${expiresAt}\n`,
-    (piece) => (text += piece),
-  )
-  return text
-}
+const all = (memberships: Memberships): string =>
+  [...linesOf(memberships, 100, ({ type, value, expiresAt }) => `${type} ${value} ${expiresAt}\n`)].join('')
 
 test('saved members are restored, and later changes have the same effect', () => {
   const step = fc.record({
