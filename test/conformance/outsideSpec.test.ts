@@ -92,6 +92,21 @@ describe('statistics', () => {
   })
 })
 
+test.for([
+  ['a deleted campaign', () => sandbox.call('DELETE', `${account}/campaigns/8wku2`)],
+  ['a campaign whose funding was deleted', () => sandbox.call('DELETE', `${account}/funding_instruments/lygyi`)],
+] as const)('statistics of line items in %s are zeros, and it is not active', async ([, change]) => {
+  const active = async (): Promise<string[]> => {
+    const { entity, start_time, end_time } = { ...figures, entity: 'CAMPAIGN' }
+    const { body } = await get('/12/stats/accounts/18ce54d4x5t/active_entities', { entity, start_time, end_time })
+    return body.data.map(({ entity_id: id }: Loose) => id)
+  }
+  expect(await active()).toContain('8wku2')
+  expect((await change()).status).toBe(200)
+  const [item] = (await stats()).body.data
+  expect([sum(item.id_data[0].metrics.impressions), (await active()).includes('8wku2')]).toEqual([0, false])
+})
+
 describe('look-ups', () => {
   test('of targeting values are lists with q, paging and their own filters', async () => {
     const locations = await get('/12/targeting_criteria/locations', { country_code: 'DE', location_type: 'CITIES' })
@@ -123,6 +138,14 @@ describe('look-ups', () => {
     expect((await get(`${account}/authenticated_user_access`)).body.data).toEqual({ user_id: '1001', permissions: ['ACCOUNT_ADMIN'] })
     await sandbox.call('PUT', `${account}/user_settings/1001`, { query: { subscribed_email_types: 'A,B' } })
     expect((await get(`${account}/user_settings/1001`)).body.data).toMatchObject({ user_id: '1001', subscribed_email_types: ['A', 'B'] })
+  })
+
+  test('of promotable users keep ids beyond 2^53 apart', async () => {
+    for (const id of ['9007199254740992', '9007199254740993'])
+      await sandbox.control.request('POST', 'users', { screen_name: `u${id.slice(-2)}`, id, accounts: ['18ce54d4x5t'] })
+    const users: Loose[] = (await get(`${account}/promotable_users`)).body.data
+    expect(new Set(users.map(({ id }) => id)).size).toBe(3)
+    for (const user of users) expect((await get(`${account}/promotable_users/${user.id}`)).body.data).toEqual(user)
   })
 
   test('of tracking tags follow their line item', async () => {

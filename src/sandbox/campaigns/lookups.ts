@@ -63,7 +63,7 @@ function isSelected(call: Call<unknown>, option: TargetingOption): boolean {
 function promotableUsers(call: Call<unknown>): readonly { readonly id: string; readonly [field: string]: unknown }[] {
   const account = accountOf(call)
   return account.userIds.map((userId) => ({
-    id: Number(userId).toString(36),
+    id: BigInt(userId).toString(36),
     account_id: account.id,
     user_id: userId,
     promotable_user_type: 'FULL',

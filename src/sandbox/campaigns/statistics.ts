@@ -13,7 +13,7 @@ import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { METRICS, type Metric } from './metrics.ts'
-import type { CampaignsState, LineItem, StatisticsJob } from './state.ts'
+import { campaignReasons, type CampaignsState, type LineItem, type StatisticsJob } from './state.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -164,12 +164,14 @@ function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 
-/** Returns the line items that are active, not deleted, and in a campaign with the status `ACTIVE`, deleted or not. */
+/** Returns the line items that serve: active, not deleted, and in a campaign that can serve. */
 function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   const campaigns = recordsOfAccount(state.campaigns, accountId)
-  return [...recordsOfAccount(state.lineItems, accountId).values()].filter(
-    (item) => !item.deleted && item.entity_status === 'ACTIVE' && campaigns.get(item.campaign_id)?.entity_status === 'ACTIVE',
-  )
+  return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => {
+    const campaign = campaigns.get(item.campaign_id)
+    const canServe = campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
+    return !item.deleted && item.entity_status === 'ACTIVE' && canServe
+  })
 }
 
 /** Returns the ids of the entities of type `entity` whose metrics include those of the line item. */
