@@ -1,7 +1,7 @@
 /** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). Its calls are not in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlText } from './area.ts'
-import { ControlError } from './controlError.ts'
+import { checkFields, ControlError } from './controlError.ts'
 import { exactJson } from './answer.ts'
 import type { StateChanges } from './state/stateChanges.ts'
 import { readRule } from './faults/faultRule.ts'
@@ -158,7 +158,9 @@ export class ControlServer {
    */
   async #setClock(body: unknown): Promise<unknown> {
     const { world, changes } = this.#parts
-    const { now, advance_s: advanceS } = recordOf(body)
+    const input = recordOf(body)
+    checkFields(input, ['now', 'advance_s'])
+    const { now, advance_s: advanceS } = input
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)
@@ -217,11 +219,16 @@ export class ControlServer {
 }
 
 function seedOf(body: unknown): number | undefined {
-  const { seed } = recordOf(body)
-  return typeof seed === 'number' ? seed : undefined
+  const input = recordOf(body)
+  checkFields(input, ['seed'])
+  const { seed } = input
+  if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed is a number')
+  return seed
 }
 
 function idOf(body: unknown): string {
-  const { id } = recordOf(body)
+  const input = recordOf(body)
+  checkFields(input, ['id'])
+  const { id } = input
   return typeof id === 'string' ? id : ''
 }

@@ -87,6 +87,14 @@ test.for([
   ['POST', 'events', '[null]'],
   ['POST', 'events', '{"event_type":5}'],
   ['POST', 'events', '{"times":1e9}'],
+  ['POST', 'events', '{"event_tpye":"post.create"}'],
+  ['PUT', 'clock', '{"advance_s":1,"by":"s"}'],
+  ['PUT', 'features', '{"account_id":"18ce54d4x5t","added":["DR_TAP"]}'],
+  ['POST', 'users', '{"screen_name":"anna","account":[]}'],
+  ['POST', 'tls', '{"kinds":"good"}'],
+  ['POST', 'reset', '{"seeds":1}'],
+  ['POST', 'reset', '{"seed":"1"}'],
+  ['POST', 'restore', '{"name":"s1"}'],
 ] as const)('a malformed control call is refused, and the sandbox stays up: %s %s %s', async ([method, path, body]) => {
   const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body }) })
   expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) as string }])

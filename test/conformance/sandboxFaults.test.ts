@@ -75,6 +75,15 @@ describe('which request a rule hits', () => {
     ])
       expect((await sandbox.control.request('POST', 'faults', body)).status).toBe(400)
   })
+  test.for([
+    [{ fault: { kind: 'delay', msec: 5 } }, 'fault.msec is unknown; there are: kind, stage, apply, at, close, ms, jitter'],
+    [{ fault: { kind: 'delay', retry_after: 5 } }, 'fault.retry_after is unknown'],
+    [{ fault: { kind: 'status', status: '503' } }, 'fault.status is a whole number'],
+    [{ fault: { kind: 'html' }, time: 3 }, 'time is unknown; there are: match, times, fault'],
+  ] as const)('%j is refused: %s', async ([rule, reason]) => {
+    const { status, body } = await sandbox.control.request('POST', 'faults', rule)
+    expect([status, body.error]).toEqual([400, expect.stringContaining(reason)])
+  })
   test('a value of a wrong type is refused, and null counts as absent', async () => {
     for (const match of [
       { method: 5 },
@@ -114,9 +123,14 @@ describe('answers that say no', () => {
     expect([(await put('b')).status, await products(), (await last()).applied]).toEqual([500, 1, true])
   })
   test('html, empty', async () => {
-    await arm({ kind: 'html' })
+    await arm({ kind: 'html', headers: { 'Retry-After': '7' } })
     const html = await put('a')
-    expect([html.status, html.headers.get('content-type'), html.text.includes('<html>')]).toEqual([502, 'text/html;charset=utf-8', true])
+    expect([html.status, html.headers.get('content-type'), html.headers.get('retry-after'), html.text.includes('<html>')]).toEqual([
+      502,
+      'text/html;charset=utf-8',
+      '7',
+      true,
+    ])
     await arm({ kind: 'empty' })
     const empty = await put('a')
     expect([empty.status, empty.text, await products()]).toEqual([200, '', 0])

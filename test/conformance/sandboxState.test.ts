@@ -283,6 +283,9 @@ test.skipIf(target !== undefined)('a damaged line of the state file is named wit
     ['{"kind":"call","now":17', 'is not JSON'],
     ['[]', 'is not an entry'],
     ['{"kind":"call","endpoint":"products.put"}', 'cannot be applied'],
+    ['{"kind":"call","endpoint":"products.puts"}', 'cannot be applied (unknown endpoint products.puts)'],
+    ['{"kind":"calls"}', 'cannot be applied (unknown kind calls)'],
+    ['{"kind":"event","now":1,"area":"nowhere","event":{}}', 'cannot be applied (unknown area nowhere)'],
   ] as const) {
     const lines = whole.split('\n')
     lines[1] = damage

@@ -1,6 +1,6 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). An added user gets an access token, and access to the accounts in the body. */
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
-import { ControlError } from '../controlError.ts'
+import { checkFields, ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState, type UserAdded } from './tokens.ts'
@@ -10,13 +10,9 @@ export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER',
 /** Roles that may only read. */
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
-const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
-
-/** Adds the user of the body. Returns the user with an access token. Throws `ControlError` for a wrong field, or an id or handle in use. */
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const input = isPlainRecord(body) ? body : {}
-  const unknown = Object.keys(input).find((name) => !FIELDS.includes(name))
-  if (unknown !== undefined) throw new ControlError(`no field "${unknown}"; there are: ${FIELDS.join(', ')}`)
+  checkFields(input, ['id', 'screen_name', 'name', 'premium', 'accounts'])
   const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
     throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')

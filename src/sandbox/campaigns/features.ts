@@ -3,7 +3,7 @@
  * any upper-case key, because no endpoint grants some features (spec 5 rule 7).
  */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
-import { ControlError } from '../controlError.ts'
+import { checkFields, ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok, okPage } from '../refusal.ts'
@@ -29,7 +29,9 @@ export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
 export const featureControls: Readonly<Record<string, ControlHandler<CampaignsState>>> = {
   'GET /_sandbox/features': ({ state, rest }) => state.features.get(rest[0] ?? '') ?? [],
   'PUT /_sandbox/features': ({ world, state, body }) => {
-    const { account_id: account, add = [], remove = [] } = recordOf(body)
+    const input = recordOf(body)
+    checkFields(input, ['account_id', 'add', 'remove'])
+    const { account_id: account, add = [], remove = [] } = input
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${String(account)}`)
     if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove are arrays of feature keys')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))

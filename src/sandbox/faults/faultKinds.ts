@@ -1,7 +1,7 @@
 /**
  * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
  *
- * To add a kind: name it in `KINDS`, then implement it in `injectedAnswers.ts` (replaces the answer), `corruptedAnswers.ts` or
+ * To add a kind: name it in `KINDS`, and its settings in `SETTINGS`, then implement it in `injectedAnswers.ts` (replaces the answer), `corruptedAnswers.ts` or
  * `corruptedBytes.ts` (changes the answer), or `faultActions.ts` (waits, breaks the connection, or chooses the state). A kind that is in
  * none of them does not compile.
  */
@@ -60,7 +60,46 @@ const KINDS = {
 
 /** Name of a kind. */
 export type FaultKind = keyof typeof KINDS
-/** All kinds. */
+
+const COMMON_SETTINGS = 'kind stage apply at close'
+/** Settings of kinds beside the common ones, separated by spaces. */
+const SETTINGS: Partial<Record<FaultKind, string>> = {
+  status: 'status body headers',
+  html: 'status headers',
+  empty: 'status headers',
+  rate_limit: 'retry_after reset headers',
+  delay: 'ms jitter',
+  latency: 'ms jitter',
+  hold: 'name',
+  slow: 'bytes_per_s',
+  drip: 'bytes_per_s',
+  slow_upload: 'bytes_per_s',
+  interim: 'statuses',
+  idle_close: 'ms jitter',
+  refuse: 'ms',
+  accept_close: 'ms',
+  clock_skew: 's',
+  stale: 'lag_ms',
+  truncate: 'bytes',
+  wrong_length: 'by',
+  page_shift: 'by',
+  counts: 'success total shape',
+  short: 'by',
+  product_error: 'ids message',
+  operation_errors: 'indices offset length',
+  gzip_bomb: 'bytes',
+  wrong_type: 'type',
+  large: 'bytes',
+  deep: 'depth',
+}
+/** Settings that are whole numbers. */
+export const INTEGER_SETTINGS: readonly string[] = 'status ms jitter bytes_per_s s lag_ms bytes by offset length depth'.split(' ')
+
+/** Returns the names of all settings of a kind. */
+export function settingsOf(kind: FaultKind): readonly string[] {
+  return `${COMMON_SETTINGS} ${SETTINGS[kind] ?? ''}`.trim().split(' ')
+}
+
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
 /** Returns true for the name of a kind. */

@@ -1,7 +1,7 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
-import { ControlError } from '../controlError.ts'
-import { FAULT_KINDS, isFaultKind, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
+import { checkFields, ControlError } from '../controlError.ts'
+import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
 export interface FaultMatch {
@@ -37,7 +37,9 @@ export interface FaultRule {
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
-  const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
+  const rule = asObject(input, 'a fault rule')
+  checkFields(rule, ['match', 'times', 'fault'])
+  const { match = {}, times = 1, fault } = rule
   const checked = checkFault(fault)
   return {
     match: checkMatch(match),
@@ -47,8 +49,12 @@ export function readRule(input: unknown): FaultRule {
 }
 
 function checkFault(input: unknown): Fault {
-  const { kind, stage: givenStage, apply, ...settings } = asObject(input, '"fault"')
+  const given = asObject(input, '"fault"')
+  const { kind, stage: givenStage, apply, ...settings } = given
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  checkFields(given, settingsOf(kind), 'fault.')
+  for (const name of INTEGER_SETTINGS)
+    if (settings[name] !== undefined && !Number.isInteger(settings[name])) throw new ControlError(`fault.${name} is a whole number`)
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
@@ -71,10 +77,10 @@ function checkApply(apply: unknown): Apply {
 
 function checkMatch(input: unknown): FaultMatch {
   const given = Object.entries(asObject(input, '"match"')).filter(([, value]) => value !== null && value !== undefined)
+  checkFields(Object.fromEntries(given), Object.keys(MATCHES), 'match.')
   for (const [name, value] of given) {
-    const check = Object.hasOwn(MATCHES, name) ? MATCHES[name] : undefined
-    if (check === undefined) throw new ControlError(`match.${name} is unknown; there are: ${Object.keys(MATCHES).join(', ')}`)
-    if (!check.isValid(value)) throw new ControlError(`match.${name} is ${check.expected}`)
+    const check = MATCHES[name]
+    if (check?.isValid(value) !== true) throw new ControlError(`match.${name} is ${check?.expected ?? ''}`)
   }
   // MATCHES has checked each value.
   return Object.fromEntries(given) as FaultMatch

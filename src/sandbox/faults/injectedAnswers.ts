@@ -38,7 +38,7 @@ export function injectAnswer({ world, trafficRules }: InjectionParts, context: F
     case 'html':
       return {
         status: integerSetting(fault, 'status', 502),
-        headers: { 'content-type': 'text/html;charset=utf-8' },
+        headers: { 'content-type': 'text/html;charset=utf-8', ...headersOf(fault) },
         body: errorPage(integerSetting(fault, 'status', 502)),
       }
     case 'empty':

@@ -13,6 +13,7 @@ import { adsRefusal, Refusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
 import { READ_ONLY_ROLES } from '../auth/users.ts'
@@ -276,13 +277,15 @@ export class StateChanges {
       case 'instance':
         world.core.instance = entry.id
         return undefined
+      default:
+        throw new Error(`unknown kind ${String(recordOf(entry)['kind'])}`)
     }
   }
 
   async #replayCall(entry: Extract<JournalEntry, { kind: 'call' }>): Promise<void> {
     const endpoint = findEndpoint(entry.endpoint)
     const found = this.#handlers.get(entry.endpoint)
-    if (endpoint === undefined || found === undefined) return
+    if (endpoint === undefined || found === undefined) throw new Error(`unknown endpoint ${entry.endpoint}`)
     const world = this.#world
     world.replayAt(entry.now)
     const { nextId, nextShortId, random } = world.core

@@ -122,7 +122,9 @@ export class WorldState implements World {
 
   /** Applies an event with the function of its area. Does not write it to the journal. */
   applyEvent(area: string, event: unknown): void {
-    this.areas.find(({ ref }) => ref.name === area)?.applyEvent?.(this, this.#states.get(area), event)
+    const found = this.areas.find(({ ref }) => ref.name === area)
+    if (found?.applyEvent === undefined) throw new Error(`unknown area ${area}`)
+    found.applyEvent(this, this.#states.get(area), event)
   }
 
   /** Keeps a copy of the state before a change, for reads of the state up to `lagMs` ago (the fault `stale`). Drops older copies. */

@@ -1,6 +1,6 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#events). */
 import type { ControlHandler } from '../area.ts'
-import { ControlError } from '../controlError.ts'
+import { checkFields, ControlError } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
@@ -35,6 +35,23 @@ interface EventInput {
   readonly token?: string
 }
 
+const FIELDS = [
+  'event_type',
+  'user_id',
+  'filter',
+  'payload',
+  'event_uuid',
+  'tag',
+  'includes',
+  'data',
+  'times',
+  'signature',
+  'webhook_id',
+  'bytes_per_s',
+  'challenge',
+  'token',
+] satisfies (keyof EventInput)[]
+
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
  * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt
@@ -49,6 +66,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
       `an event is an object, with a text as event_type, times up to ${mostEvents}, good, bad or none as signature, and bytes_per_s above 0`,
     )
   const inputs: readonly EventInput[] = given
+  for (const input of inputs) checkFields(input, FIELDS)
   const [first] = inputs
   if (first?.challenge !== undefined) {
     const webhook = state.webhooks.get(first.challenge)
@@ -69,7 +87,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   return { events, deliveries: { delivered: queued - failed, failed } }
 }
 
-/** Checks `event_type`, `times`, `signature` and `bytes_per_s` only, so that a test can emit malformed events. */
+/** Checks the values of `event_type`, `times`, `signature` and `bytes_per_s` only, so that a test can emit malformed events. */
 function isEventInput(value: unknown): value is EventInput {
   if (!isPlainRecord(value)) return false
   const { event_type: type } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value

@@ -66,7 +66,7 @@ describe('against the sandbox', () => {
         kind === 'status'
           ? { kind, status: 503 }
           : kind === 'rate_limit'
-            ? { kind, seconds: 1, retry_after: 1 }
+            ? { kind, retry_after: 1 }
             : kind === 'counts'
               ? { kind, success: 'n-1' }
               : { kind },

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import { recordOf } from '../../../unknownValue.ts'
-import { ControlError } from '../../controlError.ts'
+import { checkFields, ControlError } from '../../controlError.ts'
 import { listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
@@ -44,10 +44,12 @@ export class TlsListeners {
    * Opens a listener from `{ "kind": …, "times": n }`. The first n connections get the fault, later ones a correct certificate; without
    * `times` all get the fault. `old_version` offers TLS 1.1 only, `stall` never ends the handshake, `drop` closes during it.
    *
-   * @throws {ControlError} for an unknown kind or an invalid `times`
+   * @throws {ControlError} for an unknown kind or field, or an invalid `times`
    */
   async open(input: unknown): Promise<TlsListener> {
-    const { kind = 'good', times } = recordOf(input)
+    const given = recordOf(input)
+    checkFields(given, ['kind', 'times'])
+    const { kind = 'good', times } = given
     const known = TLS_KINDS.find((one) => one === kind)
     if (known === undefined) throw new ControlError(`kind is one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
