@@ -203,6 +203,20 @@ describe('creation', () => {
     })
   })
 
+  test('a post can be edited as often as edits_remaining says', async () => {
+    let id = (await make({ text: 'Version 0' })).body.data.id as string
+    const edit = (n: number): Promise<CallResult> => make({ text: `Version ${n}`, edit_options: { previous_post_id: id } })
+    const remaining = async (): Promise<number> =>
+      (await look({ ids: id, 'tweet.fields': 'edit_controls' })).body.data[0].edit_controls.edits_remaining
+    const left: number[] = [await remaining()]
+    while ((left.at(-1) ?? 0) > 0) {
+      id = (await edit(left.length)).body.data.id
+      left.push(await remaining())
+    }
+    expect(left).toEqual([5, 4, 3, 2, 1, 0])
+    expectBadParameter(await edit(6), 'edit_options.previous_post_id')
+  })
+
   test('a reply needs that the author mentioned the replier', async () => {
     const made = await make({ text: 'Yes', reply: { in_reply_to_tweet_id: MENTION } })
     expect((await look({ ids: made.body.data.id, 'tweet.fields': 'referenced_tweets,conversation_id' })).body.data[0]).toMatchObject({

@@ -7,7 +7,7 @@ import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate, newPost, userOf, type Post, type PostsState } from './state.ts'
-import { forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
+import { editsRemaining, forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 const HOUR = 3_600_000
@@ -280,8 +280,8 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless the post is the caller's, its first version is at most an hour old, and the caller has a premium subscription
- * (spec 4.7)
+ * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, the caller has a premium subscription (spec 4.7), and
+ * it has edits remaining
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
@@ -296,6 +296,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
   if (call.now - first.createdAt > HOUR)
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
+  if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post
 }
 

@@ -171,7 +171,7 @@ function fieldsOf(post: Post): Wire {
     card_uri: post.card_uri ?? undefined,
     display_text_range: [0, [...post.text].length],
     edit_controls: {
-      edits_remaining: Math.max(0, 6 - post.edit_history.length),
+      edits_remaining: editsRemaining(post),
       is_edit_eligible: true,
       editable_until: new Date(post.createdAt + 3_600_000).toISOString(),
     },
@@ -184,7 +184,12 @@ function fieldsOf(post: Post): Wire {
   }
 }
 
-/** Returns a user with the selected fields; undefined for an unknown id. `confirmed_email`: only if the caller is this user. */
+/** Returns how often the post can still be edited. The number of edits, 5, is assumed: the specification names none. */
+export function editsRemaining({ edit_history: { length: versions } }: Post): number {
+  return Math.max(0, 6 - versions)
+}
+
+/** Returns a user with the selected fields; undefined for an unknown id. Only that user gets `confirmed_email`. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
