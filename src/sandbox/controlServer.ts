@@ -182,10 +182,12 @@ export class ControlServer {
 
   /** Arms a fault. @throws {ControlError} for a wrong rule, or a fault that this sandbox cannot run */
   #arm(body: unknown): unknown {
-    const { faults, runner } = this.#parts
+    const { faults, runner, world } = this.#parts
     const rule = readRule(body)
     const problem = runner.unsupportedReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
+    // A `stale` fault shows no state from before it was armed.
+    if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
 

@@ -385,6 +385,15 @@ describe('holds and later', () => {
     await create()
     expect(await all()).toHaveLength(before.length + 1)
   })
+  test('stale shows no state from before it was armed, also after an earlier stale fault', async () => {
+    const ids = async (): Promise<string[]> => (await sandbox.call('GET', path)).body.data.map(({ id }: Loose) => id)
+    await arm({ kind: 'stale' }, { path, method: 'GET' })
+    await put('a')
+    expect(await ids()).toEqual([])
+    await put('b')
+    await arm({ kind: 'stale' }, { path, method: 'GET' })
+    expect(await ids()).toEqual(['a', 'b'])
+  })
   test('the removal of one fault keeps the past states of another', async () => {
     const reads = { path, method: 'GET' }
     await arm({ kind: 'stale', lag_ms: 60_000 }, reads, 'always')

@@ -48,11 +48,9 @@ export class ArmedFaults {
     return this.#rules.length > 0
   }
 
-  /**
-   * Longest lag of the stored `stale` faults in milliseconds; 0 without a `stale` fault. Includes faults that have hit `times` requests.
-   */
+  /** Longest lag of the `stale` faults that can still hit a request, in milliseconds; 0 without one. */
   get longestLagMs(): number {
-    return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagMsOf(fault) : 0)))
+    return Math.max(0, ...this.#rules.map((rule) => (rule.fault.kind === 'stale' && hasHitsLeft(rule) ? lagMsOf(rule.fault) : 0)))
   }
 
   /** Returns all rules. */
@@ -101,7 +99,7 @@ export class ArmedFaults {
   #first(probe: FaultProbe, eligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
     let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {
-      if (!eligible(rule) || (rule.times !== undefined && rule.fired >= rule.times) || !this.#hits(rule, probe)) continue
+      if (!eligible(rule) || !hasHitsLeft(rule) || !this.#hits(rule, probe)) continue
       rule.matched++
       const { nth, every, probability } = rule.match
       if (chosen !== undefined || (nth !== undefined && rule.matched < nth) || (every !== undefined && rule.matched % every !== 0)) continue
@@ -132,6 +130,10 @@ export class ArmedFaults {
       return false
     return true
   }
+}
+
+function hasHitsLeft({ times, fired }: ArmedRule): boolean {
+  return times === undefined || fired < times
 }
 
 /** Returns true if the fault acts before the body of the request is read. */

@@ -1,0 +1,16 @@
+/** Which armed faults still act. */
+import { expect, test } from 'vitest'
+import { ArmedFaults } from '../../../src/sandbox/faults/armedFaults.ts'
+import { readRule } from '../../../src/sandbox/faults/faultRule.ts'
+
+test('a stale fault needs no past states once it has hit its requests', () => {
+  const faults = new ArmedFaults(Date.now, Math.random)
+  faults.add(readRule({ times: 2, fault: { kind: 'stale', lag_ms: 5000 } }))
+  faults.add(readRule({ times: 'always', fault: { kind: 'stale', lag_ms: 1000 } }))
+  const lags = [faults.longestLagMs]
+  for (let n = 0; n < 2; n++) {
+    faults.withBody({ method: 'GET', path: '/', query: '', worker: undefined, firstOfConnection: false })
+    lags.push(faults.longestLagMs)
+  }
+  expect(lags).toEqual([5000, 5000, 1000])
+})
