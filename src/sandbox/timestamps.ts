@@ -21,13 +21,14 @@ export function parseTimestamp(text: string): number | undefined {
 }
 
 function parse(text: string): number | undefined {
-  const match = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/.exec(text)
+  const match = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-][01]\d(?::?[0-5]\d)?)?)?$/.exec(text)
   if (match === null) return undefined
   const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
-  // Date.UTC makes 1 May of 31 April; such a date is not accepted.
+  // Date.UTC makes 1 May of 31 April, and 1950 of the year 50; such dates are not accepted.
   const real =
+    date.getUTCFullYear() === Number(year) &&
     date.getUTCMonth() === Number(month) - 1 &&
     date.getUTCDate() === Number(day) &&
     Number(hour) < 24 &&

@@ -13,6 +13,10 @@ test.for([
   ['2027-02-29', undefined],
   ['2027-13-01', undefined],
   ['2027-01-31T24:00:00Z', undefined],
+  ['0050-01-31', undefined],
+  ['0000-01-31T00:00:00Z', undefined],
+  ['2027-01-31T10:20:30+24:00', undefined],
+  ['2027-01-31T10:20:30+0160', undefined],
   ['31.01.2027', undefined],
   ['', undefined],
 ] as const)('%s reads as %s', ([text, expected]) => {
