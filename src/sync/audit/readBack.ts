@@ -23,6 +23,7 @@ export interface Reading {
 }
 
 type Page = Extract<ListingAnswer, { kind: 'page' }>
+type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 
 /**
  * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. If the service refuses a cursor,
@@ -37,8 +38,8 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
   let cursor: string | undefined
   for (;;) {
     const page = await fetchPage(reading, allowance, cursor)
-    if (page === 'expired') {
-      if (restarted) throw unreadable(reading, 'the service refused its own cursor twice')
+    if (page.kind === 'refused') {
+      if (restarted) throw unreadable(reading, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
       restarted = true
       seen.clear()
       cursor = undefined
@@ -52,8 +53,11 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
   }
 }
 
-/** Requests one page, up to `maxAttempts` times after unclear answers. Returns `expired` if the service refused the cursor. */
-async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | 'expired'> {
+/**
+ * Requests one page, and repeats the request after an unclear answer. Returns the refusal of a cursor: any 400, because the service accepted
+ * all other parameters for the first page.
+ */
+async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
   const { clock, settings, signal } = reading.deps
   let unauthorized = false
   for (let attempt = 1; ; attempt++) {
@@ -61,7 +65,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
     const answer = reading.listing.classify(exchange)
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
-      if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
+      if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return answer
       throw unreadable(reading, `${answer.code}: ${answer.reason}`)
     }
     // A wrong clock may cause the first 401, and the repeat has the corrected time (docs/client.md#retries). A second 401 means wrong
