@@ -99,8 +99,9 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
   const filled = await fillTable(
     tx,
     'resync',
-    `select distinct e.key from batch b cross join ${keysOf('b.id')} e
-     where b.plan_id = any($1) and b.operation = 'upsert' and ${entryOutcome} <> 'confirmed'`,
+    // One of these plans may have confirmed a key that an earlier one did not.
+    `select e.key from batch b cross join ${keysOf('b.id')} e
+     where b.plan_id = any($1) and b.operation = 'upsert' group by e.key having not bool_or(${entryOutcome} = 'confirmed')`,
     [plans],
   )
   return filled === 0 ? [] : plans

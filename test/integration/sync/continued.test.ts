@@ -73,8 +73,10 @@ test.for(['shop', 'people'])('%s: the next run completes an interrupted full ref
   engine.pipeline('people', peopleYaml.replace('1nmth }', '1nmth, users_per_operation: 1 }'))
   engine.write('feed.xml', rss(products(60).map((row) => item(row))))
   engine.write('people.csv', csv(...Array.from({ length: 60 }, (_, i) => `k${i},m${i}@example.com,,`)))
-  await engine.run(name)
+  const first = await engine.run(name)
   await interruptedRun(engine, name, 'planned', { full: true })
+  // The rerun of another run sends nothing of the refresh, and leaves it to the next run.
+  expect((await engine.rerun(first.runId, { failedOnly: true })).counts).toMatchObject({ updates: 0, requests: 0 })
   // The run that continues it may be interrupted too, by a pause or by another crash.
   await control.fault({ path: '/12/' }, forbidden, 'always')
   expect(await engine.run(name)).toMatchObject({
@@ -101,6 +103,7 @@ test('rerun --failed of a full refresh sends only its unconfirmed records; rerun
   expect(full).toMatchObject({ status: 'partial', counts: { updates: 60, confirmed: 58, refused: 2 } })
   await control.clearFaults()
   expect(await engine.rerun(full.runId, { failedOnly: true })).toMatchObject({ status: 'succeeded', counts: { updates: 2, confirmed: 2 } })
+  expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
   expect(await engine.rerun(full.runId)).toMatchObject({ status: 'succeeded', counts: { updates: 60, confirmed: 60 } })
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
 })
