@@ -157,9 +157,11 @@ export async function markAllChanged(tx: Queryable, destinationId: number, all: 
   await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
 }
 
-/** Stores the instance of the sandbox that the synced state belongs to. */
-export async function storeInstance(tx: Queryable, destinationId: number, instance: string): Promise<void> {
+/** Stores the instance of the sandbox that the synced state belongs to. Returns true if it replaces another instance. */
+export async function storeInstance(tx: Queryable, destinationId: number, instance: string): Promise<boolean> {
+  const [row] = await tx.query<Row<'destination', 'instance'>>('select instance from destination where id = $1 for update', [destinationId])
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
+  return row !== undefined && row.instance !== null && row.instance !== instance
 }
 
 /** Reason of the pause of a destination, stored as `CODE: text`. */

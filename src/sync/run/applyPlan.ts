@@ -4,6 +4,7 @@ import { forgetSynced } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
 import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
+import { readOptions } from '../../db/runColumns.ts'
 import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
 import { confirmationsOf } from '../../db/entries/read.ts'
 import { isOfLoad } from '../../db/impliedKeys.ts'
@@ -16,6 +17,7 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { withProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
+import { acceptSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
 import type { GuardResult, RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
@@ -29,8 +31,9 @@ import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
  * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
-  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
-    `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'> & Row<'run', 'options'>>(
+    `select p.pipeline, p.destination_id, d.service, d.credentials, u.options
+     from plan p join destination d on d.id = p.destination_id join run u on u.id = p.run_id where p.id = $1`,
     [planId],
   )
   if (!plan) {
@@ -57,6 +60,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       await noteAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }
     }
+    await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
     await resumeDestination(deps.db, run.row.destinationId)
     return sendPlan(lease.deps, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
   })

@@ -25,7 +25,7 @@ import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
-import { noteSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, noteSandboxInstance } from './sandboxInstance.ts'
 
 /**
  * Number of rows of a full read from which on the connection is closed: dropping the temporary tables takes longer than a new connection.
@@ -162,7 +162,9 @@ async function plan(
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
+  // A plan that waits for `apply` may never be sent, so `applyPlan` accepts the instance.
+  const isAccepted = isReplaced && run.trigger !== 'plan' && (await acceptSandboxInstance(deps, run, run.options))
+  if (!isReplaced || isAccepted) await planSetsOf(deps, run, pipeline, planned.planId)
   return planned
 }
 

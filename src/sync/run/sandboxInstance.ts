@@ -8,6 +8,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { forgetAllProductSets } from '../../db/productSets.ts'
 import { storeInstance } from '../../db/destinations.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'
+import type { RunOptions } from '../../db/runColumns.ts'
 import { mayImply } from '../../db/impliedKeys.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -18,9 +19,9 @@ import { recordOf } from '../../unknownValue.ts'
 const timeoutMs = 2_000
 
 /**
- * Adds a warning to the run and returns true if the service is another sandbox instance than the stored one. Ids of product sets may then
- * belong to other sets. For a full refresh, and for a destination without synced state or stored instance, stores the new instance instead
- * and returns false; product sets of an earlier instance are forgotten. Returns false for a service that is not a local sandbox.
+ * Returns true if the service is another sandbox instance than the stored one. Ids of product sets may then belong to other sets. Adds a
+ * warning to the run, except to a full refresh, which stores the new instance once it may be sent (`acceptSandboxInstance`). For a
+ * destination without synced state or stored instance, stores the instance and returns false. Returns false for any other service.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
@@ -32,13 +33,11 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
     [run.destinationId],
   )
   if (row === undefined || row.instance === instance) return false
-  if (row.instance === null || !row.synced || run.options.full === true) {
-    await deps.db.transaction(async (tx) => {
-      await storeInstance(tx, run.destinationId, instance)
-      if (row.instance !== null) await forgetAllProductSets(tx, run.destinationId)
-    })
+  if (row.instance === null || !row.synced) {
+    await store(deps, run, instance)
     return false
   }
+  if (isFullRefresh(run.options)) return true
   const note: WarningSummary = {
     code: 'SANDBOX_REPLACED' satisfies QualityCode,
     field: '',
@@ -48,6 +47,25 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   }
   await addWarnings(deps.db, run, [note], 'first')
   return true
+}
+
+/**
+ * Stores the current sandbox instance if `options` are those of a full refresh, which sends everything to it. Returns false for any other
+ * run or service.
+ */
+export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, options: RunOptions): Promise<boolean> {
+  const instance = isFullRefresh(options) ? await instanceAt(deps.service.origin) : undefined
+  if (instance !== undefined) await store(deps, run, instance)
+  return instance !== undefined
+}
+
+const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
+
+/** Stores the instance. If it replaces another one, also forgets the product sets, which belong to that one. */
+async function store(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    if (await storeInstance(tx, destinationId, instance)) await forgetAllProductSets(tx, destinationId)
+  })
 }
 
 /** Returns the id of the sandbox instance; undefined if the service is not a sandbox on this machine, or does not answer. */

@@ -22,3 +22,21 @@ test('runs warn about a restarted sandbox until everything was sent again', asyn
   expect((await engine.sandbox.control.catalog()).digest).toBe(digest)
   expect(await noted()).toEqual([])
 })
+
+test('a planned full refresh ends the warning about a restarted sandbox only when it is applied', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  const noted = async () => (await engine.run('shop')).warnings?.some(({ code }) => code === 'SANDBOX_REPLACED') ?? false
+  await engine.run('shop')
+  const { digest } = await engine.sandbox.control.catalog()
+  await engine.sandbox.control.reset()
+
+  await engine.plan('shop', { full: true })
+  expect(await noted()).toBe(true)
+
+  const { planId } = await engine.plan('shop', { full: true })
+  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
+  expect((await engine.sandbox.control.catalog()).digest).toBe(digest)
+  expect(await noted()).toBe(false)
+})
