@@ -133,8 +133,8 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const nothing = this.#bareSet(0)
-        // These sets are not limited: there is at most one for each item, and all of them have numbers below `unknownSet`.
-        for (const each of items) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
+        // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
+        for (const each of new Set(items)) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
         return unknownSet
       }
       set = next

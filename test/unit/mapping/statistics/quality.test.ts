@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
+import { openStatistics, storeStatistics } from '../../../../src/mapping/statistics/qualityStatistics.ts'
+import { FeatureSetCounts } from '../../../../src/mapping/statistics/rowStatistics.ts'
 import { packedOf } from '../../../../src/mapping/digestOf.ts'
 import type { MemberRecord, ProductRecord } from '../../../../src/model/record.ts'
 
@@ -54,6 +56,17 @@ test('one identifier on many rows is reported even among a hundred thousand othe
   const { notes, filled } = quality.finish()
   expect(notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED', 'IDENTIFIER_SHARE', 'FILL_RATE'])
   expect(filled).toEqual({ email: 100_000 })
+})
+
+test('a row with two addresses of a role is one row of the warning, also when it is counted from its stored feature set', () => {
+  const statistics = openStatistics()
+  const quality = createQuality(statistics)
+  const known = new FeatureSetCounts()
+  const warning = (line: number) => ({ line, code: 'EMAIL_ROLE', field: 'email', message: 'i***@s***.example' })
+  for (let line = 1; line <= 3; line++) known.add(quality.add({ ...member(line), warnings: [warning(line), warning(line)] }), line)
+  const counted = [{ code: 'EMAIL_ROLE', count: 3, lines: [1, 2, 3] }]
+  expect(quality.finish().items).toMatchObject(counted)
+  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).items).toMatchObject(counted)
 })
 
 test('groups that differ after a quote in their name are different groups', () => {
