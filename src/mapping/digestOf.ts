@@ -1,7 +1,9 @@
 /** Computes the identifiers and record keys of a value that is searched for in the database, such as an email given to `explain`. */
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
-import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
+import { normalizeHeader } from './fields.ts'
 import { trimText } from './text.ts'
 
 /**
@@ -29,27 +31,32 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
 }
 
 /**
- * Returns the keys of all members that a text may identify. These are the text as a plain key and, if it is an email or phone number,
- * the keys of rows whose key or only identifier it is.
+ * Returns the identifier type of the key column; undefined if no identifier is mapped to that column, or if the key is transformed. Two
+ * column names that a header may have as one are equal.
  */
-export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
+export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
+  const { columns: [column] = [], transforms = [] } = map['key'] ?? {}
+  if (column === undefined || transforms.length > 0) return undefined
+  return identifierTypes.find((type) => map[type]?.columns.some((other) => normalizeHeader(other) === normalizeHeader(column)))
+}
+
+/**
+ * Returns the member keys that a text may stand for: the plain key and, if the text is an email, a phone number or an identifier of
+ * `keyKind`, the keys of rows whose key or only identifier it is. `keyKind`: type of the key column. The caller looks up all of them.
+ */
+export function memberKeysOf(text: string, keyKind: IdentifierType | undefined): readonly Buffer[] {
   const keys = [hashKey(keyText(text, undefined))]
-  for (const kind of ['email', 'phone_number'] as const) {
-    const result = normalizeIdentifier(kind, text, country, everyForm)
-    if ('code' in result) continue
-    const forms = [result.text, ...(result.also === undefined ? [] : [result.also])]
-    const packed = forms.map((form) => hashIdentifier(kind, form))
-    // Keys for a pipeline with a key column, and for one without (do-not-reach lists), where the identifiers of a row are its key.
-    keys.push(...forms.map((form) => hashKey(form)), hashKey(packed[0]?.toString('latin1') ?? ''))
-    if (packed.length > 1)
-      keys.push(
-        hashKey(
-          packed
-            .toSorted((a, b) => a.compare(b))
-            .map((one) => one.toString('latin1'))
-            .join(''),
-        ),
-      )
+  for (const kind of new Set(['email', 'phone_number', ...(keyKind === undefined ? [] : [keyKind])] as const)) {
+    const packed = packedForms(kind, text)
+    if (packed.length === 0) continue
+    const result = normalizeIdentifier(kind, trimText(text), undefined, everyForm)
+    const forms = 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
+    // A column of digests has the digest as its key.
+    const digests = kind === 'partner_user_id' ? [] : packed.map((one) => one.subarray(1).toString('hex'))
+    // The last two are keys for a pipeline without a key column (do-not-reach lists), where the identifiers of a row are its key.
+    const sorted = packed.toSorted((a, b) => a.compare(b))
+    keys.push(...[...forms, ...digests].map((form) => hashKey(form)), hashKey(packed[0]?.toString('latin1') ?? ''))
+    if (packed.length > 1) keys.push(hashKey(sorted.map((one) => one.toString('latin1')).join('')))
   }
   return keys
 }

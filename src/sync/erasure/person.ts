@@ -3,9 +3,10 @@ import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
+import type { IdentifierType } from '../../model/record.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
-import { memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
+import { keyKindOf, memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
 
 /** Identifiers as they were typed. */
 export interface Person {
@@ -22,13 +23,13 @@ interface PersonDigests {
   readonly customers: readonly Buffer[]
 }
 
-/** Hashes the identifiers of a person. @throws {UsageError} `INVALID_VALUE`, without the value */
-function digestsOf(person: Person): PersonDigests {
+/** Hashes the identifiers of a person. `keyKind`: identifier type of the customer keys, if they are one. @throws {UsageError} `INVALID_VALUE`, without the value */
+function digestsOf(person: Person, keyKind: IdentifierType | undefined): PersonDigests {
   const emails = person.emails.map((text, i) => formsOf('email', text, place('--email', person.emails, i)))
   const phones = person.phones.map((text, i) => formsOf('phone_number', text, place('--phone', person.phones, i)))
   return {
     identifiers: unique([...emails, ...phones].flat()),
-    customers: unique(person.keys.flatMap((text) => memberKeysOf(text))),
+    customers: unique(person.keys.flatMap((text) => memberKeysOf(text, keyKind))),
   }
 }
 
@@ -63,7 +64,7 @@ export async function erasedKeysOf(
   person: Person,
   pipeline: Pipeline | undefined,
 ): Promise<ErasedKeys> {
-  const { identifiers, customers } = digestsOf(person)
+  const { identifiers, customers } = digestsOf(person, pipeline && keyKindOf(pipeline))
   if (pipeline === undefined) return { identifiers, records: [] }
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   return {

@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { packedForms } from '../../mapping/digestOf.ts'
+import { keyKindOf, packedForms } from '../../mapping/digestOf.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
@@ -16,7 +16,7 @@ import { ensureDestination } from '../../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
 import type { Row } from '../../db/row.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
-import { findMember, findProduct, type ExplainDeps, type Found } from './explainedRecords.ts'
+import { findMember, findProduct, type ExplainDeps, type Found, type Searched } from './explainedRecords.ts'
 import { digestsOf, identifierDigests, livenessOf, type Story, type StoryEvent } from './story.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -29,7 +29,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
-  const { keys, former, shown, identifiers } = await explained.find(deps, id, text)
+  const { keys, former, shown, identifiers } = await explained.find(deps, { destinationId: id, text, keyKind: keyKindOf(pipeline) })
   const orFiltered = filterNote(pipeline)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
@@ -56,7 +56,7 @@ function filterNote({ filters }: Pipeline): string {
 /** Parts of a history that depend on the type of the destination's keys. */
 interface ExplainedKeys {
   /** Finds the records that the text names. */
-  readonly find: (deps: ExplainDeps, destinationId: number, text: string) => Promise<Found>
+  readonly find: (deps: ExplainDeps, searched: Searched) => Promise<Found>
   /** True if a confirmed delete removes the whole record. False for people, who may keep other identifiers. */
   readonly deletesRecord: boolean
   /** SQL of the state of the keys of records. `$1`: destination, `$2`: keys of the records. */

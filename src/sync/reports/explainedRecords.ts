@@ -1,6 +1,6 @@
 /** Finds the records that a text names for `explain`: a product id, a row key, or an identifier of a person. */
 import { memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
-import { identifierTypes } from '../../model/record.ts'
+import { identifierTypes, type IdentifierType } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
@@ -12,6 +12,14 @@ import type { StoryEvent } from './story.ts'
 export interface ExplainDeps {
   readonly db: Database
   readonly service: ServiceIdentity
+}
+
+/** Text to search. */
+export interface Searched {
+  readonly destinationId: number
+  readonly text: string
+  /** Identifier type of the key column, if it is one. */
+  readonly keyKind: IdentifierType | undefined
 }
 
 /** Records that a text names. */
@@ -26,16 +34,17 @@ export interface Found {
   readonly identifiers: readonly Buffer[]
 }
 
-/** Returns the product with this id, stored or not. */
-export async function findProduct(_: ExplainDeps, _destinationId: number, text: string): Promise<Found> {
+/** Returns the key of the product with this id, stored or not. */
+export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<Found> {
   return { keys: [Buffer.from(text)], former: [], shown: [text], identifiers: [] }
 }
 
 /** Returns the records of a row key, or of an identifier as it was typed, with the erasures of the person. */
-export async function findMember({ db, service }: ExplainDeps, destinationId: number, text: string): Promise<Found> {
+export async function findMember({ db, service }: ExplainDeps, { destinationId, text, keyKind }: Searched): Promise<Found> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
-  const erasures = await erasureEvents(db, service.origin, destinationId, text)
-  const { keys, former } = await memberRecordKeys(db, destinationId, text)
+  const own = memberKeysOf(text, keyKind)
+  const erasures = await erasureEvents(db, service.origin, destinationId, { own, identifiers })
+  const { keys, former } = await memberRecordKeys(db, destinationId, { own, identifiers })
   return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }
 }
 
@@ -50,12 +59,16 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
 
 type FoundKeys = Pick<Found, 'keys' | 'former'>
 
+interface SearchedKeys {
+  /** Keys of rows that the text may stand for. */
+  readonly own: readonly Buffer[]
+  readonly identifiers: readonly Buffer[]
+}
+
 /**
  * Finds records by a row key or an identifier: the record with this row key, and the records under which the identifier is or was sent.
  */
-async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<FoundKeys> {
-  const own = memberKeysOf(text)
-  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
+async function memberRecordKeys(db: Database, destinationId: number, { own, identifiers }: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<{ key: Buffer }>(
     `select group_key as key from remote
      where destination_id = $1 and key = any($2) and group_key is not null and (ref_count > 0 or synced_hash is not null)`,
@@ -73,11 +86,7 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
  * is called only for keys that are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21).
  * Operations on people are kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
  */
-async function formerRecordKeys(
-  db: Database,
-  destinationId: number,
-  searched: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
-): Promise<FoundKeys> {
+async function formerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
@@ -109,12 +118,17 @@ async function formerRecordKeys(
 }
 
 /** Returns an event for each erasure of the person, by an identifier or by the key of the row. */
-async function erasureEvents(db: Database, service: string, destinationId: number, text: string): Promise<StoryEvent[]> {
+async function erasureEvents(
+  db: Database,
+  service: string,
+  destinationId: number,
+  { own, identifiers }: SearchedKeys,
+): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
     `select e.id, e.erased_at as at from erasure e where e.id in (
        select x.erasure_id from erased_key x where x.service = $1
          and ((x.destination_id = 0 and x.key = any($3::bytea[])) or (x.destination_id = $2 and x.key = any($4::bytea[])))) order by e.id`,
-    [service, destinationId, identifierTypes.flatMap((type) => packedForms(type, text)), memberKeysOf(text)],
+    [service, destinationId, identifiers, own],
   )
   return rows.map(({ id, at }) => ({ at: at.toISOString(), what: 'suppressed', message: `erased by e_${id}: it is not sent` }))
 }

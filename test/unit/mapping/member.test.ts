@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
-import { memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
+import { keyKindOf, memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
@@ -20,11 +20,13 @@ const map = {
 
 const today = new Date('2026-06-15T09:30:00Z')
 
-function mapperOf(definition: object, day = today) {
+function pipelineFrom(definition: object) {
   const { pipeline, problems } = resolvePipeline({ source: 'crm.csv', destination, ...definition }, 'crm', 'crm.yaml')
   if (pipeline === undefined) throw new Error(JSON.stringify(problems))
-  return createMapper(pipeline, day)
+  return pipeline
 }
+
+const mapperOf = (definition: object, day = today) => createMapper(pipelineFrom(definition), day)
 
 function mapped(fields: Readonly<Record<string, string>>, definition: object = { map }) {
   const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'consent', 'status', 'name']
@@ -87,7 +89,25 @@ test('spellings of one email are one key if the email is the key', () => {
   const keyed = { map: { key: 'email', email: 'email' } }
   const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
   expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
-  expect(memberKeysOf('FOO@example.com').some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf('FOO@example.com', undefined).some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
+})
+
+test.for([
+  ['handle', '@Jack', 'jack'],
+  ['device_id', '6D92078A-8246-4BA4-AE5B-76104861E7DC', '6d92078a-8246-4ba4-ae5b-76104861e7dc'],
+  ['service_id', "'00123", '00123'],
+  ['email', digest('foo@example.com').toUpperCase(), digest('foo@example.com')],
+] as const)('a row whose key is its %s is found by each spelling', ([kind, asked, stored]) => {
+  const pipeline = { map: { key: 'Name', [kind]: 'name' } }
+  const key = mapped({ name: stored }, pipeline).record?.key
+  expect(mapped({ name: asked }, pipeline).record?.key).toEqual(key)
+  expect(memberKeysOf(asked, keyKindOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
+})
+
+test('a key in another column than the handle is found only as it is written', () => {
+  const kind = keyKindOf(pipelineFrom({ map: { key: 'id', handle: 'name' } }))
+  const other = mapped({ id: 'jack', name: 'jack' }, { map: { key: 'id', handle: 'name' } }).record?.key
+  expect(memberKeysOf('Jack', kind).some((one) => one.equals(other ?? Buffer.of()))).toBe(false)
 })
 
 test.for([
@@ -101,7 +121,7 @@ test.for([
     options: { allow },
   }
   const record = mapped(fields, list).record
-  expect(memberKeysOf(asked).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf(asked, undefined).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
   const forms = (['email', 'phone_number'] as const).flatMap((kind) => packedForms(kind, asked).map((one) => one.toString('hex')))
   expect(record?.identifiers.length).toBeGreaterThan(0)
   for (const identifier of record?.identifiers ?? []) expect(forms).toContain(identifier.toString('hex'))
