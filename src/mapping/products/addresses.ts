@@ -1,6 +1,6 @@
 /** Reads the addresses of a product: its page, its mobile page and its images. */
 import { isBroken, trimText } from '../text.ts'
-import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
+import { hostOf, maxLinkLength, parseImage, parseLink, splitImages } from './links.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { absent } from './vocabulary.ts'
 
@@ -22,8 +22,10 @@ export function linkOf(row: ProductRow): string {
     row.warn('LINK_HOST_OTHER', 'link', 'has a host that is not in options.link_hosts')
   if (!parsed.http) return parsed.link
   if (!row.rules.allowed.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
+  const link = `https${parsed.link.slice(4)}`
+  if (link.length > maxLinkLength) throw new RowRejected('LINK_INVALID', 'link', `is longer than ${maxLinkLength} characters with https`)
   row.warn('LINK_UPGRADED', 'link', 'was changed to https')
-  return `https${parsed.link.slice(4)}`
+  return link
 }
 
 /**

@@ -227,6 +227,9 @@ test('optional settings', () => {
   expect(mapped({ price: 'LKR 15000' }, { allow: ['price_code_first'] }).product['price']).toBe('15000.00 LKR')
   expect(mapped({ price: '0 USD' }, { allow: ['zero_price'] }).product['price']).toBe('0.00 USD')
   expect(mapped({ link: 'http://shop.example/p' }, { allow: ['upgrade_http'] }).product['link']).toBe('https://shop.example/p')
+  const longest = 'http://shop.example/'.padEnd(2047, 'p')
+  expect(mapped({ link: longest }, { allow: ['upgrade_http'] }).product['link']).toHaveLength(2048)
+  expect(mapped({ link: `${longest}p` }, { allow: ['upgrade_http'] }).code).toBe('LINK_INVALID')
   expect(mapped({ title: '👍🏽'.repeat(60) }, { allow: ['cut_title'] }).product['title']).toBe('👍🏽'.repeat(37))
   expect(mapped({ availability: 'Available' }, { values: { availability: { available: 'in stock' } } }).product['availability']).toBe(
     'in stock',
