@@ -155,7 +155,9 @@ function openKinds(
   { missing }: MemberHeader,
   { identifiers }: MemberBinding,
 ): readonly IdentifierType[] {
-  return kinds.filter((kind) => kind !== 'handle' && kind !== missing.at(-1)?.field && !identifiers.some((one) => one.kind === kind))
+  return kinds.filter(
+    (kind) => kind !== 'handle' && !missing.some(({ field }) => field === kind) && !identifiers.some((one) => one.kind === kind),
+  )
 }
 
 /** Returns the report on the unmapped columns, from the rows so far. */

@@ -406,6 +406,13 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
 })
 
+test('the hint for missing columns maps each field once', () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: { column: 'agreed', values: ['yes'] } })
+  expect(() => mapper.start(['id', 'E-Mail Adresse', 'Telefon', 'city'])).toThrow(
+    expect.objectContaining({ hint: expect.not.stringMatching(/email: .*email: /) as string }) as Error,
+  )
+})
+
 test('a list of missing columns names each field once', () => {
   const missing = ['optin', 'agreed'].map((column) => missingColumn('consent', [column], ['id', 'mail', 'city']))
   expect(missingColumns({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
