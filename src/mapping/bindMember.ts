@@ -116,8 +116,8 @@ function bindHeader(
   if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
   const identifiers = bindIdentifiers(header, policy.identifiers)
   const key = header.field('key', false)
-  if (key === undefined && (policy.isKeyed || pipeline.map['key'] !== undefined))
-    missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
+  const isKeyed = policy.isKeyed || key !== undefined || pipeline.map['key'] !== undefined
+  if (key === undefined && isKeyed) missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
     missing.push(
       missingColumn(
@@ -128,6 +128,7 @@ function bindHeader(
     )
   return {
     key,
+    isKeyed,
     keyKind: key === undefined ? undefined : identifierOfKey(key, identifiers)?.kind,
     identifiers,
     effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,

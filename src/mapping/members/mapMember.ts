@@ -89,7 +89,7 @@ function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly Identi
   const isOrdinary = key !== undefined && work.packed.length > 0 && work.count <= maxIdentifiers
   if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
-  const keyless = binding.key !== undefined && key === undefined
+  const keyless = binding.isKeyed && key === undefined
   if (keyless) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (work.count > maxIdentifiers)
     faults.push({

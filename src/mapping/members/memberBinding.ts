@@ -7,9 +7,11 @@ import type { IdentifierType } from '../../model/record.ts'
 
 /** Columns of one header by the part of a member that is read from them, and the rules for their values. */
 export interface MemberBinding {
-  /** Undefined without a key column, as on a do-not-reach list without one: the row's identifiers together are its key. */
+  /** Undefined if the header has no key column. */
   readonly key: BoundField | undefined
-  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key has transforms. */
+  /** True if the key column is required or mapped. Otherwise the row's identifiers together are its key. */
+  readonly isKeyed: boolean
+  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined

@@ -234,13 +234,15 @@ export class RowIdentifiers {
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
    * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, else
-   * the text of the key column. Undefined if the key is empty or one of `absentKeys`, or, without a key column, if `packed` is empty.
+   * the text of the key column. Undefined if the key is empty or missing or, if no key is required, if `packed` is empty.
    *
    * @throws {TransformFault} if a transform of the key column fails
    */
   key(): Buffer | undefined {
-    const { key } = this.#binding
-    // Without a key column, all identifiers together are the key. So two rows with the same email and different phone numbers are two
+    const { key, isKeyed } = this.#binding
+    // The key column of JSON may be in later rows only. A row without it has no key, before that row as after it.
+    if (key === undefined && isKeyed) return undefined
+    // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
     const normalized = this.#keyText ?? this.#otherKeyText

@@ -104,6 +104,15 @@ test.for([
   expect(memberKeysOf(asked, keyKindOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
 })
 
+test('a row of JSON without its key is rejected, before the first row with a key as after it', () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
+  const codeOf = (columns: readonly string[], cells: readonly string[]) => mapper.map({ line: 1, columns, cells }).reject?.code
+  expect(codeOf(['email'], ['jane@example.com'])).toBe('KEY_MISSING')
+  expect(codeOf(['email', 'id'], ['jane@example.com', ''])).toBe('KEY_MISSING')
+  const list = mapperOf({ destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' }, map: { email: 'email' } })
+  expect(list.map({ line: 1, columns: ['email'], cells: ['jane@example.com'] }).record).toBeDefined()
+})
+
 test('a key in another column than the handle is found only as it is written', () => {
   const kind = keyKindOf(pipelineFrom({ map: { key: 'id', handle: 'name' } }))
   const other = mapped({ id: 'jack', name: 'jack' }, { map: { key: 'id', handle: 'name' } }).record?.key
