@@ -46,6 +46,8 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly suppressed: boolean
     /** True if the row still has these identifiers, but the end of its membership has passed; otherwise false or null. */
     readonly ended: boolean | null
+    /** True if the read of the plan filtered out rows. These rows are not stored, so they cannot be distinguished from missing ones. */
+    readonly filtered: boolean
   }
 
 /** Number of entries after which a page ends. A page consists of whole batches, so it may have more. */
@@ -70,7 +72,8 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
            select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
          f.keys as keys_before, r.line,
          exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed,
-         ${rowIdentifiers('r')} @> o.keys and r.expires_at <= statement_timestamp() as ended
+         ${rowIdentifiers('r')} @> o.keys and r.expires_at <= statement_timestamp() as ended,
+         (select coalesce((p.counts ->> 'filtered')::int, 0) > 0 from plan p where p.id = $1) as filtered
        from o
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
@@ -106,9 +109,15 @@ function changeOf(row: ChangeRow): PlanChange {
   }
 }
 
-/** Descriptions of changes by type of the destination's keys. */
+const leftOut = 'left out by only: or except:'
+
+/** Descriptions of changes by type of key. */
 const descriptions: Readonly<Record<Destination['keys'], Description>> = {
-  products: { keyEncoding: 'utf8', fields: productFields, reasonOfDelete: () => 'its row is not in the source' },
+  products: {
+    keyEncoding: 'utf8',
+    fields: productFields,
+    reasonOfDelete: ({ filtered }) => `its row is not in the source${filtered ? `, or ${leftOut}` : ''}`,
+  },
   identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
 }
 
@@ -136,9 +145,10 @@ function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldC
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
 }
 
-function reasonOfMember({ line, suppressed, ended }: ChangeRow): string {
+function reasonOfMember({ line, suppressed, ended, filtered }: ChangeRow): string {
   if (suppressed) return 'on a do-not-reach list'
-  if (line === null) return 'no row that may be sent has these identifiers (row missing, or without consent)'
+  if (line === null)
+    return `no row that may be sent has these identifiers (row missing, ${filtered ? `${leftOut}, ` : ''}or without consent)`
   return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'
 }
 

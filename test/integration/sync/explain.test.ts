@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
+import { planChanges } from '../../../src/sync/reports/planChanges.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -164,14 +165,17 @@ test('explain reports the deletion of a product, not an older reject, until the 
   expect(await headline()).toMatch(/^Live: /)
 })
 
-test('explain reports that a filter may have left out the row of a deleted product', async () => {
+test('explain and the plan report that a filter may have left out the row of a deleted product', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `except: { "g:title": Other }\n${catalogYaml('feed.xml')}`)
   engine.write('feed.xml', rss(products(12).map((row) => item(row))))
   await engine.run('shop')
   engine.write('feed.xml', rss(products(12).map((row, i) => item(i === 0 ? { ...row, title: 'Other' } : row))))
-  const { counts, runId } = await engine.run('shop')
+  const { counts, runId, planId = '' } = await engine.run('shop')
   expect(counts).toMatchObject({ filtered: 1, deletes: 1, confirmed: 1 })
+  expect(await Array.fromAsync(planChanges(engine.db, planId))).toMatchObject([
+    { reason: 'its row is not in the source, or left out by only: or except:' },
+  ])
   const why = 'its row was no longer in the source, or left out by except:'
   expect((await explain(engine, 'shop', 'SKU-0')).headline).toBe(`Not live: deleted at the service: ${why} (${runId})`)
 })
