@@ -97,8 +97,9 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
 }
 
 /** Returns the error of a run that a signal stopped, or that another process ended. */
-export function interrupted(): RunError {
-  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', {
+export function interrupted(by: 'signal' | 'otherProcess' = 'signal'): RunError {
+  const what = by === 'signal' ? 'stopped by a signal' : 'ended or replaced by another process'
+  return new RunError('RUN_INTERRUPTED', `${what}; what was confirmed is kept`, {
     hint: 'run the same command again to continue',
   })
 }

@@ -167,7 +167,7 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
  */
 async function beginLaterPart({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
   await tx.query('select from destination where id = $1 for key share', [destinationId])
-  if (!(await isApplying(tx, planId))) throw interrupted()
+  if (!(await isApplying(tx, planId))) throw interrupted('otherProcess')
   const service = deps.service.origin
   if (type.reachesPeople && (await latestErasure(tx, service)) > latestErasureId) await suppressErased(tx, { destinationId, service })
 }

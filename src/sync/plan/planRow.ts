@@ -88,7 +88,7 @@ export async function storePlan(
   })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   // Another process has ended this run. A later run may have read a newer source, and its plan replaces the parts so far.
-  if (!attached) throw interrupted()
+  if (!attached) throw interrupted('otherProcess')
   return {
     planId,
     batches: frozen.batches,

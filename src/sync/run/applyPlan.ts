@@ -31,7 +31,9 @@ import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
  * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
-  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'> & Row<'run', 'options'>>(
+  const [plan] = await deps.db.query<
+    Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'> & Row<'run', 'options'>
+  >(
     `select p.pipeline, p.destination_id, d.service, d.credentials, u.options
      from plan p join destination d on d.id = p.destination_id join run u on u.id = p.run_id where p.id = $1`,
     [planId],
@@ -114,7 +116,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await raiseStateVersion(tx, row.destination_id)
     }
     // Another process has ended this run meanwhile.
-    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted()
+    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted('otherProcess')
     return 'started'
   })
 }

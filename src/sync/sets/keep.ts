@@ -81,7 +81,8 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, or if the run was cancelled or ended: a later run may have other rules
  */
 async function assertRunning({ deps, run }: Work): Promise<void> {
-  if (deps.signal?.aborted || !(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted()
+  if (deps.signal?.aborted) throw interrupted()
+  if (!(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted('otherProcess')
 }
 
 /**

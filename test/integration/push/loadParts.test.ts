@@ -474,7 +474,9 @@ test('a load does not complete its snapshot behind the plan of another run', asy
     expect(await tx.query(`select counts ->> 'deferred' as deferred from plan`)).toEqual([{ deferred: '0' }])
     await tx.execute(`update plan set status = 'superseded'`)
   })
-  expect(await run).toMatchObject({ error: { code: 'RUN_INTERRUPTED' } })
+  expect(await run).toMatchObject({
+    error: { code: 'RUN_INTERRUPTED', message: 'ended or replaced by another process; what was confirmed is kept' },
+  })
   expect(await engine.db.query('select from record_digest')).toEqual([])
   expect(await engine.db.query('select status from snapshot')).toEqual([{ status: 'open' }])
 })
