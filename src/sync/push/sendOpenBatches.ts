@@ -107,7 +107,7 @@ class PushLoop {
     this.#recoveredAt = sending.deps.clock.monotonic()
   }
 
-  /** Sends until nothing more can be sent, the signal aborts, or a batch throws. `stop`: ends the waits of the other batches. */
+  /** Sends until nothing more can be sent, the signal aborts, or a batch or a claim throws. `stop`: ends the waits of the other batches. */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#sending.deps
     // The timer is on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
@@ -121,11 +121,12 @@ class PushLoop {
         if (this.#claims.count > 0) await this.#sleepUntil(this.#released.promise)
         else if (await this.#hasEnded()) break
       }
-    } finally {
-      if (this.#failure !== undefined) stop()
-      await Promise.allSettled(this.#running)
-      clearInterval(heartbeat)
+    } catch (error) {
+      this.#failure ??= error
     }
+    if (this.#failure !== undefined) stop()
+    await Promise.allSettled(this.#running)
+    clearInterval(heartbeat)
     if (this.#failure !== undefined) throw this.#failure instanceof Error ? this.#failure : new Error(String(this.#failure))
   }
 

@@ -49,6 +49,26 @@ describe('a service that requests a wait', () => {
   })
 })
 
+test('a push whose next claim fails ends without the batches that wait for the rate limit, and releases them', async () => {
+  await using database = await testDatabase({ mayBeUsed: true })
+  const { db } = database
+  const service = fakeService()
+  const planted = await plantPlan(db, await plantDestination(db))
+  for (let i = 0; i < 2; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+  const inAnHour = String(Math.round(Date.now() / 1000) + 840)
+  service.script = () =>
+    failure(429, 'TOO_MANY_REQUESTS', { 'x-rate-limit-limit': '1', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': inAnHour })
+  let claims = 0
+  const query: typeof db.query = async (text, values) => {
+    if (text.includes('with due as') && service.seen.length > 0 && ++claims > 2) throw new Error('the database failed')
+    return db.query(text, values)
+  }
+  const deps = await engineDeps({ ...db, query }, service)
+  await expect(pushPlan(deps, planted.planId)).rejects.toThrow('the database failed')
+  expect(service.seen).toHaveLength(1)
+  expect(await db.query(`select from sluice.batch where status = 'in_flight'`)).toEqual([])
+}, 20_000)
+
 test('a push that has ended leaves no timer that keeps the process alive', async () => {
   await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
