@@ -1,5 +1,5 @@
 /** Loads one batch for a review (its operations, attempts and outcomes), and lists the batches of a plan. Returns no personal data. */
-import { decodeAnswer } from '../../db/attempts.ts'
+import { decodeAnswer, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, shownOutcome } from '../../db/entries/read.ts'
 import type { Row, Value } from '../../db/row.ts'
@@ -173,10 +173,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
   const rows = await db.query<
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
-    // The attempts of an apply are stored with the run that made the plan. Their `run_id` here is the last apply that started before them.
-    `select coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
-         and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id) as run_id,
-       a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
+    `select ${sendingRun} as run_id, a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
      from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${attemptsShown}`,
     [id],
   )

@@ -8,6 +8,7 @@ import { keyKindOf, packedForms } from '../../mapping/digestOf.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
+import { sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { implyingBatch, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
@@ -196,8 +197,8 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
     `with recursive carrier as (
        select id, parent_id from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})
        union select p.id, p.parent_id from carrier c join batch p on p.id = c.parent_id)
-     select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
-     from attempt a where a.batch_id in (select id from carrier) order by a.id desc limit 100`,
+     select a.started_at, a.finished_at, ${sendingRun} as run_id, a.batch_id, a.outcome, a.http_status, a.reason
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where a.batch_id in (select id from carrier) order by a.id desc limit 100`,
     [destinationId, keys],
   )
   return rows.flatMap((row) => {
