@@ -121,11 +121,15 @@ const named: Readonly<Record<string, TransformEntry>> = {
     },
   },
   date: {
-    meaning: 'Reads a date by `form`, made of YYYY, MM, DD, HH, mm and ss, and writes ISO 8601 with the given `offset` (default Z).',
+    meaning:
+      'Reads a date by `form`, made of YYYY, MM and DD, also HH, mm and ss, and writes ISO 8601 with the given `offset` (default Z).',
     example:
       '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
-    check: (args) =>
-      needs('form')(args) ?? (/^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'),
+    check: (args) => {
+      const missing = ['YYYY', 'MM', 'DD'].find((part) => !textOf(args, 'form').includes(part))
+      if (missing !== undefined) return needs('form')(args) ?? `needs form with ${missing}`
+      return /^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'
+    },
     apply: (texts, args) =>
       texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
   },
@@ -206,8 +210,8 @@ function lookup(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns a date in ISO 8601. Without hours, minutes or seconds in `form`, these are zero. Without year, month or day, these are empty, so
- * the result is not a valid date. Does not check that the date exists.
+ * Returns ISO 8601. A part of the time that `form` does not contain is zero. Does not check that the date exists. `form` contains YYYY, MM
+ * and DD.
  *
  * @throws {TransformFault} if the text does not have the form
  */

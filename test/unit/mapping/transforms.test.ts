@@ -67,6 +67,15 @@ test.for([
   expect(() => applyTransforms([text], [{ name, args }])).not.toThrow(text)
 })
 
+test.for([
+  ['DD.MM.', 'needs form with YYYY'],
+  ['MM/YYYY', 'needs form with DD'],
+  ['YYYY-DD-mm', 'needs form with MM'],
+  ['YYYY-MM-DD', undefined],
+])('the form %s of a date: %s', ([form, fault]) => {
+  expect(transforms['date']?.check({ form })).toBe(fault)
+})
+
 test('a prefix is not added to an absolute address', () => {
   const args = { with: 'https://shop.example.com' }
   expect(applyTransforms(['/p/1', 'https://cdn.example.com/x'], [{ name: 'prefix', args }])).toEqual([
@@ -140,7 +149,7 @@ test('an identifier with a failed transform is dropped, and a person without ano
   const { pipeline } = resolvePipeline(
     {
       source: 'crm.csv',
-      map: { key: 'id', email: 'email', phone_number: { column: 'phone', transform: { date: { form: 'YYYY' } } } },
+      map: { key: 'id', email: 'email', phone_number: { column: 'phone', transform: { date: { form: 'YYYY-MM-DD' } } } },
       destination: { kind: 'audience', account_id: 'a', audience_id: 'b' },
     },
     'crm',
