@@ -5,8 +5,8 @@
 import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
-/** Apostrophe that `sluice rejects` puts before a cell, so that a spreadsheet does not read the cell as a formula. */
-const apostrophe = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
+/** Cell that a spreadsheet may read as a formula, also one that has apostrophes of its own before it. */
+const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /** Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. */
 export function reasonIndexes(columns: readonly string[]): number[] {
@@ -33,7 +33,15 @@ export function cellText(cell: Cell | undefined): string {
   return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
 }
 
-/** Returns the row as in the merchant's file: without the apostrophes, and with the separate texts that `cellText` joined. */
+/**
+ * Returns a cell as `sluice rejects` writes it: with an apostrophe before what a spreadsheet may read as a formula. A cell that has this
+ * apostrophe already gets a second one, so that `withOriginalCells` restores it.
+ */
+export function spreadsheetCell(text: string): string {
+  return formula.test(text) ? `'${text}` : text
+}
+
+/** Returns the row as in the merchant's own file: without apostrophes, and with the separate texts that `cellText` joined. */
 export function withOriginalCells(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
     ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }
@@ -41,7 +49,7 @@ export function withOriginalCells(row: Row): Row {
 }
 
 function originalCell(cell: string): Cell {
-  if (apostrophe.test(cell)) return cell.slice(1)
+  if (cell.startsWith("'") && formula.test(cell)) return cell.slice(1)
   if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
   return parseTexts(cell) ?? cell
 }

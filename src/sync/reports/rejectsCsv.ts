@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import { decodeSources } from '../../db/snapshots.ts'
+import { spreadsheetCell } from '../../mapping/rejectsCopy.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**
@@ -119,9 +120,7 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-const formula = /^[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
-
 function csvCell(text: string): string {
-  const harmless = formula.test(text) ? `'${text}` : text
+  const harmless = spreadsheetCell(text)
   return harmless !== text || /[",;\t\r\n\u0000]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
