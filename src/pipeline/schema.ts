@@ -2,7 +2,7 @@
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
-import { figureCodes, lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
+import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
@@ -147,7 +147,7 @@ export const guardedCodes: readonly [string, ...string[]] = [
   'LEFT_UNMAPPED',
   'LINK_HOST_OTHER',
   'PRICE_ZERO',
-  ...Object.keys(qualityCodes).filter((code) => !lateCodes.includes(code) && !figureCodes.includes(code)),
+  ...Object.keys(qualityCodes).filter((code) => !lateCodes.includes(code)),
 ]
 
 /** Name of a set of credentials or of a receiver of alerts. */

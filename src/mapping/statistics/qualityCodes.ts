@@ -5,14 +5,12 @@ export const qualityCodes = {
   GROUP_LARGE: 'More than 100 products share one item_group_id: often a placeholder.',
   GROUP_SAME: 'All products, 20 or more, have one and the same item_group_id: the service would show them as variants of one.',
   ALL_OUT_OF_STOCK: 'Every product is out of stock.',
-  OUT_OF_STOCK_SHARE: 'Share of products that are out of stock.',
   CURRENCIES_MIXED: 'Prices come in several currencies.',
   BRAND_SAME: 'Every product has one and the same brand: often a placeholder.',
   MOJIBAKE: 'Some texts look wrongly decoded (Ã©).',
   ENCODING_DOUBTFUL: 'More than 5 % of the products (in files of fewer than 100: more than half) contain wrongly decoded text.',
   IDENTIFIER_REPEATED: 'One identifier is on more than 50 rows.',
   IDENTIFIER_SHARE: 'One identifier is on more than 30 % of the rows.',
-  FILL_RATE: 'Share of members that have an identifier of one type.',
   FILL_RATE_FELL: 'Far fewer members than in the last run have an identifier of one type.',
   OPT_OUTS_FELL:
     'Fewer than half as many rows opt out as in the last run, and these people would be sent: often another spelling of the values of consent:.',
@@ -48,9 +46,6 @@ export type QualityCode = keyof typeof qualityCodes
 
 /** Codes of notes that are created too late for a guard to withhold the run. */
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
-
-/** Codes of notes that are only figures. Runs report only large changes of them, as `FILL_RATE_FELL` and `OUT_OF_STOCK_ROSE`. */
-export const figureCodes: readonly string[] = ['FILL_RATE', 'OUT_OF_STOCK_SHARE'] satisfies readonly QualityCode[]
 
 /**
  * Codes of notes and warnings that withhold a run by default (docs/inputs.md, cases 12, 91, 110, 119, 131, 150, 190 and 201). Codes in

@@ -43,7 +43,7 @@ export function qualityNotes(
   known: FeatureSetCounts | undefined,
   statistics: QualityStatistics,
 ): { readonly notes: readonly QualityNote[]; readonly doubts: readonly string[] } {
-  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies, filled, items } = total
+  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies, items } = total
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
@@ -61,7 +61,6 @@ export function qualityNotes(
     )
   if (products >= minRowsForShare && outOfStock === products)
     note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
-  else if (outOfStock > 0) note('OUT_OF_STOCK_SHARE', outOfStock, `${percent(outOfStock, products)} of the products are out of stock`)
   if (currencies.size > 1)
     note(
       'CURRENCIES_MIXED',
@@ -98,8 +97,7 @@ export function qualityNotes(
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && repeated.first > shareLimit)
     note('IDENTIFIER_SHARE', repeated.first, `one identifier is on ${percent(repeated.first, members)} of the rows`)
-  else if (members >= minRowsForShare && repeated.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
-  for (const [kind, count] of filled) note('FILL_RATE', count, `${percent(count, members)} of the members have ${kind}`)
+  else if (members >= minRowsForShare && repeated.most > share) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
 }
 

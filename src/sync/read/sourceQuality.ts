@@ -8,7 +8,6 @@ import { createPersonalColumns, type PersonalNumbers } from '../../mapping/perso
 import { createQuality } from '../../mapping/statistics/quality.ts'
 import { openStatistics, type QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
-import { figureCodes } from '../../mapping/statistics/qualityCodes.ts'
 import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
@@ -185,7 +184,6 @@ function createSourceQuality(
       const report = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
         warnings.push({ code, field, message, count, lines })
       for (const { code, message, count, examples } of notes) {
-        if (figureCodes.includes(code)) continue
         report(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
       }
       for (const { code, field, message } of items) if (code === personalCode) report(code, field, message, 1)
