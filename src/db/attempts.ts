@@ -40,6 +40,10 @@ export async function beginAttempt(
 export const sendingRun = `coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
   and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id)`
 
+/** Returns SQL of the id of the run that made the last attempt of a batch of plan `p`. `batchId`: SQL of the batch's id. */
+export const lastSender = (batchId: string): string =>
+  `select ${sendingRun} from attempt a where a.batch_id = ${batchId} order by a.id desc limit 1`
+
 /** Deletes the attempts of these batches. */
 export async function deleteAttempts(tx: Queryable, batches: readonly string[]): Promise<void> {
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])

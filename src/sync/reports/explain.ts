@@ -8,7 +8,7 @@ import { keyKindOf, packedForms } from '../../mapping/digestOf.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
-import { sendingRun } from '../../db/attempts.ts'
+import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { implyingBatch, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
@@ -150,12 +150,14 @@ async function entryEvents(
         outcome: string
         code: string | null
         message: string | null
+        sent_by: string | null
         expires_at: Date | null
         hash: Buffer | null
         keys: Buffer[]
       }
   >(
-    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys
+    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys,
+       (${lastSender('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],
@@ -181,7 +183,7 @@ async function entryEvents(
     ...deleted.map((row): StoryEvent => ({
       at: (row.settled_at ?? row.at).toISOString(),
       what: 'deleted',
-      runId: `r_${row.run_id}`,
+      runId: `r_${row.sent_by ?? row.run_id}`,
       batch: Number(row.batch_id),
       message: `deleted at the service: its row was no longer in the source${explained.orFiltered}`,
     })),

@@ -81,19 +81,29 @@ test('explain lists the events of a confirmed product in their order', async () 
   expect((await explain(engine, 'shop', id)).events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'confirmed'])
 })
 
-test('explain names the apply as the run that sent a planned product', async () => {
+test('explain names the apply as the run that sent and deleted a planned product', async () => {
   await using engine = await engineUnderTest()
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  engine.write('feed.xml', rss(products(1).map((row) => item(row))))
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { min_rows: 0 }\n`)
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
   const { planId, runId: planned } = await engine.plan('shop')
   const { runId: applied } = await engine.apply(planId)
-  const { events } = await explain(engine, 'shop', products(1)[0]?.id ?? '')
-  expect(events.flatMap(({ what, runId }) => (what === 'confirmed' ? [] : [[what, runId]]))).toEqual([
+  const story = () => explain(engine, 'shop', products(1)[0]?.id ?? '')
+  expect((await story()).events.flatMap(({ what, runId }) => (what === 'confirmed' ? [] : [[what, runId]]))).toEqual([
     ['read', planned],
     ['planned', planned],
     ['sent', applied],
     ['answered', applied],
   ])
+  engine.write(
+    'feed.xml',
+    rss(
+      products(2)
+        .slice(1)
+        .map((row) => item(row)),
+    ),
+  )
+  const { runId } = await engine.apply((await engine.plan('shop')).planId)
+  expect((await story()).headline).toContain(`(${runId})`)
 })
 
 test('explain reports that a person is on a do-not-reach list, sent before or never, unless the audience has no suppression', async () => {
