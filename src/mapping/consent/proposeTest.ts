@@ -56,7 +56,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     return { test: { column, values: yes }, certain: unknown.length === 0 && !numberCodes && name?.onlyFlags !== true, seen }
   // It is not known which number means yes, or whether a yes means that the person may be reached. A list of all values would also send
   // people who said no.
-  if (numberCodes || unknown.some((value) => isYesOrNo(value))) return { test: { column, values: [unknownYes] }, certain: false, seen }
+  if (numberCodes || unknown.some((value) => isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')))
+    return { test: { column, values: [unknownYes] }, certain: false, seen }
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no.
   if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
@@ -78,7 +79,8 @@ function mayReach(
 ): boolean | undefined {
   if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = named ? consentMeaning(value) : meaningOf(value)
-  if (meaning === 'in') return true
+  // In an opt-out column, `enabled` and `granted` may describe the opt-out, as may `enabled` in a column of opt-in and opt-out.
+  if (meaning === 'in') return polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in') ? true : undefined
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
   // the person.
   if (meaning === 'out') return false

@@ -200,6 +200,38 @@ test('no proposed test passes a value that means no', () => {
     }
 })
 
+/** In an opt-out column, these words may describe the opt-out: `enabled`, or `inscrit` of a Robinson list. */
+const yesWords = [
+  'enabled',
+  'active',
+  'confirmed',
+  'accepted',
+  'agreed',
+  'given',
+  'valid',
+  'registered',
+  'email',
+  'aktiv',
+  'bestätigt',
+  'actif',
+]
+const subscriberWords = ['granted', 'inscrit', 'inscrito', 'iscritto', 'ingeschreven', 'angemeldet', 'zapisany', 'Subscribed', 'opted in']
+test.for([
+  ...['do_not_email', 'Email Opt-Out Status', 'Blacklisted', 'Unsubscribe', 'Liste Robinson', 'withdrawn'].flatMap((column) =>
+    [...yesWords, ...subscriberWords].map((word) => [column, word] as const),
+  ),
+  ...yesWords.map((word) => ['Opt-in / Opt-out', word] as const),
+])('the proposal for a column %s is not certain and does not contain %s', ([column, word]) => {
+  for (const other of ['', 'disabled', 'inactive', 'no', 'something else']) {
+    const { test: made, certain } = proposalFor(column, [word, other, word])
+    expect([other, certain, cellTest(made)(word)]).toEqual([other, false, false])
+  }
+})
+
+test.for(yesWords)('%s permits to reach the person in a column of consent', (word) => {
+  expect(proposalFor('Newsletter', [word, 'no'])).toMatchObject({ test: { values: [word] }, certain: true })
+})
+
 test.for([
   ['withdrawn', ['', '2025-01-02', ''], '{ column: "withdrawn", values: [""] }'],
   ['gesperrt', ['', '02.01.2025', ''], '{ column: "gesperrt", values: [""] }'],
@@ -263,6 +295,8 @@ test.for([
   ['Unsubscribed', ['1', '2']],
   ['Opt-in / Opt-out', ['yes', 'no']],
   ['Opt-in / Opt-out', ['1', '0']],
+  ['Opt-in / Opt-out', ['active', 'inactive']],
+  ['do_not_email', ['enabled', 'disabled']],
   ['Newsletter', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `topic ${i}`))],
   ['OPTIN_TIME', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `2025-01-${10 + (i % 20)} 10:${10 + i}`))],
 ] as const)('the hint for a column %s with %j names no values', ([column, cells]) => {
