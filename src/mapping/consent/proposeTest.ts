@@ -58,8 +58,9 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   // people who said no.
   if (numberCodes || unknown.some((value) => isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')))
     return { test: { column, values: [unknownYes] }, certain: false, seen }
-  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no.
-  if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
+  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no in a column of consent.
+  const types = unknown.filter((value) => consentMeaning(value) !== 'out')
+  if (types.length > 0 && polarity !== 'out') return { test: { column, values: types }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 

@@ -170,6 +170,8 @@ test.for([
   ['status', ['subscribed', 'unsubscribed', 'cleaned'], '{ column: "status", values: ["subscribed"] }', true],
   ['status', ['unsubscribed', 'unsubscribed'], '{ column: "status", values: ["subscribed"] }', false],
   ['list', ['VIP', 'unsubscribed', 'Standard'], '{ column: "list", values: ["VIP", "Standard"] }', false],
+  ['list', ['VIP', 'unsubscribed', 'denied', 'inactive'], '{ column: "list", values: ["VIP"] }', false],
+  ['list', ['unsubscribed', 'denied'], '{ column: "list", values: ["subscribed"] }', false],
   ['UNSUB_TIME', ['', '2024-01-02 10:00:00', ''], '{ column: "UNSUB_TIME", values: [""] }', true],
   ['UNSUB_TIME', ['2024-01-02 10:00:00', '2024-02-02'], '{ column: "UNSUB_TIME", values: [""] }', true],
   ['OPTIN_TIME', ['2024-01-02 10:00:00', '', '03.04.2025'], '{ column: "OPTIN_TIME", not_values: [""] }', true],
