@@ -12,8 +12,8 @@ import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used, those of the preset
- * even if tests of the pipeline replace them. Adds the missing columns of the pipeline's tests to `header.missing`.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks the columns of these as used, and also the
+ * preset's columns if no test applies (`consent: none`). Adds the missing columns of the pipeline's tests to `header.missing`.
  */
 export function bindTests(
   header: MemberHeader,
@@ -25,7 +25,8 @@ export function bindTests(
   const known = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = asksConsent ? ageColumnsOf(columns, today) : []
-  for (const { index } of [...known, ...ages]) used.add(index)
+  // If `consent:` replaces the tests of the preset, a column of theirs that it does not repeat is reported as unmapped.
+  for (const { index } of [...(Array.isArray(consent) ? [] : known), ...ages]) used.add(index)
   const all =
     hasRemovals || consent === 'none'
       ? []

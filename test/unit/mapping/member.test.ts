@@ -311,6 +311,27 @@ test('an unmapped consent column is reported', () => {
   ])
 })
 
+test.for([
+  ['klaviyo', 'Email Marketing Consent', ['Email Suppressions', 'SMS Marketing Consent']],
+  ['hubspot', 'Unsubscribed from all email', ['Email hard bounce reason', 'Invalid email address']],
+  ['salesforce', 'HasOptedOutOfEmail', ['EmailBouncedDate', 'DoNotCall']],
+  ['shopify', 'Accepts Email Marketing', ['Accepts SMS Marketing']],
+  ['mailchimp', 'UNSUB_TIME', ['CLEAN_TIME']],
+] as const)('a consent column of %s that consent: does not repeat is reported', ([name, column, others]) => {
+  const preset = presets.find((one) => one.name === name)
+  const tested: readonly string[] = [column, ...others]
+  const columns = [...new Set([...(preset?.sample ?? []), ...tested])]
+  const reported = (definition: object) =>
+    mapperOf({ preset: name, ...definition })
+      .start(columns)
+      .filter(({ code, field }) => code === 'CONSENT_UNMAPPED' || (code === 'COLUMN_UNKNOWN' && tested.includes(field)))
+      .map(({ code, field }) => `${code} ${field}`)
+      .toSorted()
+  const rest = others.flatMap((other) => [`CONSENT_UNMAPPED ${other}`, `COLUMN_UNKNOWN ${other}`]).toSorted()
+  expect(reported({ consent: { column, values: ['x'] } })).toEqual(rest)
+  expect([reported({}), reported({ consent: 'none' })]).toEqual([[], []])
+})
+
 test('a header in the middle of the file is not a person', () => {
   const columns = ['id', 'email']
   expect(mapperOf({ map: { key: 'id', email: 'email' } }).map({ line: 9, columns, cells: [' ID', 'Email '] }).reject).toMatchObject({
