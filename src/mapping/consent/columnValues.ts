@@ -1,5 +1,7 @@
 /** Counts the values of one column, and classifies single values, to find out whether the column is about consent. */
+import { parseInstant } from '../instant.ts'
 import { trimText } from '../text.ts'
+import { meaningOf } from './words.ts'
 
 /** Trimmed value of a column, and the number of cells that have it. */
 export interface SeenValue {
@@ -18,6 +20,8 @@ export class ColumnValues {
   #rows = 0
   /** Number of counted cells that look like dates. */
   dates = 0
+  /** Number of those that a test of dates cannot read, such as `1/31/24`; `0000-00-00` is not among them. */
+  otherDates = 0
   /** Number of counted cells that are not empty. */
   filled = 0
 
@@ -27,7 +31,10 @@ export class ColumnValues {
     const value = cell === undefined ? '' : trimText(cell)
     if (value !== '') {
       this.filled++
-      if (looksLikeDate(value)) this.dates++
+      if (looksLikeDate(value)) {
+        this.dates++
+        if (parseInstant(value, 'utc-midnight', 'UTC') === undefined && meaningOf(value) !== 'empty') this.otherDates++
+      }
     }
     const counts = this.#counts
     if (counts === undefined) return
@@ -41,6 +48,11 @@ export class ColumnValues {
     return this.#counts === undefined
       ? undefined
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
+  }
+
+  /** True if cells were not counted, because they are not in the first rows. */
+  get isPartial(): boolean {
+    return this.#rows > rowsCounted
   }
 
   /** True if more than half of the counted cells that are not empty look like dates. */

@@ -99,20 +99,29 @@ function mayReach(
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all cells pass except empty ones and words that mean no or `out`. For other texts, and for dates among unknown texts,
- * the value is `unknownYes`: only the user knows which texts mean yes.
+ * column of dates, all dates pass. If a test of dates cannot read them, all cells pass except empty ones and words that mean no or `out`; that
+ * is never certain, because a word that was not counted would pass. For other texts, and for dates among unknown texts, the value is
+ * `unknownYes`: only the user knows which texts mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const noWords = (values.seen ?? []).flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
+  const { seen = [] } = values
+  const noWords = seen.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
     return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
   }
-  const isKnown = ({ value }: SeenValue) => looksLikeDate(value) || consentMeaning(value) !== undefined
-  const allKnown = values.dates === values.filled || values.seen?.every(isKnown) === true
-  if (!values.mostlyDates || !allKnown) return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
-  return { test: { column, notValues: ['', ...unique(noWords)] }, certain: name?.polarity === 'in', seen: [] }
+  const words = seen.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
+  const allKnown = values.dates === values.filled || (values.seen !== undefined && words.every((meaning) => meaning !== undefined))
+  if (values.mostlyDates && allKnown) {
+    if (values.otherDates === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
+      return { test: { column, after: earliestDate }, certain: name?.polarity === 'in', seen: [] }
+    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, seen: [] }
+  }
+  return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
 }
+
+/** Earlier than every date of a consent. Databases write it for an empty date. */
+const earliestDate = '1900-01-01'
 
 const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 

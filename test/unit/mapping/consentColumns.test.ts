@@ -174,7 +174,9 @@ test.for([
   ['list', ['unsubscribed', 'denied'], '{ column: "list", values: ["subscribed"] }', false],
   ['UNSUB_TIME', ['', '2024-01-02 10:00:00', ''], '{ column: "UNSUB_TIME", values: [""] }', true],
   ['UNSUB_TIME', ['2024-01-02 10:00:00', '2024-02-02'], '{ column: "UNSUB_TIME", values: [""] }', true],
-  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', '03.04.2025'], '{ column: "OPTIN_TIME", not_values: [""] }', true],
+  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', 'no', '2025-04-03'], '{ column: "OPTIN_TIME", after: "1900-01-01" }', true],
+  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', '03.04.2025'], '{ column: "OPTIN_TIME", not_values: [""] }', false],
+  ['OPTIN_TIME', ['2024-01-02', '2024-01-03', '2024-01-04', 'yes', 'no'], '{ column: "OPTIN_TIME", not_values: ["", "no"] }', false],
   ['Email Suppressions', ['[]', 'HARD_BOUNCE', ''], '{ column: "Email Suppressions", values: ["[]", ""] }', true],
   [
     'Email Marketing Consent',
@@ -306,6 +308,19 @@ test.for([
     `consent: { column: "${column}", values: ["${unknownYes}"] }, with the values that mean yes instead of ${unknownYes}`,
   )
   expect(proposalFor(column, cells).certain).toBe(false)
+})
+
+test('no proposed test for a column of dates passes a word in a row that is not counted', () => {
+  for (const date of ['2025-01-02', '2025-01-02 10:00:00', '02.01.2025', '1/31/25'])
+    for (const column of ['opt_in_date', 'Newsletter', 'withdrawn']) {
+      const values = new ColumnValues()
+      for (let row = 0; row < 20_000; row++) values.add(date)
+      for (const cell of ['withdrawn', 'no', '']) values.add(cell)
+      const { test: made, certain } = proposeTest(column, consentName(column), values)
+      const passes = cellTest(made)
+      expect([column, date, passes('withdrawn'), passes('no')]).toEqual([column, date, false, false])
+      expect([column, date, certain]).toEqual([column, date, column === 'withdrawn' || date.startsWith('2025')])
+    }
 })
 
 test('zero and one with decimals are no and yes', () => {
