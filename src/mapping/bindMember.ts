@@ -144,9 +144,12 @@ function bindHeader(
   }
 }
 
-/** Returns the identifier that is mapped to the first column of the key; undefined if there is none, or if the key has transforms. */
+/**
+ * Returns the identifier that is mapped to the first column of the key. Undefined if there is none, or if the key is a constant, computed
+ * or transformed.
+ */
 function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
-  if (mapping.transforms.length > 0) return undefined
+  if (mapping.constant !== undefined || mapping.compute !== undefined || mapping.transforms.length > 0) return undefined
   return identifiers.find(({ indexes }) => indexes.some((index) => index === column))
 }
 

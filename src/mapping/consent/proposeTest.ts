@@ -99,9 +99,9 @@ function mayReach(
 
 /**
  * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all dates pass. If a test of dates cannot read them, all cells pass except empty ones and words that mean no or `out`; that
- * is never certain, because a word that was not counted would pass. For other texts, and for dates among unknown texts, the value is
- * `unknownYes`: only the user knows which texts mean yes.
+ * column of dates, all dates pass. If a test of dates cannot read them, all cells pass except empty ones and words that mean no or
+ * `out`. That is never certain, because a word that was not counted would pass. For other texts, and for dates among unknown texts, the
+ * value is `unknownYes`: only the user knows which texts mean yes.
  */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { seen = [] } = values

@@ -11,7 +11,7 @@ export interface MemberBinding {
   readonly key: BoundField | undefined
   /** True if the key column is required or mapped. Otherwise the row's identifiers together are its key. */
   readonly isKeyed: boolean
-  /** Identifier type that is mapped to the first column of the key; undefined if there is none, or if the key is transformed. */
+  /** Identifier type of the first column of the key. Undefined if it has none, or if the key is a constant, computed or transformed. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined

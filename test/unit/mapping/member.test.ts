@@ -120,6 +120,15 @@ test('a key in another column than the handle is found only as it is written', (
 })
 
 test.for([
+  ['a function', { column: 'email', compute: ({ email }: Readonly<Record<string, string>>) => `shop1-${email}` }, 'shop1-jane@example.com'],
+  ['a constant', { column: 'email', const: 'shop1' }, 'shop1'],
+  ['a transform', { column: 'email', transform: { prefix: 'shop1-' } }, 'shop1-jane@example.com'],
+] as const)('the result of %s is the key, also if its column is an identifier', ([, key, text]) => {
+  const { record } = mapped({ email: 'jane@example.com' }, { map: { key, email: 'email' } })
+  expect(record?.key).toEqual(Buffer.from(digest(text), 'hex').subarray(0, 16))
+})
+
+test.for([
   ['an address of two forms', { email: 'Jane@BÜCHER.example' }, 'jane@xn--bcher-kva.example', []],
   ['a number of two forms', { phone: '+1 (202) 555-0143' }, '+12025550143', ['both_phone_forms']],
   ['a number of one form', { phone: '+12025550143' }, '+1 202 555 0143', []],
