@@ -84,12 +84,17 @@ export function bindField(field: string, mapping: FieldMapping, columns: readonl
 function reader(field: string, mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
   const { constant, compute, transforms } = mapping
   const fallback = mapping.default
-  if (constant !== undefined) return () => constant
+  if (constant !== undefined && transforms.length === 0) return () => constant
   const only = indexes[0] ?? -1
   if (compute === undefined && transforms.length === 0 && fallback === undefined && indexes.length <= 1) {
     return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
   }
-  const raw = compute === undefined ? (row: Row) => gather(row, indexes) : (row: Row) => computed(compute, row)
+  const raw =
+    constant !== undefined
+      ? () => [constant]
+      : compute === undefined
+        ? (row: Row) => gather(row, indexes)
+        : (row: Row) => computed(compute, row)
   const transformed = (row: Row): string[] => {
     try {
       return applyTransforms(raw(row), transforms)

@@ -108,6 +108,14 @@ const catalog = (map: Record<string, unknown>) => {
   }
 }
 
+test('a constant is transformed too', () => {
+  const price = { const: '1.299,00', transform: { price: { decimal: ',', group: '.', currency: 'EUR' } } }
+  const { record } = catalog({ price, title: { const: 'CUP', transform: 'lower' } })({})
+  expect(record).toMatchObject({ kind: 'product', json: expect.stringMatching(/"price":"1299.00 EUR".*"title":"cup"/) as string })
+  const failed = catalog({ price: { const: 'free', transform: { price: { decimal: ',' } } } })({})
+  expect(failed.reject).toMatchObject({ code: 'TRANSFORM_FAILED', field: 'price' })
+})
+
 test('a failed transform of a required field rejects the row, by line, field and column, and its record is kept', () => {
   const mapped = catalog({ price: { column: 'Preis', transform: { price: { decimal: ',' } } } })({ Preis: 'auf Anfrage' })
   expect(mapped.reject).toMatchObject({
