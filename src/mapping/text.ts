@@ -28,6 +28,19 @@ export function comparableText(text: string): string {
   return lower.endsWith('0') ? lower.replace(/^([+-]?\d+)\.0+$/, '$1') : lower
 }
 
+/**
+ * Returns the text without invisible characters, in usual instead of full-width letters, with single spaces and trimmed. Two texts that
+ * look alike to a reader are mostly the same then.
+ */
+export function foldedText(text: string): string {
+  if (!/[^ -~]|^ | $| {2}/.test(text)) return text
+  return text
+    .normalize('NFKC')
+    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+}
+
 /** Returns true if at least one character is visible: not a space, joiner, filler, empty Braille cell (U+2800) or control character. */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)

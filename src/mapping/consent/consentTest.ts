@@ -7,7 +7,7 @@ import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import type { Row } from '../../model/record.ts'
 import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
-import { comparableText, trimText } from '../text.ts'
+import { comparableText, foldedText, trimText } from '../text.ts'
 
 /** Consent test with its column. */
 export interface BoundConsent {
@@ -25,8 +25,9 @@ export function boundConsent(test: ConsentTest, columns: readonly string[]): Bou
 }
 
 /**
- * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Dates without an offset
- * are read in UTC. A cell equal to `after` or `before`, or that is not a date, does not pass a test of dates.
+ * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Values that mean no also
+ * match cells that only look like them, with invisible or full-width characters. Dates without an offset are read in UTC. A cell equal to
+ * `after` or `before`, or that is not a date, does not pass a test of dates.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
@@ -34,8 +35,9 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     return (text) => yes.has(comparableText(text))
   }
   if (notValues !== undefined) {
-    const no = testValues({ values: notValues })
-    return (text) => !no.has(comparableText(text))
+    const formOf = (text: string) => comparableText(foldedText(text))
+    const no = new Set(notValues.map(formOf))
+    return (text) => !no.has(formOf(text))
   }
   const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
   const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)

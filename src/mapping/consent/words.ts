@@ -1,5 +1,5 @@
 /** Classifies the words that exports use for consent and opt-out, in more than 20 languages. Pure. */
-import { trimText } from '../text.ts'
+import { foldedText, trimText } from '../text.ts'
 
 /**
  * Meaning of a cell. `in`: the person may be reached. `out`: the person may not be reached. `yes`, `no`: the name of the column decides,
@@ -21,7 +21,7 @@ const empty = wordsOf(
 
 /** Words for people who may be reached, in a column of any name. */
 const subscribed = wordsOf(
-  'subscribed,subscriber,active subscriber,opted in,opt in,optin,opt-in,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
+  'subscribed,subscriber,active subscriber,opted in,opt in,optin,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
 /** Words for people who may not be reached, in a column of any name. */
@@ -31,29 +31,36 @@ const unsubscribed = wordsOf(
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakNo = wordsOf(
-  'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,inaktiv,nægtet,reddedildi,pasif,отказ',
+  'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ',
 )
 /** Words that mean `in` in a consent column, and have no meaning in other columns. */
 const weakYes = wordsOf(
-  'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e-mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,active,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
+  'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 
-/** Returns the cell trimmed and in lower case. Replaces each run of `_`, `-` or white space by one space. */
-function plain(cell: string): string {
-  return trimText(cell).toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ').trim()
+/** Maximum length of a cell before it is folded: `CHAR` columns and invisible characters make states longer. */
+const longest = 120
+
+/** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `longest` characters. */
+function folded(cell: string): string {
+  return foldedText(trimText(cell).slice(0, longest)).toLowerCase()
+}
+
+/** Returns a folded cell with single spaces for `_` and `-` too. */
+function plain(text: string): string {
+  return text.replace(/[\s_-]+/g, ' ').trim()
 }
 
 /** Returns the meaning of a whole cell in any column; undefined for other texts, and for cells over 40 characters. */
 export function meaningOf(cell: string): Meaning {
-  if (cell.length > 40) return undefined
+  const text = folded(cell)
+  if (text.length > 40) return undefined
   // Programs write flags with one decimal as soon as one cell of the column is empty. `0.00` is an amount.
-  const raw = trimText(cell)
-    .toLowerCase()
-    .replace(/^([01])\.0$/, '$1')
+  const raw = text.replace(/^([01])\.0$/, '$1')
   if (empty.has(raw)) return 'empty'
   if (yes.has(raw)) return 'yes'
   if (no.has(raw)) return 'no'
-  const word = plain(cell)
+  const word = plain(text)
   if (unsubscribed.has(word)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
 }
@@ -68,8 +75,9 @@ export function isYesOrNo(cell: string): boolean {
 export function consentMeaning(cell: string): Meaning {
   const found = meaningOf(cell)
   if (found !== undefined) return found
-  const word = plain(cell)
-  if (weakNo.has(word) || /^(?:un|non |not |no |never |nicht |pas |kein|keine )/.test(word)) return 'out'
+  const word = plain(folded(cell))
+  // `un` as in `unverified` and `uninterested`, but not as in `unique` or `United Kingdom`.
+  if (weakNo.has(word) || /^(?:un(?!i(?![dn]))|(?:non|not|no|never|nein|nicht|pas)[ ,;.:!]|kein)/.test(word)) return 'out'
   return weakYes.has(word) ? 'in' : undefined
 }
 
@@ -81,15 +89,16 @@ for (const word of [...subscribed, ...unsubscribed])
     word.length * 256 + (word.toUpperCase().charCodeAt(0) & 255)
   ] = 1
 
-/**
- * Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. May miss cells
- * with repeated spaces, or with white space other than spaces at the ends.
- */
+// Folding a cell with one of these may change its length or first character.
+const unfolded =
+  /[\s_-]{2}|[\u0300-\u036f]|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uff01-\uff5e]/
+
+/** Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. */
 export function isStateWord(cell: string): boolean {
-  const { length } = cell
-  if (length < 3 || length > 40) return false
-  const first = cell.charCodeAt(0)
-  if (startsLikeState[length * 256 + (first & 255)] !== 1 && first !== 32 && cell.charCodeAt(length - 1) !== 32) return false
-  const found = meaningOf(cell)
+  const text = trimText(cell)
+  const { length } = text
+  if (length < 3 || length > longest) return false
+  if (startsLikeState[length * 256 + (text.charCodeAt(0) & 255)] !== 1 && !unfolded.test(text)) return false
+  const found = meaningOf(text)
   return found === 'in' || found === 'out'
 }

@@ -5,7 +5,7 @@ import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
 import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTest.ts'
-import { isStateWord } from '../../../src/mapping/consent/words.ts'
+import { consentMeaning, isStateWord } from '../../../src/mapping/consent/words.ts'
 import { UnreadColumns } from '../../../src/mapping/members/unreadColumns.ts'
 
 describe('the name of a column', () => {
@@ -152,6 +152,53 @@ describe('the name of a column', () => {
     expect(consentName(column)?.certain ?? false).toBe(false)
   })
 })
+
+/** Spellings of one word: other spaces, invisible characters, full-width letters, separate accents, a padded column. */
+const spellingsOf = (word: string) => [
+  `\u00a0${word}`,
+  `${word}\t`,
+  `${word}${' '.repeat(60)}`,
+  `\ufeff${word.slice(0, 1)}\u200b${word.slice(1)}`,
+  `${word.slice(0, 1)}\u00ad${word.slice(1)}`,
+  word.toUpperCase().replace(/[!-~]/g, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfee0)),
+  word.normalize('NFD'),
+  word.replaceAll(' ', ' \u00a0'),
+]
+
+test.for(['unsubscribed', 'hard bounce', 'désabonné'].flatMap(spellingsOf))('the cell %j is a consent state in any column', (cell) =>
+  expect(isStateWord(cell)).toBe(true),
+)
+
+test.for(
+  ['no', 'n', 'nein', '0', 'false', 'unsubscribed', 'do not contact'].flatMap((word) =>
+    spellingsOf(word).map((cell) => [cell, word] as const),
+  ),
+)('the cell %j means %s', ([cell, word]) => {
+  expect(consentMeaning(cell)).toBe(consentMeaning(word))
+  expect(['no', 'out']).toContain(consentMeaning(word))
+  expect(cellTest({ column: 'c', notValues: [word] })(cell)).toBe(false)
+  expect(cellTest({ column: 'c', notValues: [cell] })(word)).toBe(false)
+  expect(cellTest(proposalFor('Newsletter', [cell, 'yes']).test)(cell)).toBe(false)
+})
+
+test.for(['', ' ', '\u00a0', '\u200b\u200b', '\u00ad', '\u3164', '\u2800'])('the invisible cell %j is empty', (cell) =>
+  expect(cellTest({ column: 'c', notValues: [''] })(cell)).toBe(false),
+)
+
+test.for([
+  ['No, please do not contact me by email or by telephone', 'out'],
+  ['E-Mail', 'in'],
+  ['e_mail', 'in'],
+  ['Opt-in', 'in'],
+  ['United Kingdom', undefined],
+  ['unique', undefined],
+  ['Unit A', undefined],
+  ['Un-subscribed', 'out'],
+  ['unverified', 'out'],
+  ['unwilling', 'out'],
+  ['uninterested', 'out'],
+  ['unidentified', 'out'],
+] as const)('in a column of consent, %s means %s', ([cell, meaning]) => expect(consentMeaning(cell)).toBe(meaning))
 
 test.for(['Unsubscribed', ' hard_bounce ', 'CLEANED', 'opted-out', 'Subscribed', 'abgemeldet', 'Désabonné', 'отписан', 'NEVER_SUBSCRIBED'])(
   'the cell %s is a consent state in any column',
