@@ -103,7 +103,7 @@ function presetMapping(preset: Preset | undefined, field: string, columns: reado
 
 /**
  * Returns the warnings for a field that no setting maps. COLUMN_SPELLED: its column has the name of the field in another spelling.
- * PREFIX_CONFLICT: two columns match the field, one with a prefix and one without.
+ * PREFIX_CONFLICT: several columns match the field, at least one with a prefix.
  */
 function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const name = columns[indexes[0] ?? -1]
@@ -113,7 +113,14 @@ function guessWarnings({ field, indexes }: BoundField, columns: readonly string[
       ? [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
       : []),
     ...(indexes.length > 1 && areTwins(columns, indexes)
-      ? [{ line: 1, code: 'PREFIX_CONFLICT', field, message: `two columns match ${field}; the one with the prefix is used` }]
+      ? [
+          {
+            line: 1,
+            code: 'PREFIX_CONFLICT',
+            field,
+            message: `several columns match ${field}; "${redactPersonalData(name ?? '')}" is used`,
+          },
+        ]
       : []),
   ]
 }
@@ -172,7 +179,7 @@ function currencyColumn(
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
 }
 
-/** Returns true if the first column is the second one with a prefix: `g:price` and `price`. */
+/** Returns true if the first column has a prefix, and the second one has none or another one: `g:price` and `price`. */
 function areTwins(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
   return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
 }

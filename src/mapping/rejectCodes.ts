@@ -192,7 +192,7 @@ export const recordCodes = {
   VALUE_TOO_LONG: warning('An optional field is too long and was left out.', 'Shorten the value.'),
   SEPARATOR_NORMALIZED: warning('Levels of a category were separated by " > ".', 'Nothing.'),
   SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
-  PREFIX_CONFLICT: warning('Two columns name one field; the one with the prefix is used.', 'Keep one of the two.'),
+  PREFIX_CONFLICT: warning('Several columns name one field; the first one with a prefix is used.', 'Keep one of them.'),
   COLUMN_SPELLED: warning('The column has the name of a field in another spelling, and is read as that field.', 'Nothing.'),
   COLUMN_UNKNOWN: warning('The column is not used.', 'Map the column if a field needs it.'),
   CONSENT_UNMAPPED: warning(

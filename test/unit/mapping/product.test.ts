@@ -251,6 +251,23 @@ test('a reject repeats neither credentials nor emails of its row', () => {
   expect(JSON.stringify([link.reject, word.reject])).not.toMatch(/secret|canary@/)
 })
 
+test.for([
+  [['title', 'g:title'], 'g:title'],
+  [['g:title', 'x:title'], 'g:title'],
+  [['x:title', 'title', 'g:title'], 'x:title'],
+] as const)('of the columns %j, the warning names the one that is used', ([titles, used]) => {
+  const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
+  if (pipeline === undefined) throw new Error('no pipeline')
+  const all: Fields = { ...good, ...Object.fromEntries(titles.map((name) => [name, name])) }
+  const columns = [...Object.keys(good).filter((name) => name !== 'title'), ...titles]
+  const mapper = createMapper(pipeline, today)
+  expect(mapper.start(columns).filter(({ code }) => code === 'PREFIX_CONFLICT')).toEqual([
+    { line: 1, code: 'PREFIX_CONFLICT', field: 'title', message: `several columns match title; "${used}" is used` },
+  ])
+  const { record } = mapper.map({ line: 2, columns, cells: columns.map((name) => all[name]) })
+  expect(record).toMatchObject({ json: expect.stringContaining(`"title":"${used}"`) })
+})
+
 test('headers in other spellings are mapped automatically, and the prefixed one takes precedence', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
