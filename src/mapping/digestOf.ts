@@ -31,12 +31,12 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
 }
 
 /**
- * Returns the identifier type of the key column; undefined if no identifier is mapped to that column, or if the key is transformed. Two
- * column names that a header may have as one are equal.
+ * Returns the identifier type of the key column; undefined if no identifier is mapped to that column, or if the key is a constant,
+ * computed or transformed. Two column names that a header may have as one are equal.
  */
 export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
-  const { columns: [column] = [], transforms = [] } = map['key'] ?? {}
-  if (column === undefined || transforms.length > 0) return undefined
+  const { columns: [column] = [], transforms = [], constant, compute } = map['key'] ?? {}
+  if (column === undefined || transforms.length > 0 || constant !== undefined || compute !== undefined) return undefined
   return identifierTypes.find((type) => map[type]?.columns.some((other) => normalizeHeader(other) === normalizeHeader(column)))
 }
 

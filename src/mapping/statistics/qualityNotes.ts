@@ -97,7 +97,7 @@ export function qualityNotes(
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && repeated.first > shareLimit)
     note('IDENTIFIER_SHARE', repeated.first, `one identifier is on ${percent(repeated.first, members)} of the rows`)
-  else if (members >= minRowsForShare && repeated.most > share) doubts.push('IDENTIFIER_SHARE')
+  else if (members >= minRowsForShare && repeated.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
 }
 
