@@ -161,6 +161,25 @@ describe('answers that say no', () => {
   })
 })
 
+test.for([
+  [{ kind: 'status', status: 503, headers: { 'Retry-After': '7' } }, ['content-type', 'retry-after', 'x-current-api-version']],
+  [
+    { kind: 'rate_limit', retry_after: 30, reset: 30 },
+    ['content-type', 'retry-after', 'x-rate-limit-limit', 'x-rate-limit-remaining', 'x-rate-limit-reset', 'x-current-api-version'],
+  ],
+  [{ kind: 'expire_token' }, ['content-type', 'x-current-api-version']],
+] as const)('%o answers at the stage before_read as at a later one', async ([fault, names]) => {
+  const answerAt = async (stage: string): Promise<CallResult> => {
+    await sandbox.control.reset()
+    await arm({ ...fault, stage })
+    return put('a')
+  }
+  const [early, late] = [await answerAt('before_read'), await answerAt('before_apply')]
+  expect([early.status, early.body]).toEqual([late.status, late.body])
+  for (const name of names) expect([name, early.headers.get(name)?.slice(0, 8)]).toEqual([name, late.headers.get(name)?.slice(0, 8)])
+  expect(early.headers.get('content-type')).not.toBeNull()
+})
+
 test('a fault that changes the answer is rejected at a stage before the body is read', async () => {
   for (const kind of ['truncate', 'counts', 'short', 'idle_close', 'stale'])
     for (const stage of ['before_read', 'after_headers', 'mid_upload'])

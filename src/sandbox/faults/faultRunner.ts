@@ -1,7 +1,7 @@
 /**
  * Runs a fault on one request: waits, applies the part that the fault sets, then answers or breaks the connection (docs/sandbox.md#faults).
  */
-import { exactJson, type Answer } from '../answer.ts'
+import type { Answer } from '../answer.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
@@ -53,21 +53,21 @@ export class FaultRunner {
     this.#tools.waits.clear()
   }
 
-  /** Runs a fault that acts before the body is read. Calls `readBody` if the request continues after the fault. */
-  runBeforeBody(context: FaultContext, rule: ArmedRule, readBody: () => void): void {
+  /** Runs a fault that acts before the body is read. Calls `hooks.readBody` if the request continues after the fault. */
+  runBeforeBody(
+    context: FaultContext,
+    rule: ArmedRule,
+    hooks: Pick<FaultHooks, 'refuse' | 'send'> & { readonly readBody: () => void },
+  ): void {
     const on = this.#faultyRequest(context, rule)
     const { upload, wait, end } = actionsOf(on.fault.kind)
-    if (wait !== undefined) return void wait(on).then(readBody)
-    if (upload !== undefined) return upload(on, readBody)
+    if (wait !== undefined) return void wait(on).then(hooks.readBody)
+    if (upload !== undefined) return upload(on, hooks.readBody)
     if (end?.(on) === true) return
-    const answer = injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, on.fault, (refusal) => ({
-      status: refusal.status,
-      headers: { 'content-type': 'application/json' },
-      body: exactJson({ errors: [] }),
-    }))
-    context.entry.status = answer.status
-    context.response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
-    context.response.end(answer.body)
+    const answer = this.#inject(on, hooks)
+    // The body stays unread, so the connection cannot serve another request.
+    answer.headers['connection'] = 'close'
+    hooks.send(answer)
   }
 
   /**
@@ -118,10 +118,13 @@ export class FaultRunner {
   /** Returns the answer that the fault injects. For other kinds, returns the answer of the handler as the fault changes it. */
   async #answer(on: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { context, fault } = on
-    if (isInjected(fault.kind))
-      return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
+    if (isInjected(fault.kind)) return this.#inject(on, hooks)
     const base = applied ?? (await this.#answerWithoutApplying(on, hooks))
     return corruptAnswer(base, fault, { cursor: cursorOf(context), items: hooks.items })
+  }
+
+  #inject({ context, fault }: FaultyRequest, hooks: Pick<FaultHooks, 'refuse'>): Answer {
+    return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
   }
 
   /** Returns the answer that the request would get, without applying it. For kinds that replace the body, returns `{}`. */

@@ -47,7 +47,11 @@ export class SandboxServer {
     const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(context)) : undefined
     if (rule !== undefined) {
       noteFault(context, rule)
-      this.#parts.runner.runBeforeBody(context, rule, () => this.#read(context))
+      this.#parts.runner.runBeforeBody(context, rule, {
+        readBody: () => this.#read(context),
+        refuse: (refusal) => this.#parts.handler.refuse(context, refusal),
+        send: (answer) => this.#send(context, answer),
+      })
       return
     }
     this.#read(context)
