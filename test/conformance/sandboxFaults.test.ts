@@ -230,6 +230,41 @@ describe('connections that break', () => {
     await arm({ kind: 'slow', bytes_per_s: 4000 })
     expect((await put('a')).body.data.products_response).toHaveLength(1)
   })
+  test.for([
+    { kind: 'slow', bytes_per_s: 100_000 },
+    { kind: 'drip', bytes_per_s: 100_000 },
+    { kind: 'no_chunk_end' },
+    { kind: 'http10' },
+    { kind: 'reset', stage: 'after_response' },
+    { kind: 'close', stage: 'after_response' },
+    { kind: 'status', stage: 'before_read' },
+  ])('the ledger has start and size of an answer that the fault %o sends itself', async (fault) => {
+    await arm(fault)
+    await broken(put('a'))
+    await expect.poll(async () => (await last()).answer_ended_at).not.toBeNull()
+    expect(await last()).toMatchObject({ answer_started_at: expect.any(String), answer_bytes: expect.toSatisfy((bytes) => bytes > 50) })
+  })
+  test('truncate and wrong_length count bytes, not characters', async () => {
+    const raw = (): Promise<{ length: string | undefined; bytes: number }> =>
+      new Promise((resolve, reject) => {
+        const url = `${sandbox.url}${path}`
+        get(url, { agent: false, headers: { authorization: authorization({ method: 'GET', url }) } }, (response) => {
+          let bytes = 0
+          response.on('data', (chunk: Buffer) => (bytes += chunk.length))
+          response.on('error', () => undefined)
+          response.on('close', () => resolve({ length: response.headers['content-length'], bytes }))
+        }).on('error', reject)
+      })
+    await sandbox.call('PUT', path, { json: { products: [{ ...product('a'), title: 'ü'.repeat(100) }] } })
+    const whole = await raw()
+    await arm({ kind: 'wrong_length' }, { method: 'GET' })
+    expect(await raw()).toEqual({ length: String(whole.bytes + 10), bytes: whole.bytes })
+    await arm({ kind: 'truncate' }, { method: 'GET' })
+    expect(await raw()).toEqual({ length: String(whole.bytes), bytes: Math.floor(whole.bytes / 2) })
+  })
+  test.for(['slow', 'drip', 'slow_upload'])('%s without a speed above 0 is rejected', async (kind) => {
+    for (const bytes_per_s of [0, -5]) await expect(arm({ kind, bytes_per_s })).rejects.toThrow('fault.bytes_per_s')
+  })
   test('a client that closes right after the last byte of a slow answer has not given up', async () => {
     const url = `${sandbox.url}/12/product_catalogs`
     // Eight bytes every tenth of a second, so the bytes after the last ones would come much later.

@@ -90,9 +90,9 @@ const breakConnection = (cut: (context: FaultContext) => void): FaultAction => (
     return true
   },
   send: ({ context, stage }, answer) => {
-    if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(answer.body.length / 2))
+    if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(Buffer.byteLength(answer.body) / 2))
     context.response.once('finish', () => cut(context))
-    context.entry.status = answer.status
+    context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
     context.response.writeHead(answer.status, answer.headers)
     context.response.end(answer.body)
   },
@@ -166,13 +166,16 @@ const ACTIONS = {
   interim: { accompany: ({ context, fault }) => sendInterimAnswers(context, fault) },
   http10: { send: ({ context }, answer) => sendHttp10Answer(context, answer) },
   truncate: {
-    send: ({ context, fault }, answer) => sendThenCut(context, answer, integerSetting(fault, 'bytes', Math.floor(answer.body.length / 2))),
+    send: ({ context, fault }, answer) =>
+      sendThenCut(context, answer, integerSetting(fault, 'bytes', Math.floor(Buffer.byteLength(answer.body) / 2))),
   },
   slow: sendAtRate,
   drip: sendAtRate,
   wrong_length: {
-    send: ({ context, fault }, answer) =>
-      sendThenCut(context, answer, answer.body.length, answer.body.length + integerSetting(fault, 'by', 10)),
+    send: ({ context, fault }, answer) => {
+      const bytes = Buffer.byteLength(answer.body)
+      sendThenCut(context, answer, bytes, bytes + integerSetting(fault, 'by', 10))
+    },
   },
   no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },
 } satisfies Partial<Record<FaultKind, FaultAction>>

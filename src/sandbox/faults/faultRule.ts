@@ -58,6 +58,8 @@ function checkFault(input: unknown): Fault {
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
+  const speed = settings['bytes_per_s']
+  if (speed !== undefined && !fromOne.isValid(speed)) throw new ControlError(`fault.bytes_per_s is ${fromOne.expected}`)
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 

@@ -47,8 +47,7 @@ export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
 export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
   const { socket } = context.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
-  context.entry.status = answer.status
-  context.entry.answer_bytes = Buffer.byteLength(answer.body)
+  context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
   context.answered = true
   socket.write(`HTTP/1.0 ${answer.status} Answer\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
   socket.end(answer.body)
@@ -64,19 +63,19 @@ export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (m
 
 /** Sends the headers and half of the body, then calls `end`. */
 export function sendHalfThen(context: FaultContext, answer: Answer, end: () => void): void {
-  context.entry.status = answer.status
   const bytes = Buffer.from(answer.body)
+  const half = bytes.subarray(0, Math.floor(bytes.length / 2))
+  context.recordAnswer(answer.status, half.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
-  context.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
+  context.response.write(half, end)
 }
 
 /** Sends a `content-length` of `length`, then `bytes` bytes of the body, at most `length - 1`. Then closes the connection. */
 export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
-  context.entry.status = answer.status
+  const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
+  context.recordAnswer(answer.status, part.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
   context.response.flushHeaders()
-  const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
-  context.entry.answer_bytes = part.length
   // Closes after the part is sent. A reset could make the client discard the part.
   context.response.write(part, () => context.request.socket.destroySoon())
   if (part.length === 0) context.request.socket.destroySoon()
@@ -84,7 +83,7 @@ export function sendThenCut(context: FaultContext, answer: Answer, bytes: number
 
 /** Sends the whole body as chunks, but not the terminating chunk, and closes the connection. */
 export function sendWithoutEnd(context: FaultContext, answer: Answer): void {
-  context.entry.status = answer.status
+  context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
   context.response.writeHead(answer.status, answer.headers)
   context.response.write(answer.body, () => context.request.socket.destroySoon())
 }
@@ -97,7 +96,7 @@ export async function sendSlowly(
   wait: (ms: number) => Promise<void>,
 ): Promise<void> {
   const body = Buffer.from(answer.body)
-  context.entry.status = answer.status
+  context.recordAnswer(answer.status, body.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   let at = 0

@@ -69,18 +69,24 @@ export class SandboxServer {
     const startedAt = world.machineNow()
     const { connection, firstOfConnection } = this.listener.countRequest(request.socket)
     const worker = request.headers['x-test-worker']
+    const entry = ledger.open({
+      time: new Date(startedAt).toISOString(),
+      method,
+      path: rawPath,
+      query: rawQuery,
+      endpoint: endpoint?.name ?? null,
+      connection,
+      worker: typeof worker === 'string' ? worker : null,
+    })
     const context: RequestContext = {
       request,
       response,
-      entry: ledger.open({
-        time: new Date(startedAt).toISOString(),
-        method,
-        path: rawPath,
-        query: rawQuery,
-        endpoint: endpoint?.name ?? null,
-        connection,
-        worker: typeof worker === 'string' ? worker : null,
-      }),
+      entry,
+      recordAnswer: (status, bytes) => {
+        entry.status = status
+        entry.answer_started_at = new Date(world.machineNow()).toISOString()
+        entry.answer_bytes = bytes
+      },
       endpoint,
       instance: world.core.instance,
       startedAt,
@@ -172,13 +178,12 @@ export class SandboxServer {
   }
 
   #send(context: RequestContext, answer: Answer): void {
-    const { response, entry } = context
+    const { response } = context
     if (response.destroyed || response.headersSent) return
-    entry.status = answer.status
-    entry.answer_started_at = new Date(this.#parts.world.machineNow()).toISOString()
+    const bytes = Buffer.byteLength(answer.body)
+    context.recordAnswer(answer.status, bytes)
     if (answer.stream !== undefined) return answer.stream(response)
-    entry.answer_bytes = Buffer.byteLength(answer.body)
-    if (answer.status !== 204) answer.headers['content-length'] = String(entry.answer_bytes)
+    if (answer.status !== 204) answer.headers['content-length'] = String(bytes)
     response.writeHead(answer.status, answer.headers)
     // Node sends a string in one write with the headers, but a Buffer in a second write. In a bench of requests of 25 products, that second
     // write took about 30 % of the time (1.0 of 3.4 s).

@@ -33,11 +33,11 @@ export interface LedgerEntry {
   body_end_at: string | null
   /** Time at which the handler ended; null if `applied` is false. */
   applied_at: string | null
-  /** Null without an answer, and if a fault sent the answer itself, for example slowly. */
+  /** Null without an answer. */
   answer_started_at: string | null
   /** Time at which the answer was sent, or the connection ended. */
   answer_ended_at: string | null
-  /** Size of the answer's body. 0 for most answers that a fault sent itself. */
+  /** Size of the answer's body, or of the part of it that a fault sends. */
   answer_bytes: number
   /** True if the connection ended before the answer was sent, whichever side closed it. */
   client_closed: boolean
