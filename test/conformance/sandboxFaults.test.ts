@@ -456,4 +456,18 @@ describe('holds and later', () => {
     await sandbox.control.request('DELETE', `faults/${other}`)
     expect((await sandbox.call('GET', path)).body.data).toEqual([])
   })
+  test('a stale read checks the access of a user who was added later', async () => {
+    const campaigns = '/12/accounts/18ce54d4x5t/campaigns'
+    await arm({ kind: 'stale', lag_ms: 60_000 }, { method: 'GET' }, 'always')
+    await put('a')
+    const addUser = async (fields: object): Promise<{ accessToken: string; accessTokenSecret: string }> => {
+      const { oauth_token: accessToken, oauth_token_secret: accessTokenSecret } = (await sandbox.control.request('POST', 'users', fields))
+        .body
+      return { accessToken, accessTokenSecret }
+    }
+    const status = async (user: { accessToken: string; accessTokenSecret: string }): Promise<number> =>
+      (await sandbox.call('GET', campaigns, { credentials: { ...sandboxCredentials, ...user } })).status
+    expect(await status(await addUser({ screen_name: 'without' }))).toBe(403)
+    expect(await status(await addUser({ screen_name: 'with', accounts: [{ id: '18ce54d4x5t', role: 'AD_MANAGER' }] }))).toBe(200)
+  })
 })

@@ -148,8 +148,12 @@ export class WorldState implements World {
     const past = this.#past.find(({ until }) => until > then)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
-    this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs }
-    // Access is checked with the current tokens.
+    this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs, users: core.users }
+    // Access is checked with the current tokens, users and roles.
+    for (const account of this.#core.accounts.values()) {
+      const { userIds, roles } = core.accounts.get(account.id) ?? account
+      Object.assign(account, { userIds, roles })
+    }
     this.#states = new Map(past.snapshot.areas).set('auth', states.get('auth'))
     try {
       return read()
