@@ -205,10 +205,14 @@ function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number 
 /** Handles the request by a clock that is `s` seconds ahead: for the check of the caller's timestamp, and for the `Date` header. */
 async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
   const skewMs = integerSetting(fault, 's', 3600) * 1000
+  let applied: Answer | Promise<Answer>
   world.skewMs = skewMs
   // Authentication ends before `apply` returns, so the skew can end before the handler does.
-  const applied = hooks.apply('all')
-  world.skewMs = 0
+  try {
+    applied = hooks.apply('all')
+  } finally {
+    world.skewMs = 0
+  }
   const answer = await applied
   answer.headers['date'] = new Date(world.machineNow() + skewMs).toUTCString()
   return answer
