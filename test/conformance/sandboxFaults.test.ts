@@ -448,6 +448,14 @@ describe('holds and later', () => {
     await arm({ kind: 'stale' }, { path, method: 'GET' })
     expect(await ids()).toEqual(['a', 'b'])
   })
+  test.for(['first:0', { only: ['other'] }])('apply %j of which no entry is applied is not applied in the ledger', async (apply) => {
+    await arm({ kind: 'latency', ms: 1, apply })
+    expect((await put('a', 'b', 'c')).status).toBe(200)
+    expect([await products(), await last()]).toMatchObject([0, { applied: false, applied_at: null }])
+    await arm({ kind: 'latency', ms: 1, apply: { only: ['b'] } })
+    await put('a', 'b', 'c')
+    expect([await products(), await last()]).toMatchObject([1, { applied: true, applied_at: expect.any(String) }])
+  })
   test('the removal of one fault keeps the past states of another', async () => {
     const reads = { path, method: 'GET' }
     await arm({ kind: 'stale', lag_ms: 60_000 }, reads, 'always')

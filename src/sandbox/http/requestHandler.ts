@@ -68,14 +68,14 @@ export class RequestHandler {
       ledger.current = context.entry
       if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or not at all.
-      const isApplied = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
-      const done = isApplied ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)
+      const isRun = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
+      const done = isRun ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)
       if (done instanceof Promise)
         return done.then(
-          ({ reply, echo }) => this.#applied(context, answerOf(reply, echo), known, isApplied),
+          ({ reply, echo, isApplied }) => this.#applied(context, answerOf(reply, echo), known, isApplied),
           (error: unknown) => this.#answerError(context, error, known),
         )
-      return this.#applied(context, answerOf(done.reply, done.echo), known, isApplied)
+      return this.#applied(context, answerOf(done.reply, done.echo), known, done.isApplied)
     } catch (error) {
       return this.#answerError(context, error, known)
     }

@@ -21,7 +21,7 @@ export interface LedgerEntry {
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
-  /** True if the handler ran on the state, not on a copy, and succeeded. The answer that was sent may differ. */
+  /** True if the handler applied the request, or an entry of it, to the state. The answer that was sent may differ. */
   applied: boolean
   /** Kind of the fault that hit the request, and the id of its rule. */
   fault: string | null

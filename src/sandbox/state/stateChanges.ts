@@ -32,17 +32,18 @@ export interface DispatchInput {
   readonly rawBody: Buffer
 }
 
-/** Result of a handler. `echo`: `request.params` of the answer. */
+/** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault omitted every entry of the request. */
 export interface Dispatched {
   readonly reply: Reply
   readonly echo: Readonly<Record<string, unknown>>
+  readonly isApplied: boolean
 }
 
 /** Inputs of a call besides the request: from the clock, the fault and the network. A replay takes them from the journal. */
 interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
-  readonly apply: Apply
+  readonly applies: Call<unknown>['applies']
   readonly effect: Call<unknown>['effect']
 }
 
@@ -141,9 +142,15 @@ export class StateChanges {
     const world = this.#world
     const before = { now: world.now(), nextId: String(world.core.nextId), nextShortId: world.core.nextShortId, random: world.core.random }
     const effects: unknown[] = []
+    const entries = { applied: 0, omitted: 0 }
+    const isIncluded = appliesOf(apply)
     const call = this.#callOf(found.area, input, checked, {
       now: before.now,
-      apply,
+      applies: (index, key) => {
+        const isApplied = isIncluded(index, key)
+        entries[isApplied ? 'applied' : 'omitted']++
+        return isApplied
+      },
       effect: async (run) => {
         const value = await run()
         // Handlers wait only here. A reset or restore meanwhile replaced the state of this call.
@@ -170,7 +177,7 @@ export class StateChanges {
     }
     const finish = (reply: Reply): Dispatched => {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
-      return { reply, echo: call.echo }
+      return { reply, echo: call.echo, isApplied: entries.omitted === 0 || entries.applied > 0 }
     }
     if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(input, checked))
     try {
@@ -199,11 +206,12 @@ export class StateChanges {
     return this.#world.onCopy(() => {
       const call = this.#callOf(found.area, input, checked, {
         now: this.#world.now(),
-        apply: 'all',
+        applies: appliesToAll,
         effect: (_run, unapplied) => Promise.resolve(unapplied),
       })
+      const finish = (reply: Reply): Dispatched => ({ reply, echo: call.echo, isApplied: false })
       const reply = found.handler(call)
-      return reply instanceof Promise ? reply.then((ready) => ({ reply: ready, echo: call.echo })) : { reply, echo: call.echo }
+      return reply instanceof Promise ? reply.then(finish) : finish(reply)
     })
   }
 
@@ -215,7 +223,7 @@ export class StateChanges {
     const params = Object.fromEntries(Object.keys(input.path).map((name) => [name, checked.params[name]]))
     const reading = { ...checked, params, given: new Set(Object.keys(params)), echo: {} }
     const reply = found.handler(
-      this.#callOf(found.area, { ...input, endpoint }, reading, { now: this.#world.now(), apply: 'all', effect: (run) => run() }),
+      this.#callOf(found.area, { ...input, endpoint }, reading, { now: this.#world.now(), applies: appliesToAll, effect: (run) => run() }),
     )
     if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not return a record`)
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
@@ -306,7 +314,7 @@ export class StateChanges {
     const effects = [...entry.effects]
     const call = this.#callOf(found.area, input, this.check(input), {
       now: entry.now,
-      apply: entry.apply,
+      applies: appliesOf(entry.apply),
       // The journal has the value that this effect returned in the original call.
       effect: <T>() => Promise.resolve(effects.shift() as T),
     })
@@ -335,7 +343,7 @@ export class StateChanges {
       user: input.user,
       account: this.#account(input, checked),
       oauth: input.oauth,
-      applies: appliesOf(conditions.apply),
+      applies: conditions.applies,
       effect: conditions.effect,
     }
   }
