@@ -93,6 +93,15 @@ describe('user uploads', () => {
     await sandbox.control.setClock('2028-02-29T12:00:00Z')
     expect(await sandbox.control.audience()).toMatchObject({ members: 0, digest: sha256('') })
   })
+  test('an effective_at after the default end is refused', async () => {
+    const answer = await users([update([{ email: [email(1)] }], { effective_at: '2099-01-01T00:00:00Z' })])
+    expect([answer.status, answer.body.operation_errors[0]]).toMatchObject([
+      400,
+      [{ code: 'INVALID_PARAMETER', parameter: 'effective_at', value: '2099-01-01T00:00:00Z' }],
+    ])
+    expect(await rules()).toEqual(['expires_before_effective'])
+    expect((await users([update([{ email: [email(1)] }], { effective_at: '2099-01-01', expires_at: '2099-01-02' })])).status).toBe(200)
+  })
   test('Update merges user objects; Delete by any key reaches the whole user', async () => {
     await users([
       update([{ email: [email(1)] }]),
@@ -161,6 +170,7 @@ describe('user uploads', () => {
     await users([update([{ email: ['jane@example.com'] }])])
     await users([update([{ phone_number: ['+12025550143'] }])])
     await users([update([{ email: [sha256('')] }])])
+    await users([update([{ email: [sha256('').toUpperCase()] }])])
     await users([update([{ email: [email(1).toUpperCase()] }])])
     await users([update([{ partner_user_id: ['jane@example.com'] }])])
     await sandbox.call('GET', `${account}/custom_audiences`, { query: { q: 'jane@example.com' } })
@@ -169,6 +179,8 @@ describe('user uploads', () => {
       'raw_identifier',
       'digest_not_64_lower_hex',
       'raw_identifier',
+      'junk_digest',
+      'digest_not_64_lower_hex',
       'junk_digest',
       'digest_not_64_lower_hex',
       'raw_identifier',
@@ -338,6 +350,19 @@ describe('audiences, permissions, insights', () => {
     const all = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
     expect(all[0].line_items.length).toBeGreaterThan(active[0].line_items.length)
   })
+  test('targeted has each line item once, for each type of audience criterion, and no exclusions', async () => {
+    const { id } = (await sandbox.call('POST', `${account}/custom_audiences`, { query: { name: 'Buyers' } })).body.data
+    const target = (item: string, type: string, more: Record<string, string> = {}): Promise<CallResult> =>
+      sandbox.call('POST', `${account}/targeting_criteria`, {
+        query: { line_item_id: item, targeting_type: type, targeting_value: id, ...more },
+      })
+    await target('9cqi0', 'CUSTOM_AUDIENCE')
+    await target('9cqi0', 'CUSTOM_AUDIENCE')
+    await target('9cqi3', 'CUSTOM_AUDIENCE_EXPANDED')
+    await target('9cqi4', 'CUSTOM_AUDIENCE', { operator_type: 'NE' })
+    const { data } = (await sandbox.call('GET', `${account}/custom_audiences/${id}/targeted`, { query: { with_active: false } })).body
+    expect(data.flatMap(({ line_items: items }: Loose) => items.map((item: Loose) => item.id)).toSorted()).toEqual(['9cqi0', '9cqi3'])
+  })
   test('targeted does not count as servable what its campaign cannot serve', async () => {
     const targeted = async (): Promise<Loose[]> =>
       (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
@@ -349,11 +374,37 @@ describe('audiences, permissions, insights', () => {
   })
   test('a shared audience is listed with the level of its permission', async () => {
     const permission = { granted_account_id: '18ce55media', permission_level: 'READ_ONLY' }
-    await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, { query: permission })
+    const { id } = (await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, { query: permission })).body.data
     const shared = { permission_scope: 'SHARED' }
     const list = await sandbox.call('GET', '/12/accounts/18ce55media/custom_audiences', { query: shared })
     expect(list.body.data).toMatchObject([{ id: '1nmth', permission_level: 'READ_ONLY', owner_account_id: '18ce54d4x5t' }])
     expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body.data.permission_level).toBe('READ_WRITE')
+    const path = '/12/accounts/18ce55media/custom_audiences/1nmth'
+    expect((await sandbox.call('GET', path)).body.data).toEqual(list.body.data[0])
+    expect([(await sandbox.call('PUT', path, { query: { name: 'a' } })).status, (await sandbox.call('DELETE', path)).status]).toEqual([
+      404, 404,
+    ])
+    await sandbox.call('DELETE', `${account}/custom_audiences/1nmth/permissions/${id}`)
+    expect((await sandbox.call('GET', path)).status).toBe(404)
+  })
+  test('accounts without a business name are of different businesses', async () => {
+    const [from, to] = [
+      (await sandbox.call('POST', '/12/accounts')).body.data[0].id as string,
+      (await sandbox.call('POST', '/12/accounts')).body.data[0].id as string,
+    ]
+    const made = await sandbox.call('POST', `/12/accounts/${from}/custom_audiences`, { query: { name: 'Buyers' } })
+    const share = async (choice: string): Promise<Loose> => {
+      await sandbox.control.switches({ share_outside_business: choice })
+      const query = { granted_account_id: to, permission_level: 'READ_ONLY' }
+      return (await sandbox.call('POST', `/12/accounts/${from}/custom_audiences/${made.body.data.id}/permissions`, { query })).body
+    }
+    expect((await share('by_feature')).errors).toMatchObject([
+      { code: 'FEATURE_NOT_AVAILABLE', message: 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS' },
+    ])
+    expect((await share('denied')).errors).toMatchObject([
+      { code: 'FEATURE_NOT_AVAILABLE', message: 'The audience cannot be shared with an account of another business' },
+    ])
+    expect((await share('granted')).data.granted_account_id).toBe(to)
   })
   test('a refused upload starts no processing', async () => {
     await sandbox.control.switches({ processing_times: 'clock' })

@@ -1,4 +1,5 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#custom-audiences). */
+import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { campaignReasons } from '../campaigns/state.ts'
@@ -96,19 +97,24 @@ interface TargetingEntry {
   readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
 }
 
-/** Returns the line items that target the audience as `CUSTOM_AUDIENCE`, by campaign (spec 2.3). `activeOnly`: only servable items. */
+/**
+ * Returns the line items that target the audience, by campaign (spec 2.3). `activeOnly`: only servable items. A criterion with the operator
+ * `NE` excludes the audience, so it is not counted.
+ */
 function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()
   for (const criterion of criteria) {
-    if (criterion.deleted || criterion.targeting_type !== 'CUSTOM_AUDIENCE' || criterion.targeting_value !== audience.id) continue
+    const { targeting_type: type, targeting_value: value, operator_type: operator } = criterion
+    if (criterion.deleted || !audienceTargetingTypes.includes(type) || value !== audience.id || operator === 'NE') continue
     const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
     const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
     if (item === undefined || item.deleted || campaign === undefined || campaign.deleted) continue
     const servable = item.entity_status === 'ACTIVE' && campaignReasons(campaigns, audience.accountId, campaign).length === 0
     if (activeOnly && !servable) continue
     const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
+    if (entry.line_items.some(({ id }) => id === item.id)) continue
     entry.line_items.push({ id: item.id, name: item.name, servable })
     entries.set(campaign.id, entry)
   }
@@ -134,11 +140,16 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the account's own audience that the path names. `reads`: with `with_deleted`, also a deleted audience. @throws {Refusal} 404 */
+/**
+ * Returns the account's own audience that the path names. `reads`: also a shared audience, and with `with_deleted` a deleted one.
+ *
+ * @throws {Refusal} 404
+ */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)
-  if (found === undefined || found.accountId !== call.account?.id || (found.deleted && !(reads && call.params['with_deleted'] === true)))
+  const isInScope = found?.accountId === call.account?.id || (reads && sharedLevels(call).has(id))
+  if (found === undefined || !isInScope || (found.deleted && !(reads && call.params['with_deleted'] === true)))
     throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'custom_audience_id', id)
   return found
 }

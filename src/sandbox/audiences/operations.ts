@@ -108,6 +108,10 @@ function checkTimes(
   const { nowS, effectiveAt, expiresAt } = times
   if (expiresAt === undefined) {
     if (list.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
+    if (effectiveAt !== undefined && effectiveAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS)) {
+      call.world.reportViolation('expires_before_effective', 'the default of expires_at is not later than effective_at')
+      errors.push(invalidParameter('effective_at', 'time under 13 months ahead, or expires_at', isoSeconds(effectiveAt * 1000)))
+    }
     return
   }
   if (expiresAt <= (effectiveAt ?? nowS)) {
@@ -148,7 +152,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
       if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
         if (type === 'partner_user_id' && (looksLikeEmail(value) || isWrittenAsPhone(value)))
           call.world.reportViolation('raw_identifier', 'partner_user_id looks like an email or phone')
-        if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
+        reportJunk(call, type, value)
         continue
       }
       if (type === 'partner_user_id') errors.push(identifierError(type, 'text of 1 to 1,000 characters'))
@@ -164,10 +168,14 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
  */
 function checkNotLowerHex(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
-  if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return
+  if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return reportJunk(call, type, value.toLowerCase())
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
     call.world.reportViolation('raw_identifier', `${type} looks like an email or phone`)
   errors.push(identifierError(type, 'SHA-256 in hex'))
+}
+
+function reportJunk(call: UsersCall, type: string, value: string): void {
+  if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
 }
 
 /** Returns the error of an identifier, without its value, which may be personal. */

@@ -32,11 +32,9 @@ function listPermissions(call: AudienceCall): Reply {
 function createPermission(call: AudienceCall): Reply {
   const audience = ownAudience(call)
   const granted = String(call.params['granted_account_id'])
-  const isSameBusiness = call.world.accounts.get(granted)?.business_name === call.account?.business_name
-  if (!isSameBusiness && !mayShareOutside(call))
-    throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', {
-      parameter: 'granted_account_id',
-    })
+  const business = call.account?.business_name ?? undefined
+  const isSameBusiness = business !== undefined && call.world.accounts.get(granted)?.business_name === business
+  if (!isSameBusiness) checkMayShareOutside(call)
   const now = isoSeconds(call.now)
   const known = [...call.state.permissions.values()].find(
     (one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted,
@@ -70,10 +68,15 @@ function deletePermission(call: AudienceCall): Reply {
   return ok(permissionWire(call, permission))
 }
 
-/** Returns true if the account may share with another business, by the switch `share_outside_business`. */
-function mayShareOutside(call: AudienceCall): boolean {
+/** Refuses to share with another business, by the switch `share_outside_business`. @throws {Refusal} */
+function checkMayShareOutside(call: AudienceCall): void {
   const choice = call.world.switch('share_outside_business')
-  return choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))
+  if (choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))) return
+  const message =
+    choice === 'by_feature'
+      ? 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS'
+      : 'The audience cannot be shared with an account of another business'
+  throw adsRefusal('FEATURE_NOT_AVAILABLE', message, { parameter: 'granted_account_id' })
 }
 
 /** Returns the permission in wire form. On the path of custom audiences it has `custom_audience_id` too. */
