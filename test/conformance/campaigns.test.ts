@@ -243,7 +243,11 @@ describe('campaigns', () => {
       effective_status: 'PAUSED',
     })
     expect((await account.put(path, { daily_budget_amount_local_micro: '' })).body.data.daily_budget_amount_local_micro).toBeNull()
-    expect((await account.del(path)).body.data.deleted).toBe(true)
+    expect((await account.del(path)).body.data).toMatchObject({
+      deleted: true,
+      reasons_not_servable: ['DELETED', 'PAUSED_BY_ADVERTISER'],
+      effective_status: 'DELETED',
+    })
     expectRefusal(await account.del(path), [404, 'CAMPAIGN_NOT_FOUND', 'campaign_id'])
   })
 

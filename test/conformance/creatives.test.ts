@@ -261,10 +261,14 @@ describe('media library', () => {
       aspect_ratio: '16:9',
       tweeted: false,
     })
-    expect(
-      (await account.get('account_media', { creative_types: 'PREROLL' })).body.data.map((media: { video_id: string }) => media.video_id),
-    ).toContain('13_1234567890123456789')
+    const prerolls = async (): Promise<string[]> =>
+      (await account.get('account_media', { creative_types: 'PREROLL' })).body.data.map((media: { video_id: string }) => media.video_id)
+    const before = await prerolls()
+    expect(before).toContain('13_1234567890123456789')
     expectRefusal(await account.post('media_library', { media_key: '13_1234567890123456789' }), [400, 'INVALID_PARAMETER', 'media_key'])
+    await account.del('media_library/13_1234567890123456789')
+    expect((await account.post('media_library', { media_key: '13_1234567890123456789' })).status).toBe(200)
+    expect(await prerolls()).toEqual(before)
   })
 
   test.for([

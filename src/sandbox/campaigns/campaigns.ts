@@ -38,7 +38,7 @@ export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Re
     ...campaign,
     servable: reasons.length === 0,
     reasons_not_servable: reasons,
-    effective_status: reasons.length === 0 ? 'RUNNING' : campaign.entity_status === 'PAUSED' ? 'PAUSED' : reasons[0],
+    effective_status: reasons.length === 0 ? 'RUNNING' : reasons[0] === 'PAUSED_BY_ADVERTISER' ? 'PAUSED' : reasons[0],
   }
 }
 

@@ -27,7 +27,8 @@ export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
 
 /** Handlers of the control API: `GET features/ACCOUNT` and `PUT features`. */
 export const featureControls: Readonly<Record<string, ControlHandler<CampaignsState>>> = {
-  'GET /_sandbox/features': ({ state, rest }) => state.features.get(rest[0] ?? '') ?? [],
+  'GET /_sandbox/features': ({ world, state, rest: [account = ''] }) =>
+    world.accounts.has(account) ? (state.features.get(account) ?? []) : undefined,
   'PUT /_sandbox/features': ({ world, state, body }) => {
     const input = recordOf(body)
     checkFields(input, ['account_id', 'add', 'remove'])

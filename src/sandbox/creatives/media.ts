@@ -92,10 +92,12 @@ function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   }
 }
 
-/** Adds a library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3). */
+/** Adds a library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3), unless the account media has it. */
 function addPreroll(call: Call<CreativesState>, media: MediaObject): void {
+  const accountMedia = recordsOf(call, call.state.accountMedia)
+  if ([...accountMedia.values()].some((one) => one.video_id === media.media_key && !one.deleted)) return
   const id = call.world.newShortId()
-  recordsOf(call, call.state.accountMedia).set(id, {
+  accountMedia.set(id, {
     id,
     video_id: media.media_key,
     media_url: media.media_url,

@@ -14,11 +14,12 @@ export function looksLikePhone(text: string): boolean {
 
 /**
  * Returns true for a text that is almost certainly a phone number: it starts with a plus sign or two zeros, has an opening parenthesis, or
- * is grouped like a phone number. Returns false for ISO dates, and for most ids with hyphens or a leading zero.
+ * is grouped like a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`), and for most ids with hyphens or a leading zero.
  */
 export function isWrittenAsPhone(text: string): boolean {
   return (
     looksLikePhone(text) &&
+    !/^\s*\d\d-\d\d-\d{4}\s*$/.test(text) &&
     (/^\s*(?:\+|%2B|00[1-9])/i.test(text) ||
       text.includes('(') ||
       /^\s*(?:1[ .-])?\d{3}[ .-]\d{3}[ .-]\d{4}\s*$/.test(text) ||

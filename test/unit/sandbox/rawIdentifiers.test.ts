@@ -8,7 +8,7 @@ test.for(['+1-212-555-0123', '%2B12125550123', '%2B123456789012345', '0012125550
   },
 )
 
-test.for(['2026-11-21', '1234-56789', '0123456789'])('%s may be a phone number, but also an id', (text) => {
+test.for(['2026-11-21', '01-02-2026', '1234-56789', '0123456789'])('%s may be a phone number, but also an id', (text) => {
   expect([looksLikePhone(text), isWrittenAsPhone(text)]).toEqual([true, false])
 })
 
