@@ -32,7 +32,7 @@ export interface SandboxOptions {
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
-  /** Seed of tokens and random numbers. Default: 1. */
+  /** Seed of tokens and random numbers. Default: 1. Ignored if the state file has a state. */
   readonly seed?: number
   /** Default: logs nothing. */
   readonly logger?: Logger

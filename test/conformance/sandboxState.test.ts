@@ -1,6 +1,6 @@
 /** The state file: every confirmed change survives a restart and a kill (docs/sandbox.md). */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -345,6 +345,80 @@ test.skipIf(target !== undefined)('a state file that is cut within the stored st
   writeFileSync(file, whole)
   await using again = await withSandbox({ stateFile: file })
   expect((await again.control.catalog()).products).toBe(1)
+})
+
+test.skipIf(target !== undefined)('a damaged state at the beginning of the file is named, and the file stays as it is', async () => {
+  const file = join(folder, 'state.jsonl')
+  const first = await withSandbox({ stateFile: file })
+  await first.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a')] } })
+  await first.control.request('POST', `restore/${(await first.control.request('POST', 'snapshot')).body.id}`)
+  await first.close()
+  const whole = readFileSync(file)
+  const head = whole.subarray(0, whole.indexOf(10)).toString()
+  const rest = whole.subarray(whole.indexOf(10))
+  for (const [damaged, bytes] of [
+    ['{"kind":"state",x', rest],
+    ['{"kind":"state","version":2}', rest],
+    [head.replace('"bytes":', '"bytes":-'), rest],
+    [head, Buffer.concat([rest.subarray(0, 1), Buffer.alloc(200, 7), rest.subarray(201)])],
+  ] as const) {
+    const content = Buffer.concat([Buffer.from(damaged), bytes])
+    writeFileSync(file, content)
+    await expect(startSandbox({ stateFile: file }), damaged.slice(0, 40)).rejects.toMatchObject({
+      code: 'SANDBOX_STATE_DAMAGED',
+      where: file,
+      hint: expect.stringContaining(file),
+    })
+    expect(readFileSync(file).equals(content)).toBe(true)
+  }
+})
+
+test.skipIf(target !== undefined)('a state file that cannot be written does not stay locked', async () => {
+  const file = join(folder, 'state.jsonl')
+  symlinkSync(join(folder, 'missing', 'state.jsonl'), file)
+  await expect(startSandbox({ stateFile: file })).rejects.toMatchObject({ code: 'ENOENT' })
+  mkdirSync(join(folder, 'missing'))
+  await using _again = await withSandbox({ stateFile: file })
+})
+
+test.skipIf(target !== undefined)('a restart keeps the seed of the first start', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const addUser = async (sandbox: SandboxUnderTest): Promise<unknown> =>
+    (await sandbox.control.request('POST', 'users', { screen_name: 'maria' })).body.oauth_token
+  {
+    await using _first = await withSandbox({ stateFile, seed: 7 })
+  }
+  await using plain = await withSandbox({ seed: 7 })
+  const expected = await addUser(plain)
+  await using again = await withSandbox({ stateFile })
+  expect(await addUser(again)).toBe(expected)
+  await again.reset()
+  expect(await addUser(again)).toBe(expected)
+})
+
+test.skipIf(target !== undefined)('a restart keeps the id of a scheduled post that was published after a refused call', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const account = '/12/accounts/18ce54d4x5t'
+  const post = (sandbox: SandboxUnderTest): Promise<CallResult> =>
+    sandbox.call('POST', `${account}/tweet`, { query: { as_user_id: '1001', text: 'Twice' } })
+  const tweetId = async (sandbox: SandboxUnderTest, id: string): Promise<string> =>
+    (await sandbox.call('GET', `${account}/scheduled_tweets/${id}`)).body.data.tweet_id
+  let scheduled: string
+  let published: string
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    const scheduled_at = new Date(Date.now() + 3_600_000).toISOString()
+    const query = { as_user_id: '1001', text: 'In an hour', scheduled_at }
+    scheduled = (await sandbox.call('POST', `${account}/scheduled_tweets`, { query })).body.data.id_str
+    expect([(await post(sandbox)).status, (await post(sandbox)).body.errors[0].code]).toEqual([200, 'DUPLICATE_TWEET'])
+    await sandbox.control.advance(3700)
+    published = await tweetId(sandbox, scheduled)
+    expect(published).toMatch(/^\d+$/)
+  }
+  await using sandbox = await withSandbox({ stateFile })
+  expect(await tweetId(sandbox, scheduled)).toBe(published)
+  await sandbox.control.switches({ duplicate_posts: 'accept' })
+  expect(BigInt((await post(sandbox)).body.data.id_str)).toBeGreaterThan(BigInt(published))
 })
 
 test.skipIf(target !== undefined)('a restart keeps what a partly applied upload, an expired token and an added user changed', async () => {

@@ -14,9 +14,5 @@ export const postsArea = defineArea({
   onClock: (world, state) => {
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },
-  applyEvent: (world, state, { scheduledId }) => {
-    // A replay of the journal calls `newId` here too. If a refused call used an id just before, the post gets another id, because refused
-    // calls are not replayed.
-    publishScheduled(world, state, scheduledId, world.newId())
-  },
+  applyEvent: (world, state, { scheduledId }) => publishScheduled(world, state, scheduledId, world.newId()),
 })

@@ -12,15 +12,18 @@ import type { Apply } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockFile, type FileLock } from './fileLock.ts'
 
+/** Counters before a change. Needed because calls that are not in the journal, such as refused ones, use ids too. */
+export interface Counters {
+  readonly nextId: string
+  readonly nextShortId: number
+  readonly random: number
+}
+
 /** Change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. */
 export type JournalEntry =
-  | {
+  | ({
       readonly kind: 'call'
       readonly now: number
-      /** Counters before the call. Needed because calls that are not in the journal, such as refused ones, use ids too. */
-      readonly nextId: string
-      readonly nextShortId: number
-      readonly random: number
       readonly endpoint: string
       readonly path: Readonly<Record<string, string>>
       readonly pairs: readonly Pair[]
@@ -32,8 +35,9 @@ export type JournalEntry =
       readonly apply: Apply
       /** Results of `call.effect`, in the order of the calls. */
       readonly effects: readonly unknown[]
-    }
-  | { readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown }
+    } & Counters)
+  /** Entries of earlier versions have no counters. */
+  | ({ readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown } & Partial<Counters>)
   | { readonly kind: 'clock'; readonly offsetMs: number }
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
   | { readonly kind: 'reset'; readonly seed: number }
@@ -91,11 +95,16 @@ export class Journal {
     this.#lock = lockFile(this.#path)
     try {
       await this.#load(load, replay)
+      this.#file = openSync(this.#path, 'a', 0o600)
     } catch (error) {
       this.#release()
       throw error
     }
-    this.#file = openSync(this.#path, 'a', 0o600)
+  }
+
+  /** True if the open file has neither a state nor entries. */
+  get isEmpty(): boolean {
+    return this.#headBytes + this.#tailBytes === 0
   }
 
   async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
@@ -105,7 +114,11 @@ export class Journal {
       const file = openSync(this.#path, 'r')
       const head = readHead(file, this.#path)
       if (head !== undefined) {
-        load(head.parts)
+        try {
+          load(head.parts)
+        } catch (error) {
+          throw damagedState(this.#path, 'contains a state that cannot be read', error)
+        }
         this.#headBytes = head.bytes
       }
       const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
@@ -210,17 +223,18 @@ function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unkno
   })
 }
 
-function cutState(path: string): UsageError {
-  return new UsageError('SANDBOX_STATE_DAMAGED', 'The state file ends within the stored state', {
+function damagedState(path: string, what: string, cause?: unknown): UsageError {
+  return new UsageError('SANDBOX_STATE_DAMAGED', `The state file ${what}`, {
     where: path,
     hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
+    ...(cause === undefined ? {} : { cause }),
   })
 }
 
 /**
  * Returns the state at the beginning of the file, and its length in bytes. Undefined if the file is empty or begins with an entry.
  *
- * @throws {UsageError} if the state is incomplete, or of another version
+ * @throws {UsageError} if the state is incomplete, or of another version, or its line cannot be read
  */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
@@ -229,15 +243,15 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
   while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
   // `compact` renames only a complete file, so another program truncated this one.
-  if (end === -1) throw cutState(path)
-  const head = JSON.parse(line.toString('utf8', 0, end)) as Head
+  if (end === -1) throw damagedState(path, CUT)
+  const head = parseHead(line.toString('utf8', 0, end), path)
   if (head.version !== VERSION)
     throw new UsageError(
       'SANDBOX_STATE_DAMAGED',
       `The state file was written by another version of the sandbox (${head.version}, not ${VERSION})`,
       { where: path, hint: `Delete it to start from the first state: rm ${path}` },
     )
-  if (end + 1 + head.parts.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw cutState(path)
+  if (end + 1 + head.parts.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damagedState(path, CUT)
   let at = end + 1
   const parts = new Map<string, Buffer>()
   for (const { name, bytes } of head.parts) {
@@ -245,6 +259,19 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
     at += bytes
   }
   return { parts, bytes: at + NEWLINE.length }
+}
+
+const CUT = 'ends within the stored state'
+
+/** Parses the first line of a file that begins with the state. @throws {UsageError} if it is not JSON, or its parts have no length */
+function parseHead(text: string, path: string): Head {
+  try {
+    const head = JSON.parse(text) as Head
+    if (head.version !== VERSION || head.parts.every(({ name, bytes }) => typeof name === 'string' && bytes >= 0)) return head
+  } catch (error) {
+    throw damagedState(path, 'begins with a line that cannot be read', error)
+  }
+  throw damagedState(path, 'begins with a line that cannot be read')
 }
 
 function readFrom(file: number, position: number, length: number): Buffer {

@@ -8,7 +8,7 @@ import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
 import type { Apply } from '../faults/faultKinds.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
-import { Journal, type JournalEntry } from './journal.ts'
+import { Journal, type Counters, type JournalEntry } from './journal.ts'
 import { adsRefusal, Refusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
@@ -59,7 +59,7 @@ export class StateChanges {
   constructor(options: Omit<WorldOptions, 'onEvent'>) {
     this.#world = new WorldState({
       ...options,
-      onEvent: (area, event) => this.#write({ kind: 'event', now: this.#world.now(), area, event }),
+      onEvent: (area, event) => this.#write({ kind: 'event', now: this.#world.now(), ...this.#counters(), area, event }),
     })
     for (const area of options.areas)
       for (const [name, handler] of Object.entries(area.handlers)) {
@@ -85,6 +85,7 @@ export class StateChanges {
     )
     this.#world.replayAt(undefined)
     this.#journal = journal
+    if (journal.isEmpty) this.#write({ kind: 'reset', seed: this.#world.seed })
     this.#writeInstance()
   }
 
@@ -140,7 +141,7 @@ export class StateChanges {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
     const world = this.#world
-    const before = { now: world.now(), nextId: String(world.core.nextId), nextShortId: world.core.nextShortId, random: world.core.random }
+    const before = { now: world.now(), ...this.#counters() }
     const effects: unknown[] = []
     const entries = { applied: 0, omitted: 0 }
     const isIncluded = appliesOf(apply)
@@ -275,6 +276,7 @@ export class StateChanges {
         return this.#replayCall(entry)
       case 'event':
         world.replayAt(entry.now)
+        this.#restoreCounters(entry)
         return world.applyEvent(entry.area, entry.event)
       case 'clock':
         return world.setClockOffset(entry.offsetMs)
@@ -297,9 +299,7 @@ export class StateChanges {
     const world = this.#world
     world.replayAt(entry.now)
     const { nextId, nextShortId, random } = world.core
-    world.core.nextId = BigInt(entry.nextId)
-    world.core.nextShortId = entry.nextShortId
-    world.core.random = entry.random
+    this.#restoreCounters(entry)
     const rawBody = Buffer.from(entry.body)
     const input: DispatchInput = {
       endpoint,
@@ -323,9 +323,24 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect is written after calls that began later, but with its earlier counters. The ids of the later calls
+    // A call that waited for an effect is written after calls and events that began later, but with its earlier counters. The ids of these
     // are in use, so the higher counters stay.
-    if (nextId > BigInt(entry.nextId) || nextShortId > entry.nextShortId) Object.assign(world.core, { nextId, nextShortId, random })
+    if (nextId <= BigInt(entry.nextId) && nextShortId <= entry.nextShortId) return
+    if (nextId > world.core.nextId) world.core.nextId = nextId
+    world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
+    world.core.random = random
+  }
+
+  #counters(): Counters {
+    const { nextId, nextShortId, random } = this.#world.core
+    return { nextId: String(nextId), nextShortId, random }
+  }
+
+  #restoreCounters({ nextId, nextShortId, random }: Partial<Counters>): void {
+    const { core } = this.#world
+    if (nextId !== undefined) core.nextId = BigInt(nextId)
+    core.nextShortId = nextShortId ?? core.nextShortId
+    core.random = random ?? core.random
   }
 
   #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, conditions: CallConditions): Call<unknown> {
