@@ -86,7 +86,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms),
   }
   const runner = new FaultRunner(world, trafficRules, port, options.crash)
-  const listeners = new TlsListeners((socket) => server.listener.adopt(socket))
+  const listeners = new TlsListeners((socket) => server.listener.adopt(socket), world.log)
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
   const handler = new RequestHandler({ world, changes, ledger, rates, faults, trafficRules })

@@ -1,9 +1,10 @@
 /** Faults of the connection, of TLS, of reads and of the process (docs/sandbox.md), as a client sees them. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -119,6 +120,30 @@ describe('connections', () => {
     expect(await read(oneConnection())).toBe('ECONNRESET')
     expect(await read(oneConnection())).toBe('ECONNREFUSED')
     await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
+  })
+  test('refused, and the port is taken meanwhile: open again when it is free', async () => {
+    await using own = await withSandbox({ seed: 2 })
+    const { url } = (await own.control.request('POST', 'tls', {})).body
+    await own.control.fault({ method: 'GET' }, { kind: 'refuse', ms: 300 })
+    await expect(own.call('GET', path)).rejects.toThrow('fetch failed')
+    const others = await Promise.all(
+      [own.port, Number(new URL(url).port)].map(async (port) => {
+        const other = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')
+        await once(other, 'listening')
+        return other
+      }),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    for (const other of others) await new Promise((resolve) => other.close(resolve))
+    await expect.poll(async () => own.call('GET', path).then(({ status }) => status, String), { timeout: 10_000 }).toBe(200)
+    const tls = async (): Promise<string> => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      return once(socket, 'connect').then(
+        () => (socket.destroy(), 'open'),
+        () => 'closed',
+      )
+    }
+    await expect.poll(tls, { timeout: 10_000 }).toBe('open')
   })
   test('accepted and closed, then open again', async () => {
     await arm({ kind: 'accept_close', ms: 1_500 }, { path: '/12/' })

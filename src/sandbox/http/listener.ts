@@ -4,6 +4,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Server as TcpServer, Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from '../../log.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
 /** Loopback port of the sandbox, with its connections. */
@@ -14,7 +16,7 @@ export class Listener {
   #nextConnection = 1
   #closeNewUntil = 0
   #port = 0
-  #reopening: NodeJS.Timeout | undefined
+  #reopening: AbortController | undefined
 
   constructor(world: SandboxWorld, receive: (request: IncomingMessage, response: ServerResponse) => void) {
     this.#world = world
@@ -54,10 +56,8 @@ export class Listener {
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
     this.#server.close()
-    this.#reopening = setTimeout(() => {
-      this.#reopening = undefined
-      this.#server.listen(this.#port, '127.0.0.1')
-    }, ms)
+    const reopening = (this.#reopening = new AbortController())
+    void listenAgain([[this.#server, this.#port]], ms, this.#world.log, reopening.signal).then(() => (this.#reopening = undefined))
   }
 
   /** Accepts and immediately closes new connections for `ms`. */
@@ -72,7 +72,7 @@ export class Listener {
 
   /** Closes the port and every connection. */
   close(): Promise<void> {
-    clearTimeout(this.#reopening)
+    this.#reopening?.abort()
     return new Promise((resolve) => {
       this.#server.close(() => resolve())
       for (const socket of this.#connections.keys()) socket.destroy()
@@ -83,11 +83,42 @@ export class Listener {
 /** Listens on 127.0.0.1. Resolves to the port; a free one for 0. Rejects if it cannot listen, for example because the port is in use. */
 export function listenOnLoopback(server: TcpServer, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject)
+    const listening = (): void => {
+      server.off('error', failed)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
+    }
+    const failed = (error: Error): void => {
+      server.off('listening', listening)
+      reject(error)
+    }
+    server.once('error', failed).once('listening', listening).listen(port, '127.0.0.1')
   })
+}
+
+/** Time between two attempts to listen on a port that another process uses. */
+const RETRY_MS = 500
+
+/**
+ * Listens on the port of each server again after `ms`. While another process uses a port, logs a warning and tries again. Resolves when
+ * every server listens, or when `signal` aborts.
+ */
+export async function listenAgain(
+  servers: Iterable<readonly [TcpServer, number]>,
+  ms: number,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const isOver = (waitMs: number): Promise<boolean> => wait(waitMs, false, { signal }).catch(() => true)
+  await Promise.all(
+    Array.from(servers, async ([server, port]) => {
+      for (let waitMs = ms; !(await isOver(waitMs)); waitMs = RETRY_MS)
+        try {
+          await listenOnLoopback(server, port)
+          return signal.aborted ? void server.close() : undefined
+        } catch (error) {
+          log.warn({ port, error: String(error) }, 'the sandbox cannot listen on its port again yet')
+        }
+    }),
+  )
 }

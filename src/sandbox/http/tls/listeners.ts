@@ -5,9 +5,10 @@
 import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
+import type { Logger } from '../../../log.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { checkFields, ControlError } from '../../controlError.ts'
-import { listenOnLoopback } from '../listener.ts'
+import { listenAgain, listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
 /** Kinds of listeners: `good`, and the faults. */
@@ -33,11 +34,13 @@ export class TlsListeners {
   readonly #servers = new Map<Server, number>()
   readonly #sockets = new Set<Socket>()
   #authority: Certificate | undefined
-  #reopening: NodeJS.Timeout | undefined
+  readonly #log: Logger
+  #reopening: AbortController | undefined
 
   /** `connected` is called with every connection whose handshake succeeded. */
-  constructor(connected: (socket: TLSSocket) => void) {
+  constructor(connected: (socket: TLSSocket) => void, log: Logger) {
     this.#connected = connected
+    this.#log = log
   }
 
   /**
@@ -82,15 +85,15 @@ export class TlsListeners {
     if (this.#reopening !== undefined) return
     const closed = [...this.#servers]
     for (const [server] of closed) server.close()
-    this.#reopening = setTimeout(() => {
-      this.#reopening = undefined
-      for (const [server, port] of closed) server.listen(port, '127.0.0.1')
-    }, ms)
+    const reopening = (this.#reopening = new AbortController())
+    void listenAgain(closed, ms, this.#log, reopening.signal).then(() => {
+      if (this.#reopening === reopening) this.#reopening = undefined
+    })
   }
 
   /** Closes every listener and connection. */
   close(): void {
-    clearTimeout(this.#reopening)
+    this.#reopening?.abort()
     this.#reopening = undefined
     for (const server of this.#servers.keys()) server.close()
     for (const socket of this.#sockets) socket.destroy()
