@@ -254,6 +254,7 @@ describe('retired paths', () => {
     async ([path, retired]) => {
       const answer = await get(fill(path))
       const text: string = answer.body.errors?.[0].message ?? answer.body.detail
+      expect(answer.headers.get('x-rate-limit-limit')).toMatch(/^\d+$/)
       if (retired.successor === undefined)
         expect([answer.status, text]).toEqual([404, expect.stringContaining('outside the specification')])
       else {

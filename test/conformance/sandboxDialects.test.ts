@@ -92,6 +92,14 @@ test('15 advertising paths by bearer token', async () => {
   }
   const bearer = (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
   expect((await sandbox.call('GET', '/12/product_catalogs', { bearer })).body.data).toHaveLength(1)
+  const signed = await sandbox.call('GET', '/12/product_catalogs')
+  expect([signed.status, signed.body]).toEqual([
+    401,
+    {
+      errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'This request is not properly authenticated' }],
+      request: { params: {} },
+    },
+  ])
 })
 test('16 lengths in UTF-16 units or bytes', async () => {
   const title = '😀'.repeat(100)

@@ -121,7 +121,8 @@ export class RequestHandler {
    */
   #admit(context: RequestContext, known: ResultParts): DispatchInput {
     const { rates, world } = this.#parts
-    if (context.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
+    // For a refusal of `endpointOf`.
+    known.headers = rateHeaders(rates.unrouted())
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
     const form = formOf(context)

@@ -71,7 +71,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
     case 'basic-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBasic(world, header)
     case 'bearer':
-      if (scheme === 'oauth') throw wrongTokenTypeRefusal()
+      if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
       return byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBearer(world, endpoint, header)
@@ -219,7 +219,7 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incomin
 }
 
 /**
- * Returns the 403 for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in
+ * Returns the 403 of the core host for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in
  * one body (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {

@@ -62,7 +62,7 @@ export class Rates {
     return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, true)))
   }
 
-  /** Returns the state for a request without a route, for the headers of its answer. Such a request counts against no limit. */
+  /** Returns the state for a request that no endpoint serves, for the headers of its answer. Such a request counts against no limit. */
   unrouted(): RateState {
     return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
