@@ -237,6 +237,8 @@ describe('users and posts of the core host', () => {
     const made = (await sandbox.call('POST', '/2/tweets', { json: { text: 'Fresh mugs #glaze' } })).body.data
     const one = await get(`/2/tweets/${made.id}`, { 'tweet.fields': 'author_id' })
     expect(one.body.data).toEqual({ ...made, author_id: '1001' })
+    expect((await get('/2/tweets/abc')).body.errors[0].parameters).toEqual({ id: ['abc'] })
+    expect((await get('/2/tweets/1')).body.errors).toMatchObject([{ parameter: 'id', value: '1' }])
     const search = async (query: string): Promise<Loose> => (await get('/2/tweets/search/recent', { query })).body
     expect(await search('"fresh mugs" #glaze -kiln')).toMatchObject({ data: [{ id: made.id }], meta: { result_count: 1 } })
     expect((await search('mugs min_likes:40')).data.map(({ id }: Loose) => id)).toEqual(['1166476031668015106'])

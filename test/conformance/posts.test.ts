@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from '../../src/service/contract/postResources.ts'
 import { accountCalls, expectRefusal } from '../support/account.ts'
-import { bearerOf, type CallResult } from '../support/sandbox.ts'
+import { bearerOf, type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
 
 const sandbox = sharedSandbox()
@@ -195,6 +195,14 @@ describe('creation', () => {
       first,
       second,
     ])
+    const controls = (await look({ ids: `${first},${second}`, 'tweet.fields': 'edit_controls,created_at' })).body.data
+    const until = new Date(Date.parse(controls[0].created_at) + 3_600_000).toISOString()
+    expect(controls.map(({ edit_controls: { editable_until, is_edit_eligible } }: Loose) => [editable_until, is_edit_eligible])).toEqual([
+      [until, true],
+      [until, true],
+    ])
+    const { edit_controls: others } = (await look({ ids: QUIET, 'tweet.fields': 'edit_controls' })).body.data[0]
+    expect(others.is_edit_eligible).toBe(false)
     await sandbox.control.advance(20)
     expectBadParameter(await make({ text: 'Too late', edit_options: { previous_post_id: first } }), 'edit_options.previous_post_id')
     expect((await make({ text: 'Not mine', edit_options: { previous_post_id: QUIET } })).body).toMatchObject({

@@ -242,6 +242,19 @@ describe('delivery', () => {
       expect(new Set(endpoint.events.map((event) => event.body)).size).toBe(1)
     }))
 
+  test('events that are dropped because their webhook was deleted are not counted as delivered', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const deleted = Promise.withResolvers<void>()
+      endpoint.beforeAnswer = () => deleted.promise
+      const emitted = sandbox.control.request('POST', 'events', { times: 40 })
+      // At most 32 deliveries run at the same time.
+      await expect.poll(() => endpoint.events.length).toBe(32)
+      await sandbox.call('DELETE', `/2/webhooks/${id}`, { bearer })
+      deleted.resolve()
+      expect((await emitted).body.deliveries).toEqual({ delivered: 32, failed: 0 })
+      expect(endpoint.events).toHaveLength(32)
+    }))
+
   test('nothing is delivered to an invalid webhook, and a replay brings what was missed exactly once', () =>
     story(async ({ sandbox, endpoint, bearer, id, isValid }) => {
       endpoint.challenge = 'wrong-token'

@@ -92,6 +92,12 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
   }
 }
 
+/** Returns true if the user has a premium subscription. */
+export function hasPremium(world: World, state: PostsState, id: string): boolean {
+  const subscription = userOf(world, state, id)?.['subscription_type']
+  return typeof subscription === 'string' && subscription.startsWith('Premium')
+}
+
 /** Returns the id of the user with the handle, with or without `@`, ignoring case. Undefined for an unknown handle. */
 export function idOfHandle(world: World, state: PostsState, handle: string): string | undefined {
   const name = handle.replace(/^@/, '').toLowerCase()
@@ -130,6 +136,9 @@ export function postOf(waiting: WaitingPost, id: string, createdAt: number): Pos
   const { text, user_id, account_id, name, nullcast, card_uri, media_keys, scheduled_at } = waiting
   return newPost({ id, text: text ?? '', author_id: user_id, createdAt, account_id, name, nullcast, card_uri, media_keys, scheduled_at })
 }
+
+/** Time after the first version of a post in which it can be edited (spec 4.7). */
+export const EDITABLE_MS = 3_600_000
 
 /** Time in which an author may not repeat a post. Assumed, because the service documents only the code `DUPLICATE_TWEET`. */
 const DUPLICATE_MS = 86_400_000

@@ -60,7 +60,7 @@ function answerUsers(call: UserCall, values: readonly string[], { one, parameter
     }
     users.push(user)
     const post = call.state.posts.get(String(call.state.users.get(id ?? '')?.['pinned_tweet_id']))
-    if (selection.expansions.has('pinned_tweet_id') && post !== undefined) pinned.push(postWire(post, selection))
+    if (selection.expansions.has('pinned_tweet_id') && post !== undefined) pinned.push(postWire(call.world, call.state, post, selection))
   }
   return {
     kind: 'json',

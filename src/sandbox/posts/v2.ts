@@ -6,11 +6,9 @@ import { mediaKind } from '../creatives/mediaKeys.ts'
 import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
-import { isDuplicate, newPost, userOf, type Post, type PostsState } from './state.ts'
+import { EDITABLE_MS, hasPremium, isDuplicate, newPost, type Post, type PostsState } from './state.ts'
 import { editsRemaining, forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
-
-const HOUR = 3_600_000
 
 /** Callback for each post that `posts.create` adds, edits included. */
 export type OnPost = (world: World, post: Post) => void
@@ -41,25 +39,30 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
 
 function lookup(call: Call<PostsState>): Reply {
   const ids = listParam(call, 'ids') ?? []
-  return answerPosts(call, ids, (posts) => (posts.length === 0 ? {} : { data: posts }))
+  return answerPosts(call, 'ids', ids, (posts) => (posts.length === 0 ? {} : { data: posts }))
 }
 
 /** Answers a single post. The specification does not have this endpoint. */
 function lookUpOne(call: Call<PostsState>): Reply {
-  return answerPosts(call, [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
+  return answerPosts(call, 'id', [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
 }
 
-/** Answers the found posts, with an error for each unknown id. `dataOf` returns `data`. */
-function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (posts: readonly unknown[]) => object): Reply {
+/** Answers the found posts, with an error for each unknown id. `parameter`: that of the ids. `dataOf` returns `data`. */
+function answerPosts(
+  call: Call<PostsState>,
+  parameter: 'id' | 'ids',
+  ids: readonly string[],
+  dataOf: (posts: readonly unknown[]) => object,
+): Reply {
   const names = checkedPrefix(call)
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
-  if (bad !== undefined) throw v2ParameterRefusal('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
+  if (bad !== undefined) throw v2ParameterRefusal(parameter, bad, `The \`${parameter}\` parameter value [${bad}] is not valid`)
   const selection = selectionOf(call, names)
   const posts: Post[] = []
   const errors: PartialError[] = []
   for (const id of new Set(ids)) {
     const post = call.state.posts.get(id)
-    if (post === undefined) errors.push(missing(id))
+    if (post === undefined) errors.push(missing(id, parameter))
     else {
       posts.push(post)
       errors.push(...forbiddenFields(post, selection, `${names}.fields`))
@@ -69,7 +72,7 @@ function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (po
   return {
     kind: 'json',
     body: {
-      ...dataOf(posts.map((post) => postWire(post, selection))),
+      ...dataOf(posts.map((post) => postWire(call.world, call.state, post, selection))),
       ...(includes === undefined ? {} : { includes }),
       ...(errors.length === 0 ? {} : { errors }),
     },
@@ -123,7 +126,7 @@ function search(call: Call<PostsState>): Reply {
   return {
     kind: 'json',
     body: {
-      ...(page.length === 0 ? {} : { data: page.map((post) => postWire(post, selection)) }),
+      ...(page.length === 0 ? {} : { data: page.map((post) => postWire(call.world, call.state, post, selection)) }),
       ...(includes === undefined ? {} : { includes }),
       meta: {
         result_count: page.length,
@@ -185,7 +188,7 @@ function byOperator(operator: string, value: string): Term | undefined {
 function deletePost(call: Call<PostsState>): Reply {
   const id = String(call.params['id'])
   const post = call.state.posts.get(id)
-  if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [{ ...missing(id), parameter: 'id' }] } }
+  if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [missing(id, 'id')] } }
   if (post.author_id !== call.user?.id)
     throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
@@ -290,11 +293,10 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
-  const subscription = userOf(call.world, call.state, author)?.['subscription_type']
-  if (typeof subscription !== 'string' || !subscription.startsWith('Premium'))
+  if (!hasPremium(call.world, call.state, author))
     throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
-  if (call.now - first.createdAt > HOUR)
+  if (call.now - first.createdAt > EDITABLE_MS)
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post
@@ -331,14 +333,14 @@ function fieldPrefixOf(call: Call<PostsState>): 'tweet' | 'post' {
   return call.world.switch('v2_names') === 'post' ? 'post' : 'tweet'
 }
 
-function missing(id: string): PartialError {
+function missing(id: string, parameter: 'id' | 'ids'): PartialError {
   return {
     resource_id: id,
     resource_type: 'tweet',
-    parameter: 'ids',
+    parameter,
     value: id,
     title: 'Not Found Error',
-    detail: `Could not find tweet with ids: [${id}].`,
+    detail: `Could not find tweet with ${parameter}: [${id}].`,
     type: `${PROBLEMS}/resource-not-found`,
   }
 }

@@ -8,7 +8,7 @@ import { listParam } from '../params.ts'
 import { PROBLEMS } from '../refusal.ts'
 import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
-import { idOfHandle, userOf, type Post, type PostsState } from './state.ts'
+import { EDITABLE_MS, hasPremium, idOfHandle, userOf, type Post, type PostsState } from './state.ts'
 
 /** Fields and expansions that a call requests, and the caller. */
 export interface Selection {
@@ -66,8 +66,8 @@ const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 /**
  * Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author.
  */
-export function postWire(post: Post, selection: Selection): Wire {
-  const all = fieldsOf(post)
+export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
+  const all: Wire = { ...fieldsOf(post), edit_controls: editControls(world, state, post) }
   const wire: Wire = { id: post.id, text: post.text }
   for (const name of selection.post) {
     if (PRIVATE.includes(name) && selection.userId !== post.author_id) continue
@@ -91,7 +91,7 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
   }
   const addPost = (id: string) => {
     const post = state.posts.get(id)
-    if (post !== undefined) tweets.set(id, postWire(post, selection))
+    if (post !== undefined) tweets.set(id, postWire(world, state, post, selection))
     return post
   }
   for (const post of posts) {
@@ -170,17 +170,22 @@ function fieldsOf(post: Post): Wire {
     paid_partnership: post.paid_partnership,
     card_uri: post.card_uri ?? undefined,
     display_text_range: [0, [...post.text].length],
-    edit_controls: {
-      edits_remaining: editsRemaining(post),
-      is_edit_eligible: true,
-      editable_until: new Date(post.createdAt + 3_600_000).toISOString(),
-    },
     geo: post.place_id === null ? undefined : { place_id: post.place_id },
     reply_settings: post.reply_settings,
     scopes: { followers: false },
     non_public_metrics: { impression_count: 0 },
     organic_metrics: metrics,
     promoted_metrics: metrics,
+  }
+}
+
+/** Returns `edit_controls`, the same for all versions of a post. Only users with a premium subscription can edit (spec 4.7). */
+function editControls(world: World, state: PostsState, post: Post): Wire {
+  const first = state.posts.get(post.edit_history[0] ?? post.id) ?? post
+  return {
+    edits_remaining: editsRemaining(post),
+    is_edit_eligible: hasPremium(world, state, post.author_id),
+    editable_until: new Date(first.createdAt + EDITABLE_MS).toISOString(),
   }
 }
 

@@ -55,7 +55,7 @@ const FIELDS = [
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
  * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt
- * failed; they are retried. Both counts include events that other calls emit meanwhile, and exclude streams.
+ * failed; they are retried. A delivery that is dropped, because its webhook is invalid or deleted, counts as neither. Streams do not count.
  *
  * Sends a challenge instead if the body has one. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
@@ -72,7 +72,6 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
     const webhook = state.webhooks.get(first.challenge)
     return { outcome: webhook === undefined ? 'unknown' : await challenge(world, webhook.url, first.token) }
   }
-  const before = state.nextDelivery
   const events = inputs.flatMap((input) => {
     const options: EmitOptions = {
       signature: input.signature ?? 'good',
@@ -81,10 +80,12 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
     }
     return Array.from({ length: input.times ?? 1 }, () => emitEvent(world, eventOf(input.data ?? input), options))
   })
-  await deliverDue(world, state)
-  const queued = state.nextDelivery - before
-  const failed = [...state.pending.keys()].filter((key) => Number(key.replace('delivery ', '')) >= before).length
-  return { events, deliveries: { delivered: queued - failed, failed } }
+  const deliveries = { delivered: 0, failed: 0 }
+  await deliverDue(world, state, ({ attempts }, isAccepted) => {
+    // Other due deliveries are attempts again.
+    if (attempts === 0) deliveries[isAccepted ? 'delivered' : 'failed']++
+  })
+  return { events, deliveries }
 }
 
 /** Checks the values of `event_type`, `times`, `signature` and `bytes_per_s` only, so that a test can emit malformed events. */

@@ -106,15 +106,19 @@ function tagsFor(
   return options.subscribedOnly === true ? [] : [event.tag]
 }
 
+/** Callback for the answer to each attempt. Not called for a delivery that is dropped or cancelled. */
+type OnAnswer = (delivery: Delivery, isAccepted: boolean) => void
+
 /**
  * Makes one attempt of every delivery that is due. Resolves when all these attempts have ended, including those that were already running.
+ * `onAnswer` is not called for attempts that were already running.
  */
-export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
+export async function deliverDue(world: World, state: WebhooksState, onAnswer: OnAnswer = () => undefined): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
     due.map((delivery) =>
-      unlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled))),
+      unlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled, onAnswer))),
     ),
   )
 }
@@ -123,13 +127,14 @@ export async function deliverDue(world: World, state: WebhooksState): Promise<vo
  * Makes one attempt of a delivery, and records the result. Ends a delivery to an invalid webhook without sending. Does nothing once
  * cancelled.
  */
-async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal): Promise<void> {
+async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal, onAnswer: OnAnswer): Promise<void> {
   if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
   // The event for an invalid webhook stays in the log, so that a replay can deliver it when the webhook is valid again.
   const isValid = webhook?.valid === true
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
+  if (isValid) onAnswer(delivery, isSuccess(status))
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
