@@ -10,7 +10,9 @@ import { figures, isShown, textOf } from '../sync/reports/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+/** Events of conditions, the worst first. */
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const
+/** Event of a condition. A pipeline has at most one firing alert for each event. */
 export type ConditionEvent = (typeof conditionEvents)[number]
 
 /** Condition of one pipeline that needs an operator. */
@@ -24,7 +26,10 @@ export interface Condition {
   readonly runId?: string
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
-  /** Start of the condition, ISO 8601; of LAPSE_AT_RISK the time of the check. */
+  /**
+   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run, else the creation of the last run, else that of the
+   * open run. LAPSE_AT_RISK: time of the check.
+   */
   readonly since: string
 }
 
@@ -34,8 +39,8 @@ const unresolvedAfterMin = 15
 const lapseDays = 3
 
 /**
- * Returns the present conditions in the order of `conditionEvents`, the worst event first; those of one event in the order of
- * `pipelines`. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
+ * Returns the present conditions in the order of `conditionEvents`; those of one event in the order of `pipelines`. A paused pipeline is
+ * never stale. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,
@@ -79,7 +84,7 @@ export async function findConditions(
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
 }
 
-/** Returns the condition of a pipeline's last run; empty if the run needs no operator. */
+/** Returns the condition of a run; empty if the run needs no operator. */
 function conditionOfRun(run: RunLine): Condition[] {
   const { pipeline, runId, counts } = run
   const base = {
@@ -144,17 +149,15 @@ function conditionOfRun(run: RunLine): Condition[] {
 }
 
 /**
- * Returns true if the service refuses the caller and not the records: by a 401, or by an answer that paused the destination for a
- * reason about credentials or access.
+ * Returns true if the service refuses the caller and not the records: by repeated 401s, or by another answer about credentials or access
+ * that paused the destination.
  */
 function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
   if (code === 'CREDENTIALS_REFUSED') return true
   return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
 }
 
-/**
- * Returns a condition if two intervals of the schedule passed without a success, or if the source was unchanged in too many runs.
- */
+/** Returns the condition STALE, else SOURCE_UNCHANGED if the source was unchanged in `stale_after_runs` runs; else empty. */
 function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
   const late = withoutSuccess(pipeline, overview, now)
   if (late !== undefined) return [late]
@@ -173,11 +176,15 @@ function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchan
   ]
 }
 
+/** Returns `stale_after_runs` of the pipelines that have it. */
 function limitsOf(pipelines: readonly Pipeline[]): { readonly pipeline: string; readonly runs: number }[] {
   return pipelines.flatMap(({ name, staleAfterRuns }) => (staleAfterRuns === undefined ? [] : [{ pipeline: name, runs: staleAfterRuns }]))
 }
 
-/** Returns the condition STALE. Its two intervals are those between the last three ticks, so that a weekday schedule is not late on a Monday. */
+/**
+ * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule; undefined otherwise, and for a
+ * pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not late on a Monday.
+ */
 function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
   const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
@@ -196,7 +203,7 @@ function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: Pipelin
   }
 }
 
-/** Returns the condition LAPSE_AT_RISK if memberships end soon. `users`: their number, as the first element. */
+/** Returns the condition LAPSE_AT_RISK if memberships ended or end soon; else empty. `users`: their number, as the first element. */
 function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {
   const [ending = 0] = users
   const membership = destinationOf(pipeline.destination.kind).membership(pipeline.destination)

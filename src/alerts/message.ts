@@ -4,7 +4,7 @@ import type { DueDelivery } from '../db/alerts.ts'
 import { jsonColumn } from '../db/jsonColumn.ts'
 import { conditionEvents, type Condition, type ConditionEvent } from './conditions.ts'
 
-/** Texts of an alert: subject and text for Slack and email, body for webhooks. `link`: page of the dashboard. */
+/** Texts of an alert: subject and text for Slack and email, body for webhooks. `link`: address of a page of the dashboard. */
 export interface AlertMessage {
   readonly subject: string
   readonly text: string
@@ -24,6 +24,7 @@ export interface AlertBody {
   readonly hint: string
   readonly counts: Readonly<Record<string, number>>
   readonly link: string
+  /** Time at which the alert fired or recovered, ISO 8601. */
   readonly at: string
 }
 
@@ -36,6 +37,7 @@ const detail: z.ZodType<Detail> = z.object({
   planId: z.string().exactOptional(),
   counts: z.record(z.string(), z.number()),
 })
+/** Decodes the stored condition of an alert. The arguments and errors are those of `jsonColumn`. */
 export const decodeAlertDetail = jsonColumn('alert', 'detail', detail)
 
 const headlines: Readonly<Record<ConditionEvent, string>> = {
@@ -49,10 +51,10 @@ const headlines: Readonly<Record<ConditionEvent, string>> = {
   lapse: 'MEMBERSHIPS AT RISK',
 }
 
-/** Maximum length of a text in characters. Slack rejects sections of more than 3,000, and the link follows. */
+/** Maximum length of a text in characters. A section of Slack has at most 3,000, and also contains the link. */
 const longestSection = 2_800
 
-/** Builds the message of a delivery. An unknown event, stored by another version, counts as `failed`. */
+/** Builds the message of a delivery. An unknown event of another version counts as `failed`. `baseUrl`: address of the dashboard. */
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
   const { pipeline, state } = delivery
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'

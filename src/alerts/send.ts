@@ -1,16 +1,19 @@
-/** Sends one alert to one receiver. Errors contain a status or a code, never an address, because addresses of Slack are secrets. */
+/** Sends one alert to one receiver. Reasons of failures never contain an address, because addresses of Slack are secrets. */
 import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
 import { recordOf } from '../unknownValue.ts'
 import { slackBody, type AlertMessage } from './message.ts'
 
+/** Settings of one attempt. */
 export interface SendOptions {
   /** Key of the signatures of webhooks (`SLUICE_ALERT_SECRET`). */
   readonly secret: string | undefined
+  /** Timeout of a POST; of an email, timeout of each of its steps. */
   readonly timeoutMs: number
   /** Aborts a POST. An email ends by its own timeouts. */
   readonly signal: AbortSignal
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number
 }
 

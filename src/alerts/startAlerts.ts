@@ -16,6 +16,7 @@ import { findConditions } from './conditions.ts'
 import { alertMessage } from './message.ts'
 import { sendAlert } from './send.ts'
 
+/** Dependencies and intervals of the alerts. */
 export interface AlertDeps {
   readonly db: Database
   readonly clock: Clock
@@ -25,11 +26,13 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   /** Real path of the folder of the pipelines. */
   readonly folder: string
+  /** Address of the dashboard, for links. */
   readonly baseUrl: string
+  /** Key of the signatures of webhooks (`SLUICE_ALERT_SECRET`). */
   readonly secret: string | undefined
   /** Interval of checks in milliseconds while a run is open; default 2 s. */
   readonly everyMs?: number
-  /** Interval of checks in milliseconds while nothing changes, because some conditions depend on time alone; default 60 s. */
+  /** Interval of checks in milliseconds while nothing changes. Needed because some conditions depend on time alone; default 60 s. */
   readonly unchangedEveryMs?: number
   /** Timeout of one delivery; default 10 s. */
   readonly timeoutMs?: number
@@ -39,14 +42,15 @@ export interface AlertDeps {
 
 type FilesOfPipelines = Pick<LoadedPipelines, 'pipelines' | 'byFile' | 'broken'>
 
-/** Name in the place of a pipeline in the alert of an invalid `sluice.yaml`. Only a pipeline of a file `sluice.yaml.yaml` would share it. */
+/** Name of the pipeline in the alert about an invalid `sluice.yaml`. Only a pipeline of a file `sluice.yaml.yaml` has the same name. */
 const projectFileName = 'sluice.yaml'
 
+/** Longest wait after a failed delivery in milliseconds. */
 const longestRetryMs = 30 * 60_000
 /** Poll interval in milliseconds while no run is open. A notification ends the interval early. */
 const idleMs = 15_000
 
-/** Starts the loop. `stop` ends it and waits for the deliveries in progress. */
+/** Starts the loop that checks the conditions and sends the alerts. `stop` ends the loop and waits for the deliveries in progress. */
 export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<void> } {
   const deps = { ...given, loadProject: lastValid(given.loadProject), loadPipelines: () => usableFiles(given) }
   const ending = new AbortController()
@@ -81,7 +85,10 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
   }
 }
 
-/** Returns a loader that returns the last valid result while `sluice.yaml` is invalid: an alert about that needs the receivers. */
+/**
+ * Returns a loader that returns the last valid result while `sluice.yaml` is invalid, because an alert about that needs the receivers.
+ * Without a valid result, the loader throws the error.
+ */
 function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
   let last: Awaited<ReturnType<typeof load>> | undefined
   return async () => {
@@ -94,7 +101,7 @@ function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
   }
 }
 
-/** Loads the pipelines. Without a folder there are none, and if `sluice.yaml` is invalid, its error is the only one. */
+/** Loads the pipelines. Returns none if the folder is missing, and only the error of `sluice.yaml` if that file is invalid. */
 async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
   try {
     return await deps.loadPipelines()
@@ -119,16 +126,16 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
     detail: condition,
     receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
   }))
-  // No run of such a pipeline starts, and its own receivers cannot be read.
+  // The receivers of an invalid file cannot be read, so the default ones are used.
   const invalid = [...broken].map(([pipeline, { code, where, message, hint }]) => ({
     pipeline,
     event: 'failed' as const,
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint, counts: {} },
     receivers: project.defaultReceivers,
   }))
-  // An invalid file has its alert under its own name, also if its pipelines are markets with other names.
+  // The alert about an invalid file has the name of the file. The pipelines of its markets have other names.
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
-  // The alerts of a scheduled file that was deleted or renamed are over, unless the pipeline has run since, from another folder.
+  // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
   await raiseAlerts(deps.db, [...names], [...found, ...invalid])
 }
@@ -150,7 +157,7 @@ async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, sig
   }
 }
 
-/** Sends one alert and stores the result. Does nothing if `receiver` is undefined, because sluice.yaml no longer has it. */
+/** Sends one alert and stores the result. Does nothing if `receiver` is undefined. */
 async function deliver(
   deps: AlertDeps,
   delivery: DueDelivery,

@@ -1,11 +1,13 @@
 /**
- * Controls access. Checks of a request, probes and webhooks excepted:
- * - every request: the host, and of one that changes something the origin
+ * Controls access. Probes and webhooks are not checked. A direct request comes from this machine, and no proxy passed it on. With a public
+ * address, no request counts as direct.
+ * - every request: the host
+ * - every request except GET and HEAD: the origin
  * - API: the token
- * - metrics: the token, but for requests from this machine that no proxy passed on
- * - pages: the token, a session, a user that the proxy on this machine names, or a request from this machine that no proxy passed on
+ * - metrics: the token, or a direct request
+ * - pages: the token, a session, a user that the proxy on this machine names, or a direct request
  *
- * Without SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on.
+ * Without SLUICE_API_TOKEN, the server starts only on loopback, requires no token, and rejects requests that a proxy passes on.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
@@ -14,30 +16,34 @@ import { createMiddleware } from 'hono/factory'
 import { UsageError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 
+/** Settings that decide which requests are allowed. */
 export interface AccessSettings {
   /** Address that the server listens on. */
   readonly host: string
+  /** Token of the API and of the sign-in (`SLUICE_API_TOKEN`). */
   readonly token: string | undefined
   /** Header in which a trusted proxy names the signed-in user. */
   readonly userHeader: string | undefined
   /** Public address of the dashboard, if it is not only used on this machine. */
   readonly publicUrl: string | undefined
-  /** Name for actions from this machine. */
+  /** Actor of a request without a user name: of a direct request to a page, and of an API request without a configured token. */
   readonly localUser: string
 }
 
+/** Caller of a request, as `apiAccess` or `pageAccess` found it. */
 export interface Caller {
   /** Name in the audit log; undefined if the caller may only read. */
   readonly actor: string | undefined
 }
 
+/** Variables in the context of a request. */
 export type ServerEnv = { Variables: { caller: Caller } }
 
 const sessionCookie = 'sluice_session'
 const sessionHours = 12
 
 /**
- * Returns the settings.
+ * Returns the settings unchanged if they are safe.
  *
  * @throws {UsageError} `TOKEN_REQUIRED` if other machines can call the server, by host or public address, and there is no token
  */
@@ -57,7 +63,10 @@ export function checkedAccess(settings: AccessSettings): AccessSettings {
   )
 }
 
-/** Rejects requests for another host (DNS rebinding) and changes that another site requests (cross-site request forgery, CSRF). */
+/**
+ * Creates middleware that rejects requests for another host (DNS rebinding), and changes that another site requests (cross-site request
+ * forgery, CSRF). Without a token, also rejects requests that a proxy passed on.
+ */
 export function sameHostOnly(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const host = c.req.header('host') ?? ''
@@ -89,7 +98,7 @@ export function sameHostOnly(settings: AccessSettings) {
   })
 }
 
-/** Allows callers with the token. If no token is configured, allows every caller, because the server is on loopback then. */
+/** Creates middleware that allows callers with the token. Allows every caller without a token, because the server is on loopback then. */
 export function apiAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const actor =
@@ -109,7 +118,7 @@ export function apiAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows direct requests from this machine, and others with the token. */
+/** Creates middleware that allows direct requests, and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     if (isDirect(settings, c) || hasToken(settings, c)) return next()
@@ -118,7 +127,10 @@ export function metricsAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows browsers on this machine, and others with a session or the token. Redirects all others to the sign-in page. */
+/**
+ * Creates middleware that allows local requests (`isLocal`), and others with a session or the token. Redirects all others to the sign-in
+ * page. A caller without a name may only read.
+ */
 export function pageAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const local = isLocal(settings, c)
@@ -147,14 +159,14 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   return true
 }
 
-/** Returns true for a request from this machine that no proxy passed on, or whose user the trusted proxy on this machine names. */
+/** Returns true for a direct request, and for a request whose user the trusted proxy on this machine names. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
   return isDirect(settings, c) || (isLoopback(bracketed(settings.host)) && userIn(settings, c) !== undefined)
 }
 
 /**
- * Returns true for a request from this machine that no proxy passed on. With a public address, every request may come from a proxy: nginx
- * sends neither the host of the caller nor another header by default.
+ * Returns true for a request from this machine that no proxy passed on. Returns false for every request if there is a public address: the
+ * proxy may not be recognizable, because nginx by default passes on neither the original host nor a forwarding header.
  */
 function isDirect(settings: AccessSettings, c: Context): boolean {
   const isPublished = settings.publicUrl !== undefined && !isLoopback(new URL(settings.publicUrl).hostname)
@@ -171,11 +183,14 @@ function isForwarded(c: Context): boolean {
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // On other addresses any host is allowed, because every request needs the token or a cookie of this host.
+  // On other addresses any host is allowed, because pages, API and metrics need the token or a cookie of this host.
   return isLoopback(bracketed(settings.host)) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 
-/** Returns true for a request that a page of another site sends. Behind a proxy that sets its own host, pages have the public address. */
+/**
+ * Returns true for a request that a page of another site sends. The origin may be the public address, because a proxy may replace the host
+ * of the request.
+ */
 function isCrossSite({ publicUrl }: AccessSettings, c: Context, host: string): boolean {
   const origin = c.req.header('origin')
   if (origin !== undefined) {
@@ -196,7 +211,7 @@ function hasSession({ token }: AccessSettings, c: Context): boolean {
   return token !== undefined && Number(until) > Date.now() && equals(mac, sessionSignature(token, until))
 }
 
-/** Returns the user that the proxy names; undefined if there is none. The header is trusted only from this machine, or with token or session. */
+/** Returns the user that the proxy names, else undefined. Trusts the header only for a local request, or with the token or a session. */
 function proxyUser(settings: AccessSettings, c: Context): string | undefined {
   return hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c) ? userIn(settings, c) : undefined
 }
@@ -212,13 +227,14 @@ function sessionSignature(token: string, until: string): string {
   return createHmac('sha256', token).update(`dashboard session of sluice until ${until}`).digest('hex')
 }
 
-/** Compares in constant time. */
+/** Compares two texts in constant time. */
 function equals(a: string, b: string): boolean {
   const key = 'compare'
   // Compares digests, because `timingSafeEqual` needs equal lengths.
   return timingSafeEqual(createHmac('sha256', key).update(a).digest(), createHmac('sha256', key).update(b).digest())
 }
 
+/** Returns the name in a `Host` header, without the port; empty if the header is not valid. */
 function hostnameOf(host: string): string {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
 }

@@ -1,19 +1,19 @@
-/** Limits the time of answers. A database may stop answering without closing its connections; then a statement never ends. */
+/** Limits the time of answers. If a database stops answering without closing its connections, a statement never ends. */
 import type { MiddlewareHandler } from 'hono'
 
-/** Maximum time of an answer in milliseconds. */
+/** Default of the maximum time of an answer in milliseconds. */
 export const defaultAnswerMs = 15_000
 /** Maximum time of `/ready` in milliseconds. */
 export const readyMs = 5_000
 /** Maximum value of the query parameter `wait` in seconds, because proxies close requests that stay open longer. */
 export const longestWaitS = 60
 
-/** Returns the seconds of the query parameter `wait`: 0 if it is missing or not a number. */
+/** Returns the seconds of the query parameter `wait`, from 0 to `longestWaitS`; 0 if it is missing or not a number. */
 export function waitSeconds(value: string | undefined): number {
   return Math.min(Math.max(0, Number(value ?? 0) || 0), longestWaitS)
 }
 
-/** Rejects if `work` has not ended after `limitMs`. */
+/** Returns the result of `work`. Rejects if `work` has not ended after `limitMs`; `work` itself is not stopped. */
 export async function inTime<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${limitMs / 1000} s`)), limitMs)
@@ -24,7 +24,7 @@ export async function inTime<Result>(limitMs: number, work: Promise<Result>): Pr
   }
 }
 
-/** Creates middleware that fails if the answer has not begun after `limitMs`, and after the wait that the request asks for. */
+/** Creates middleware that fails if the answer has not begun after `limitMs` plus the `wait` of the request. */
 export function answerInTime(limitMs: number): MiddlewareHandler {
   return (c, next) => inTime(limitMs + waitSeconds(c.req.query('wait')) * 1000, next())
 }

@@ -16,6 +16,7 @@ import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
 import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
 
+/** Dependencies of the HTTP API. */
 export interface ApiDeps {
   readonly db: Database
   readonly clock: Clock
@@ -23,7 +24,7 @@ export interface ApiDeps {
   readonly access: AccessSettings
   /** @throws {UsageError} `UNKNOWN_PIPELINE` */
   readonly loadPipeline: (name: string) => Promise<Pipeline>
-  /** Service and user of a pipeline's destination: `service`, or that of its own credentials. */
+  /** Returns the service and user of a pipeline's destination: `service`, or those of the pipeline's own credentials. */
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
 }
 
@@ -45,7 +46,10 @@ const reasonBody: RequestBody<typeof reasonShape> = { shape: reasonShape, exampl
 
 const waitStepMs = 250
 
-/** Creates the routes below `/api`. Errors are `{ error: { code, message, where, hint } }`, as the CLI prints them with `--json`. */
+/**
+ * Creates the routes below `/api`. A `SluiceError` is answered with `{ error: { code, message, where, hint } }`, as the CLI prints it with
+ * `--json`. Other errors are thrown.
+ */
 export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   const api = new Hono<ServerEnv>()
   api.use(apiAccess(deps.access))
@@ -97,7 +101,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
       return c.json({ pipeline: pipeline.name, state, changed })
     })
   }
-  // A route and not `notFound`: hono calls only the `notFound` of the outermost app, which answers with a page.
+  // A route instead of `notFound`: hono calls only the `notFound` of the outermost app, which answers with a page.
   api.all('*', (c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
   api.onError((error, c) => {
     if (error instanceof SluiceError) return c.json({ error: shown(error) }, statusOf(error))
@@ -111,7 +115,7 @@ export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceF
   return { db, service: await serviceFor(pipeline) }
 }
 
-/** Returns the run. The query parameter `wait` waits for the end of the run, at most that many seconds, and at most 60. */
+/** Returns the run. With the query parameter `wait`, first waits until the run ends, but no longer than `wait` seconds (at most 60). */
 async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
   const until = deps.clock.monotonic() + waitSeconds(c.req.query('wait')) * 1000
   for (;;) {
@@ -144,7 +148,7 @@ function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
-/** Returns the HTTP status of an error. Pages answer every status except 404 with 409. */
+/** Returns the HTTP status of an error. */
 export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (isUnknownName(error.code)) return 404
   if (error.code === 'PIPELINE_PAUSED' || error.code === 'IDEMPOTENCY_KEY_REUSED') return 409

@@ -1,4 +1,4 @@
-/** Runs the checks of `/ready`, which show whether this process can work. */
+/** Runs the checks of `/ready`, which show if this process can work. */
 import type { Database } from '../db/database.ts'
 import { compareJournal } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
@@ -12,16 +12,19 @@ export interface ReadinessCheck {
   readonly message: string
 }
 
+/** Dependencies of the checks of `/ready`. */
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
   /** Returns the seconds since the scheduler's last poll; infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
-  /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`, for `/ready` `readyMs`. */
+  /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`. `/ready` takes at most `readyMs`. */
   readonly answerMs?: number
 }
 
+/** Maximum age of the scheduler's last poll in seconds. */
 const oldestPollS = 30
+/** Maximum age of the worker's last heartbeat in seconds. */
 const oldestHeartbeatS = 60
 
 /** Runs the checks of `/ready`. If the database does not answer in time, returns only the check `database`. */
@@ -74,7 +77,7 @@ function failed(check: ReadinessCheck['check'], message: string): ReadinessCheck
   return { check, ok: false, message }
 }
 
-/** Returns the code of an error, and no text of it, because probes need no credentials. */
+/** Returns the code of an error as ` (CODE)`; empty without a code. Never its message, because probes need no credentials. */
 function codeOf(error: unknown): string {
   const code = errorCode(error)
   return code === undefined ? '' : ` (${code})`

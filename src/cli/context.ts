@@ -5,32 +5,33 @@ import type { Style } from './terminal/style.ts'
 
 /** Dependencies of a command. There is one per process; tests create their own. */
 export interface Context {
-  /** Receives only results. */
+  /** Receives only results; with `--json` also the error document. */
   readonly stdout: Output
-  /** Receives progress, logs, notes and errors. */
+  /** Receives progress, logs and notes; without `--json` also errors. */
   readonly stderr: Output
   /** Variables of the process, without `.env`. */
   readonly env: Environment
-  /** Words of the command, such as `db url`, for hints. */
+  /** Words of the command, such as `db url`. */
   readonly command: string
   /** True to print exactly one JSON document to stdout. */
   readonly json: boolean
   /** Folder of the pipeline files. */
   readonly pipelines: string
   /**
-   * Loads the configuration at the first call, because help works without one. `signIn`: the files of the user's tokens may be missing or
-   * empty. Throws `ConfigError` with all problems.
+   * Returns the configuration. The first call loads it, because help works without one. `signIn`: the files of the user's tokens may be
+   * missing or empty; only for the first call. Throws `ConfigError` with all problems.
    */
   readonly config: (options?: { readonly signIn: boolean }) => Config
   /** Creates a logger that writes to stderr. `level` applies if SLUICE_LOG_LEVEL is not set. */
   readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock
-  /** Number of requests to the service in flight. The message after a signal shows it. */
+  /** Number of the engine's requests in flight. The message after a signal shows it. */
   readonly inFlight: { requests: number }
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, and when the launcher dies. */
   readonly signal: AbortSignal
 }
 
+/** Stream for results or messages. */
 export interface Output {
   readonly write: (text: string) => void
   readonly isTTY: boolean
@@ -39,7 +40,7 @@ export interface Output {
   readonly style: Style
 }
 
-/** Parsed arguments of a command: positional ones in order, options by their long names in camelCase. */
+/** Parsed arguments of a command: positional arguments in order, options by their long names in camelCase. */
 export interface Invocation {
   readonly args: readonly (string | readonly string[] | undefined)[]
   readonly options: Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** Loop over pipelines of `run` and `plan`. */
+/** Loop over the pipelines of a `run` or `plan` command. */
 import type { KnownService } from '../config/config.ts'
 import type { Database } from '../db/database.ts'
 import { RunError, SluiceError } from '../errors.ts'
@@ -14,17 +14,19 @@ import { errorLines, presentError, stackLines } from './terminal/present.ts'
 /** Work of a command on each pipeline. */
 export interface PipelineWork<Report extends RunReport> {
   readonly each: (engine: Engine, pipeline: Pipeline) => Promise<Report>
-  /** Returns the report of a pipeline whose `each` threw. `base`: without a run, with the error. */
+  /** Returns the report of a pipeline whose `each` threw. `base`: report with the error, and all counts 0. */
   readonly failed: (base: RunReport) => Report
   /** Called with all reports before the database is closed. */
   readonly end?: (db: Database, reports: readonly Report[]) => Promise<void>
 }
 
 /**
- * Processes the pipelines one after the other, so that each has the whole rate budget, and returns their reports. First finds the
- * service of each pipeline. An error of one of several pipelines is printed and becomes its report. A signal ends the loop.
+ * Processes the pipelines one after the other, so that each has the whole rate budget. Returns their reports. First finds the service of
+ * each pipeline. If there are several pipelines, an error becomes the report of its pipeline; without `--json`, it is also printed. A
+ * signal ends the loop.
  *
  * @throws {ConfigError} as `serviceOf`, before anything is read or sent
+ * @throws the error of `each` if there is only one pipeline; the reason of the signal if no pipeline is done
  */
 export async function eachPipeline<Report extends RunReport>(
   context: Context,
@@ -36,9 +38,9 @@ export async function eachPipeline<Report extends RunReport>(
   return withStore(
     context,
     async (store) => {
-      await using open = new AsyncDisposableStack()
+      await using disposables = new AsyncDisposableStack()
       const engines = new Map<Pipeline['credentials'], Engine>()
-      for (const [credentials, service] of services) engines.set(credentials, open.use(await openEngine(context, store, service)))
+      for (const [credentials, service] of services) engines.set(credentials, disposables.use(await openEngine(context, store, service)))
       const reports: Report[] = []
       for (const pipeline of pipelines) {
         const engine = engines.get(pipeline.credentials)
@@ -52,7 +54,7 @@ export async function eachPipeline<Report extends RunReport>(
           reports.push(failed(errorReport(context, pipeline.name, startedAt, error)))
         }
       }
-      // Without a report, a signal came before the first pipeline.
+      // Without a report, a signal came before the first pipeline was done.
       if (reports.length === 0) context.signal.throwIfAborted()
       await end?.(store.db, reports)
       return reports
@@ -61,7 +63,7 @@ export async function eachPipeline<Report extends RunReport>(
   )
 }
 
-/** Returns the report of a pipeline whose run threw an error. `runId`: empty if no run began. Without `--json`, prints the error. */
+/** Returns the report of a pipeline whose `each` threw, with an empty `runId` if no run began. Without `--json`, prints the error. */
 function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
   const { problems: _, ...error } = presentError(thrown, context.config().secrets)
   if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command))

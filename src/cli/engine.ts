@@ -18,8 +18,9 @@ export interface Engine {
   readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
 }
 
+/** Options of an engine for one command. */
 export interface EngineOptions {
-  /** Maximum number of requests in flight. Without it, the engine adapts the number to the latency, up to 64. */
+  /** Maximum number of requests in flight; default 64. Below it, the engine adapts the number to the latency. */
   readonly concurrency?: number
   /** Role of this process in the worker table; default `command`. */
   readonly role?: 'command' | 'worker' | 'serve'
@@ -29,7 +30,7 @@ export interface EngineOptions {
   readonly credentials?: string | undefined
 }
 
-/** Returns a transport that keeps the number of its requests in flight in `inFlight`. */
+/** Returns a transport that also counts its requests in flight in `inFlight.requests`. */
 function countRequests(transport: Transport, inFlight: { requests: number }): Transport {
   return {
     async exchange(request) {
@@ -46,7 +47,11 @@ function countRequests(transport: Transport, inFlight: { requests: number }): Tr
   }
 }
 
-/** Opens database and service, registers this process as a worker, calls `work`, and closes database and service. */
+/**
+ * Opens database and service, registers this process as a worker, calls `work`, and closes database and service.
+ *
+ * @throws {ConfigError} as `serviceOf`; and as `openStore`
+ */
 export async function withEngine<Result>(
   context: Context,
   work: (engine: Engine) => Promise<Result>,
@@ -63,10 +68,13 @@ export async function withEngine<Result>(
   )
 }
 
-/** A run reserves one connection for its temporary tables, and writes its row and its progress on two others. */
+/**
+ * Options of `withStore` for commands with an engine. A run reserves one connection for its temporary tables, and writes its row and its
+ * progress on two others.
+ */
 export const storeOptions = { connections: 3 }
 
-/** Registers this process as a worker of an open database, and opens the service. The caller closes it. */
+/** Registers this process as a worker of an open database, and opens the service. The caller must dispose of the engine. */
 export async function openEngine(
   context: Context,
   store: Store,

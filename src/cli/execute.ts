@@ -1,4 +1,4 @@
-/** Executes a command line and returns its exit code. Does not end the process: `main.ts` does, and tests call this directly. */
+/** Executes command lines, for `main.ts` and for tests. */
 import { systemClock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import type { Context } from './context.ts'
@@ -8,17 +8,20 @@ import { sluiceVersion } from './version.ts'
 /** Output, environment and signal of the caller: the process, or a test. */
 export type Surroundings = Pick<Context, 'stdout' | 'stderr' | 'env' | 'inFlight' | 'signal'>
 
-/** Exit code of a command. `finished`: false if the command failed and its error was printed. */
+/** Result of a command line. */
 export interface Executed {
+  /** Exit code. */
   readonly code: number
+  /** False if the command threw, and its error was printed. */
   readonly finished: boolean
 }
 
 const interrupted = interruptedError('stopped by a signal; what was confirmed is kept')
 
+/** Executes a command line, and prints its results or its error. Does not reject if the command fails, and never ends the process. */
 export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {
   const { stdout, stderr, env, signal } = surroundings
-  // Help needs only this module, so all others are loaded later.
+  // Help needs only this module. All others are loaded later.
   const { parseCommandLine } = await import('./commandLine/parseCommandLine.ts')
   let json = argv.includes('--json')
   let command: string | undefined

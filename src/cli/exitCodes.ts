@@ -1,6 +1,7 @@
 /**
- * Exit codes: their meanings, and those of runs, errors, erasures and several runs. `main.ts` adds those of signals and of output that
- * cannot be written. Commands that only examine (`check`, `doctor`, `auth status`, `db status`, `webhooks check`) return their own.
+ * Exit codes with their meanings, and functions that return the code of a run, an error, erasures or several runs. `main.ts` adds those of
+ * signals and of output that cannot be written. Commands that only examine (`check`, `doctor`, `auth status`, `db status`,
+ * `webhooks check`) choose their own codes.
  */
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { RunStatus } from '../model/report.ts'
@@ -31,12 +32,12 @@ export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
   skipped: 5,
 }
 
-/** Exit codes of which a command over several pipelines returns the first that occurs. */
+/** Exit codes of runs, the worst first. */
 export const worstFirst: readonly number[] = [1, 5, 4, 3, 0]
 
 /**
- * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1.
- * A refusal by the service is 1, because the command had already started.
+ * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1. A
+ * refusal by the service is 1.
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5

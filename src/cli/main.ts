@@ -15,15 +15,18 @@ resolveOwnFiles()
 keepMemoryFlat()
 
 /**
- * Maximum time in milliseconds from a signal to the end (docs/operations.md): less than the 10 s after Ctrl-C and the 25 s after SIGTERM
- * that are promised. A command takes longer only if the database or a server does not answer.
+ * Milliseconds from a signal to the forced end of the process. Below the promised 10 s after Ctrl-C and 25 s after SIGTERM
+ * (docs/operations.md). A command needs that long only if the database or a server does not answer.
  */
 const stopWithinMs = { SIGINT: 9_000, SIGTERM: 24_000, SIGHUP: 24_000 } as const
 
 process.exitCode = await main(process.argv.slice(2))
 exitAfterOutput()
 
-/** Runs a command and returns its exit code. Only this file may end the process, except the fault `crash` of the sandbox and the crash points of tests. */
+/**
+ * Runs a command and returns its exit code. Only this file may end the process, except the fault `crash` of the sandbox and the crash
+ * points of tests.
+ */
 async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)
@@ -69,8 +72,9 @@ interface Stream extends Output {
   readonly started: () => boolean
 }
 
+/** Returns the output to a stream of the process. Its `write` never throws. */
 function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
-  // If the pipe is closed (`| head`) or the disk is full, the command still continues to a safe state, without output.
+  // If the pipe is closed (`| head`) or the disk is full, the command continues without output, until its state is safe.
   let closed = false
   let started = false
   let failed: NodeJS.ErrnoException | undefined
@@ -79,14 +83,14 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
     if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') failed ??= error
   }
   stream.on('error', fail)
-  const file = !stream.isTTY && isFile(stream.fd)
+  const file = !stream.isTTY && isFileOrDevice(stream.fd)
   return {
     write: (text) => {
       started = true
       if (closed) return
       if (!file) return void stream.write(text)
       try {
-        // Node's own stream takes a partial write to a file for a complete one.
+        // Node's own stream treats a partial write to a file as complete.
         writeFully(stream.fd, text)
       } catch (error) {
         fail(error instanceof Error ? error : new Error(String(error)))
@@ -102,7 +106,8 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
   }
 }
 
-function isFile(descriptor: number): boolean {
+/** Returns true for a file and for a character device, such as `/dev/full`. */
+function isFileOrDevice(descriptor: number): boolean {
   try {
     const stat = fstatSync(descriptor)
     return stat.isFile() || stat.isCharacterDevice()
@@ -120,9 +125,9 @@ interface Stop {
 }
 
 /**
- * Stops the command at a safe state on the first signal, and immediately on a second one or after `stopWithinMs`. All are safe, because the
- * next run resolves requests in flight. A second signal within 300 ms is ignored: the terminal and the launcher may both deliver one Ctrl-C.
- * `onForcedQuit` gets the message before the process ends.
+ * On the first signal, aborts `Stop.signal`, so that the command stops at a safe state. On a second signal, or after `stopWithinMs`, ends
+ * the process. That is safe too, because the next run resolves requests in flight. Ignores a second signal within 300 ms, because the
+ * terminal and the launcher may both deliver the same Ctrl-C. `onForcedQuit` gets the message before the process ends.
  */
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, onForcedQuit: (message: string) => void): Stop {
   const controller = new AbortController()

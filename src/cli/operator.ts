@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 
-/** Returns the actor for the audit log: the operating-system user and host, and the reason if there is one. */
+/** Returns the actor for the audit log, `user@host` of the operating system, and the first 500 characters of the reason. */
 export function operator(reason?: string): { readonly actor: string; readonly reason?: string } {
   return { actor: `${systemUser()}@${hostname()}`, ...(reason === undefined ? {} : { reason: reason.slice(0, 500) }) }
 }

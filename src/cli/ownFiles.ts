@@ -1,4 +1,4 @@
-/** Resolves the imports between the files of Sluice and between those of zod without a look at the disk. */
+/** Resolves the imports between the files of Sluice, and between those of zod, without access to the disk. */
 import { registerHooks } from 'node:module'
 
 /** Folder of this program: `src` in the repository, `dist` in the package. */
@@ -16,8 +16,8 @@ export function ownFile(specifier: string, parentURL: string | undefined): { rea
 
 /**
  * Returns the address and format of a file that a file of zod imports by its path; undefined for any other import. `zod`: address of the
- * folder of zod, whose files are ES modules. Instead of its messages in all languages, which are 62 of its 100 files, returns the English ones:
- * Sluice uses no others. Loading zod then takes 18 instead of 45 ms of processor (Node 24.21).
+ * folder of zod, whose files are ES modules. For the messages in all languages, which are 62 of zod's 100 files, returns the file of the
+ * English messages: Sluice uses no others. Loading zod then takes 18 instead of 45 ms of processor time (Node 24.21).
  */
 export function zodFile(
   specifier: string,
@@ -30,9 +30,9 @@ export function zodFile(
 }
 
 /**
- * Resolves imports of own files, and of files of the zod that they import, from now on. For each import, Node looks for the file, its real
- * path, and a package.json in each folder above it. A run has some 2,000 imports, which took 10 % of its processor time if nothing changed
- * (643 instead of 719 ms at load 28).
+ * Registers a hook that resolves later imports of own files, and of files of the zod that they import. Node itself searches the disk for
+ * each file, its real path, and a package.json in each folder above it. A run has some 2,000 imports. The hook saves 10 % of the processor
+ * time of a run without changes (643 instead of 719 ms, at a load average of 28).
  */
 export function resolveOwnFiles(): void {
   let zod: string | undefined

@@ -22,8 +22,8 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
 }
 
 /**
- * Returns the same as `pipelinesNamed`, and also pipelines that share a destination. `errors` has an error for each of the latter.
- * For `check` and `status`.
+ * Returns the same as `pipelinesNamed`, and also pipelines that share a destination, instead of throwing their errors. `errors` has an
+ * error for each of them.
  *
  * @throws as `pipelinesNamed`
  */
@@ -37,7 +37,7 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   throw await unknownPipeline(context, patterns)
 }
 
-/** Returns `NO_PIPELINES` for an empty folder; else `UNKNOWN_PIPELINE`, whose hint has the most similar name as a command to paste. */
+/** Returns `NO_PIPELINES` for an empty folder; else `UNKNOWN_PIPELINE`, whose hint is the command with the most similar name. */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`

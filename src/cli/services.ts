@@ -11,8 +11,8 @@ import { withStore } from './store.ts'
 import type { Row } from '../db/row.ts'
 
 /**
- * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising
- * hosts, its own `base_url` is used; without a `base_url`, the hosts of the environment.
+ * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no address of an
+ * advertising host, its `base_url` is used. If it has no `base_url` either, the address of the environment is used.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -34,11 +34,11 @@ export async function serviceOf(context: Context, credentials: string | undefine
         hint: set === undefined ? `add credentials.${credentials} to ${file}` : `add base_url to credentials.${credentials} in ${file}`,
       },
     )
-  const address = (url: string) => url.replace(/\/+$/, '')
+  const withoutSlash = (url: string) => url.replace(/\/+$/, '')
   return {
-    baseUrl: address(baseUrl),
-    adsBaseUrl: address(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
-    adsSandboxBaseUrl: address(set.ads_sandbox_base_url ?? set.base_url ?? config.service.adsSandboxBaseUrl ?? baseUrl),
+    baseUrl: withoutSlash(baseUrl),
+    adsBaseUrl: withoutSlash(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
+    adsSandboxBaseUrl: withoutSlash(set.ads_sandbox_base_url ?? set.base_url ?? config.service.adsSandboxBaseUrl ?? baseUrl),
     adsVersion: set.ads_version ?? config.service.adsVersion,
     consumerKey: set.consumer_key,
     consumerSecret: set.consumer_secret,
@@ -58,8 +58,10 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns a list: undefined for the credentials of the environment, then the sorted names of the sets that valid pipelines of the folder
- * use. An unreadable folder gives `[undefined]`, because a worker may run without pipelines.
+ * Returns undefined for the credentials of the environment, then the sorted names of the sets that valid pipelines of the folder use. For
+ * an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
+ *
+ * @throws {ConfigError} `PROJECT_INVALID`
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
   try {
@@ -74,7 +76,7 @@ export async function credentialSets(context: Context): Promise<readonly (string
 
 /**
  * Returns the name of the credentials of the pipeline that a plan (`p_…`) or run (`r_81` or `81`) belongs to; undefined for the
- * credentials of the environment. Also undefined if the id is unknown or the pipeline cannot be loaded: the caller reports that.
+ * credentials of the environment. Also returns undefined, without an error, if the id is unknown or the pipeline cannot be loaded.
  */
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {

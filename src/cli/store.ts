@@ -3,8 +3,10 @@ import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
 /**
- * Opens and migrates the database, calls `work`, and closes the database. Closing stops the embedded server unless another process
- * uses it, or `keep` is true. `connections`: number of connections to open immediately.
+ * Opens and migrates the database, calls `work`, and closes the database. Closing stops the embedded server, unless another process uses
+ * or keeps it, or `keep` is true. `connections`: number of connections to open immediately; default 1.
+ *
+ * @throws as `openStore`
  */
 export async function withStore<Result>(
   context: Context,
@@ -30,7 +32,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Returns the option that restarts a stopped embedded server, for the commands that keep running. */
+/** Returns the option that restarts a stopped embedded server and logs that; empty for all commands except `serve` and `worker`. */
 function restartOption(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
   if (context.command !== 'serve' && context.command !== 'worker') return {}
   const log = context.log('info')

@@ -1,4 +1,4 @@
-/** Writes files completely or not at all. A full disk accepts the first part of a write, and only the next write fails. */
+/** Writes files completely or not at all. Devices and pipes are written directly. */
 import {
   chmodSync,
   chownSync,
@@ -15,23 +15,32 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../unknownValue.ts'
 
-/** File that is being written. `write` and `finish` discard the file before they throw the error of the system. */
+/** File that is being written. If `write` or `finish` fails, it discards the file and throws the error of the system. */
 export interface WholeFile {
   readonly write: (content: string | Uint8Array) => void
-  /** Renames the temporary file to its final name. Until then an existing file of that name is unchanged. */
+  /** Closes the file. Renames a temporary file to its final name; until then, an existing file of that name is unchanged. */
   readonly finish: () => void
-  /** Closes and removes the temporary file. Safe to call several times, also after a failure. */
+  /**
+   * Closes and removes the temporary or exclusive file. Safe to call several times and after a failure. After `finish`, it
+   * would remove an exclusive file.
+   */
   readonly discard: () => void
 }
 
+/** Mode of the file, and whether it may exist. */
 export interface WholeFileOptions {
-  /** True for mode 0600, which an existing file gets too. */
+  /** True for mode 0600, which a replaced file gets too. Default: its own mode; for a new file 0644. */
   readonly private?: boolean
   /** True to fail with EEXIST if the file exists. */
   readonly exclusive?: boolean
 }
 
-/** Writes all of the bytes, with as many writes as needed. @throws the error of the system */
+/**
+ * Writes all bytes, with as many writes as needed: a disk that becomes full accepts the first part of a write, and only the next write
+ * fails.
+ *
+ * @throws the error of the system
+ */
 export function writeFully(descriptor: number, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   for (let done = 0; done < bytes.length;) {
@@ -47,6 +56,8 @@ export function writeFully(descriptor: number, content: string | Uint8Array): vo
 /**
  * Opens a temporary file beside `path`, which `finish` renames to `path`. A device, a pipe and an exclusive file are written directly.
  * A replaced file keeps its owner and, unless `private`, its mode.
+ *
+ * @throws the error of the system, which names `path`
  */
 export function openWholeFile(path: string, options: WholeFileOptions = {}): WholeFile {
   const existing = options.exclusive ? undefined : statOf(path)
@@ -90,7 +101,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   }
 }
 
-/** Opens `written`. An error names `path`, because the user does not know the temporary file. */
+/** Opens `written`. An error names `path`, which the user knows. */
 function openNamed(path: string, written: string, flags: string, mode: number): number {
   try {
     return openSync(written, flags, mode)
@@ -99,7 +110,7 @@ function openNamed(path: string, written: string, flags: string, mode: number): 
   }
 }
 
-/** Writes a file in one call. @throws the error of the system; an existing file is then unchanged, and a new one is removed */
+/** Writes a file in one call. @throws the error of the system; a replaced file is then unchanged, and a new one is removed */
 export function writeWholeFile(path: string, content: string | Uint8Array, options: WholeFileOptions = {}): void {
   const file = openWholeFile(path, options)
   file.write(content)
@@ -120,7 +131,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** Adds the file's name to the error of a failed write. */
+/** Adds `path` to an error that names no path, such as that of a failed write. */
 function withPath(error: unknown, path: string): unknown {
   return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error
 }

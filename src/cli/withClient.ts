@@ -3,10 +3,10 @@ import { createClient, type Client } from '../service/client/index.ts'
 import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
-/** Calls to the service for one command. Each is sent once, waits at most 60 s, and is aborted with the command. */
+/** Calls to the service for one command. A request is sent once, waits at most 60 s, and is aborted with the command. */
 export type ServiceCalls = Pick<Client, 'call' | 'bearerToken' | 'authorizeUrl'>
 
-/** Opens the client for one command. Does not retry: the user decides whether to call again. */
+/** Opens a client, calls `work`, and closes the client. Does not retry: the user decides whether to call again. */
 export async function withClient<Result>(
   context: Context,
   service: KnownService,

@@ -21,10 +21,14 @@ import { variables } from './variables.ts'
 
 export type { Environment } from './values.ts'
 
-/** Configuration from the environment, read and checked once. Other modules get it as a value and do not read `process.env`, except the crash points of tests (`sync/crashPoint.ts`). */
+/**
+ * Configuration from the environment, read and checked once. Other modules get it as a value. Only the crash points of tests
+ * (`sync/crashPoint.ts`) and the command line itself (`cli/main.ts`) read `process.env`.
+ */
 export interface Config {
   /** Undefined for the embedded Postgres. */
   readonly databaseUrl: Secret | undefined
+  /** Folder of the embedded Postgres and of local state. */
   readonly dataDir: string
   /** Database schema of all tables. */
   readonly schema: string
@@ -36,12 +40,14 @@ export interface Config {
   readonly server: ServerSettings
   /** Variables of the process, and those of `.env` that the process does not have. Sources look up their credentials here. */
   readonly env: Environment
-  /** Every secret that was read. Output never shows them. */
+  /** Secrets that were read, for `hideSecrets`. */
   readonly secrets: readonly Secret[]
 }
 
+/** Lowest level of the messages that are logged. */
 export type LogLevel = (typeof logLevels)[number]
 
+/** Settings of the HTTP server of `serve`. */
 export interface ServerSettings {
   /** Bearer token of the API; of pages and metrics for callers from other machines or through a proxy. */
   readonly apiToken: Secret | undefined
@@ -53,7 +59,7 @@ export interface ServerSettings {
   readonly alertSecret: Secret | undefined
 }
 
-/** Configuration of the service. `needService` rejects undefined parts for the commands that call the service. */
+/** Configuration of the service, as far as it is set. `needService` checks that it is complete. */
 export interface ServiceSettings {
   /** Addresses of the three hosts, without a final slash. The two advertising hosts default to `baseUrl`. */
   readonly baseUrl: string | undefined
@@ -85,13 +91,13 @@ export interface KnownService {
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Names of variables whose values, if they have at least eight characters, are hidden in every output. */
+/** Names of variables whose values are secrets if they have at least eight characters. */
 const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**
  * Reads the environment: the variables of the process, else those of `.env` in the working directory. `NAME_FILE` names the file of a
- * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL. `signIn`: true if the files of the user's tokens may be
- * missing or empty, because a sign-in writes them.
+ * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL. `dotenv`: path in place of `.env`. `signIn`: true if the
+ * files of the user's tokens may be missing or empty, because a sign-in writes them.
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
@@ -129,7 +135,7 @@ export function loadConfig(
   const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
   const password = decodeURIComponent(address?.password ?? '')
   if (password !== '') remember(password, secrets)
-  // An address without a password is not a secret, so that error messages can show it.
+  // An address without a password and query is not a secret, so that error messages can show it.
   else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)
   const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
   if (!/^\d{1,3}$/.test(adsVersion))
@@ -188,7 +194,7 @@ function withTlsMode(given: Secret, secrets: Secret[]): Secret {
 }
 
 /**
- * Returns the settings of signed calls. `user: false`: for calls that only the application signs; the user's tokens may then be empty.
+ * Returns the settings of signed calls. `user: false`: for calls that only the application signs. Then missing user tokens are empty.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
  */
@@ -230,7 +236,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
   return known
 }
 
-/** Reports frequent wrong names of variables, because such a variable would have no effect. */
+/** Adds a problem for each frequent wrong name of a variable, because such a variable would have no effect. */
 function reportMisspelt(env: Environment, problems: Problem[]): void {
   const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
   const misspelt: Readonly<Record<string, string>> = {

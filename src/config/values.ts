@@ -1,4 +1,4 @@
-/** Reads and checks single values of the environment. Adds problems to a list and throws nothing, so that one error reports all of them. */
+/** Reads and checks single values of the environment. Adds problems to a list and does not throw, so that one error reports all of them. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
@@ -8,9 +8,10 @@ import { readSecretValue } from '../secretValue.ts'
 import { Secret } from './secret.ts'
 import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
+/** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the variables of a `.env` that are not empty; none if there is no file. */
+/** Returns the variables of a `.env` that are not empty; none if there is no file, or if it cannot be read (a problem). */
 export function readDotenv(path: string, problems: Problem[]): Environment {
   let content: string
   try {
@@ -46,7 +47,7 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
   return undefined
 }
 
-/** Adds a value to the known secrets. */
+/** Adds a value to the known secrets, and returns the value as a secret. */
 export function remember(value: string, secrets: Secret[]): Secret {
   const secret = new Secret(value)
   secrets.push(secret)
@@ -88,6 +89,7 @@ export function checkDatabaseUrl(given: Secret | undefined, path: string, proble
   })
 }
 
+/** Returns true if every value is a text that is not empty. */
 function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
   return Object.values(value).every((item) => typeof item === 'string' && item !== '')
 }
@@ -107,7 +109,10 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
   return {}
 }
 
-/** Reads a number of days, at least 60: reports, retries and renewals read up to a month of history. */
+/**
+ * Reads a number of days, at least 60, because reports, retries and renewals read up to a month of history. Undefined if it is not set or
+ * there is a problem.
+ */
 export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
   const value = text(env, name)
   if (value === undefined) return undefined
@@ -132,7 +137,10 @@ export function oneOf<const Values extends readonly string[]>(
   return fallback
 }
 
-/** Reads the name of an HTTP header, in lower case. */
+/**
+ * Reads the name of an HTTP header, in lower case; undefined if it is not set or there is a problem. `Authorization` and `Cookie` are
+ * rejected, because they contain credentials.
+ */
 export function readHeaderName(env: Environment, name: string, problems: Problem[]): string | undefined {
   const value = text(env, name)?.toLowerCase()
   if (value === undefined) return undefined
@@ -149,6 +157,7 @@ export function readSchema(env: Environment, name: string, problems: Problem[]):
   return given
 }
 
+/** Returns true if this process may read the file. */
 export function isReadable(file: string): boolean {
   try {
     accessSync(file, constants.R_OK)

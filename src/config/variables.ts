@@ -6,6 +6,7 @@ export interface Variable {
   readonly secret?: boolean
 }
 
+/** Environment variables of Sluice. */
 export const variables: readonly Variable[] = [
   { name: 'DATABASE_URL', meaning: 'Postgres 15 or newer; default: the embedded one', secret: true },
   { name: 'SLUICE_SCHEMA', meaning: 'database schema of all tables, migration journal and queue included; default sluice' },

@@ -1,4 +1,7 @@
-/** Handles the actions of the dashboard: POST requests by a named user. Each action is in the audit log, and redirects to its result. */
+/**
+ * Handles the actions of the dashboard: POST requests by a named user. Each action is stored in the audit log. Its answer redirects to the
+ * page of the result.
+ */
 import { Hono, type Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
@@ -12,6 +15,7 @@ import type { ServerDeps } from './deps.ts'
 import { loadPlanPage } from './loaders.ts'
 import { render } from './render.ts'
 
+/** Creates the routes of the actions. They need the caller that `pageAccess` sets. */
 export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
   app.post('/pipelines/:name/run', async (c) => {
@@ -57,8 +61,8 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
 }
 
 /**
- * Queues a run that may delete up to the number of the form. If the plan was replaced, cannot be approved, or the number is wrong, shows
- * the page again with the reason.
+ * Queues a run that may delete up to the withheld number of the plan, which the form must repeat. If the plan was replaced, cannot be
+ * approved, or the number is wrong, shows the page again with the reason.
  */
 async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Response> {
   const plan = await loadReview(deps.db, c.req.param('id') ?? '')
@@ -80,7 +84,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Respons
   return c.redirect(`/runs/${runId}`, 303)
 }
 
-/** Returns the user and the reason of an action. @throws {UsageError} `READ_ONLY` if the user has no name */
+/** Returns the user and the reason of an action, cut to 500 characters. @throws {UsageError} `READ_ONLY` if the user has no name */
 async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; readonly reason?: string }> {
   const { actor } = c.get('caller')
   if (actor === undefined)
@@ -92,6 +96,7 @@ async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; 
   return { actor, ...(reason === '' ? {} : { reason }) }
 }
 
+/** Returns a text field of the form; empty if it is missing. */
 async function fieldOf(c: Context, name: string): Promise<string> {
   const value = (await c.req.parseBody())[name]
   return typeof value === 'string' ? value : ''

@@ -1,4 +1,4 @@
-/** Builds the web application: health, metrics, API and dashboard. All but `/health` and `/ready` are behind the checks of host and origin. */
+/** Builds the web application: health, metrics, API and dashboard. Host and origin are checked for all paths but `/health` and `/ready`. */
 import { Hono, type Context } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
@@ -28,9 +28,10 @@ import { messagePage, signInPage } from './pages/message.ts'
 import { recordsPage } from './pages/records.ts'
 import { render } from './render.ts'
 
+/** Creates the application with all its routes. */
 export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  // `/health` and `/ready` are before the host check, because probes use the name or address that the orchestrator has.
+  // `/health` and `/ready` come before the host check, because probes use the name or address that the orchestrator has.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {
     const checks = await checkReadiness(deps)
@@ -53,7 +54,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     }),
   )
   app.use(compress())
-  // After the headers above, so that an answer of this limit has them too.
+  // After `secureHeaders`, so that the answer to a late request has these headers too.
   app.use(answerInTime(deps.answerMs ?? defaultAnswerMs))
   app.get('/metrics', metricsAccess(deps.access), async (c) =>
     c.body(await deps.metrics.text(), 200, { 'content-type': deps.metrics.contentType }),
@@ -144,7 +145,7 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
       { title: 'Sign in', body: signInPage(next, isWrong) },
       { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
     )
-  // Returns the path if it is one of this server, else `/`, so that a sign-in never leads to another site.
+  // Returns `next` if it is a path, else `/`. Texts that begin with `//` or `/\` are addresses of other sites.
   const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
   app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {

@@ -26,7 +26,7 @@ interface Asset {
 
 const loaded = new Map<string, Asset>()
 
-/** Returns a file of the dashboard, which is read once per process; undefined if there is none of that name. */
+/** Returns a file of the dashboard; undefined if no file has this name. Each file is read once per process. */
 export function asset(name: string): Asset | undefined {
   const known = loaded.get(name)
   if (known !== undefined) return known
@@ -38,7 +38,7 @@ export function asset(name: string): Asset | undefined {
   return read
 }
 
-/** Returns the address of a file with its digest. */
+/** Returns the address of a file, with its digest as query. */
 export function assetUrl(name: string): string {
   return `/assets/${name}?v=${asset(name)?.digest ?? ''}`
 }

@@ -10,6 +10,7 @@ const words: Readonly<Record<string, string>> = {
   'pipeline.resumed': 'resumed the pipeline',
 }
 
+/** Renders the actions in the given order; empty without actions. */
 export function auditList(actions: readonly StoredAction[]): Html {
   if (actions.length === 0) return none
   return html`<section aria-labelledby="audit">

@@ -4,9 +4,10 @@ import type { RunCounts } from '../model/report.ts'
 import { isShown, runSteps, textOf, type Figure, type Step } from '../sync/reports/runSteps.ts'
 import { count, html, none, plural, type Html } from './html.ts'
 
-type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'accent' | 'soft' | 'idle'
+/** Colour and shape of a part. */
+type PartTone = 'ok' | 'warn' | 'fail' | 'info' | 'accent' | 'soft' | 'idle'
 
-const tones: Partial<Record<Figure['count'], Tone>> = {
+const tones: Partial<Record<Figure['count'], PartTone>> = {
   valid: 'accent',
   rejected: 'fail',
   duplicates: 'warn',
@@ -19,8 +20,9 @@ const tones: Partial<Record<Figure['count'], Tone>> = {
   ambiguous: 'warn',
 }
 
-const toneOf = ({ count: name }: Figure): Tone => tones[name] ?? 'soft'
+const partTone = ({ count: name }: Figure): PartTone => tones[name] ?? 'soft'
 
+/** Renders the steps of a run from its counts: rows, planned changes, outcomes. */
 export function flow(counts: RunCounts): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
   const beside = notPlanned.filter(isShown).map((figure) => `${textOf(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
@@ -39,13 +41,13 @@ function step({ name, whole, parts }: Step, note: string): Html {
     </p>
     ${stack(parts)}
     <ul class="parts" aria-hidden="true">
-      ${parts.map((part) => html`<li${part.value === 0 ? raw(' class="zero"') : none}><svg class="swatch ${toneOf(part)}" viewBox="0 0 12 12">${raw(swatches[toneOf(part)])}</svg><span>${part.name} <strong>${count(part.value)}</strong></span></li>`)}
+      ${parts.map((part) => html`<li${part.value === 0 ? raw(' class="zero"') : none}><svg class="swatch ${partTone(part)}" viewBox="0 0 12 12">${raw(swatches[partTone(part)])}</svg><span>${part.name} <strong>${count(part.value)}</strong></span></li>`)}
     </ul>
   </div>`
 }
 
 /** Each colour has its own shape, for readers who cannot distinguish colours. */
-const swatches: Readonly<Record<Tone, string>> = {
+const swatches: Readonly<Record<PartTone, string>> = {
   ok: '<circle cx="6" cy="6" r="5.5"/>',
   accent: '<rect width="12" height="12" rx="3"/>',
   info: '<path d="M6 0 12 6 6 12 0 6z"/>',
@@ -55,16 +57,17 @@ const swatches: Readonly<Record<Tone, string>> = {
   idle: '<rect x="4" width="4" height="12"/>',
 }
 
+/** Renders one bar, in which each part above 0 has a width by its value. */
 function stack(parts: readonly Figure[]): Html {
   const shown = parts.filter(({ value }) => value > 0)
   const total = shown.reduce((sum, { value }) => sum + value, 0)
-  // Each part is at least 1 % wide, so that rare results are visible.
+  // Each part has at least about 1 % of the width, so that rare results are visible.
   const widths = shown.map(({ value }) => Math.max(1, (value / total) * 100))
   const scale = 100 / widths.reduce((sum, width) => sum + width, 0)
   let x = 0
   const rects = shown.map((part, i) => {
     const width = (widths[i] ?? 0) * scale
-    const rect = `<rect class="${toneOf(part)}" x="${x.toFixed(2)}%" y="0" width="${Math.max(0.3, width - (i < shown.length - 1 ? 0.25 : 0)).toFixed(2)}%" height="22"/>`
+    const rect = `<rect class="${partTone(part)}" x="${x.toFixed(2)}%" y="0" width="${Math.max(0.3, width - (i < shown.length - 1 ? 0.25 : 0)).toFixed(2)}%" height="22"/>`
     x += width
     return rect
   })

@@ -6,6 +6,7 @@ export function actionButton(action: string, text: string, options: { readonly p
   return html`<form method="post" action="${action}"><button${options.primary ? html` class="primary"` : none}>${text}</button></form>`
 }
 
+/** Renders the optional field `reason`. */
 export function reasonField(id: string, placeholder = ''): Html {
   return html`<label for="${id}"
     >Reason <span class="hint">optional, kept in the audit log</span
@@ -13,7 +14,7 @@ export function reasonField(id: string, placeholder = ''): Html {
   /></label>`
 }
 
-/** Renders the menu with pause and full refresh, which are rarely used. `minutes`: estimate of a full refresh, if its size is known. */
+/** Renders the menu with pause and full refresh. `minutes`: least duration of a full refresh; undefined if it is not known. */
 export function pipelineMenu(pipeline: string, options: { readonly isPaused: boolean; readonly minutes: number | undefined }): Html {
   const path = `/pipelines/${pipeline}`
   return html`<details class="menu" id="more">
@@ -44,6 +45,7 @@ export function pipelineMenu(pipeline: string, options: { readonly isPaused: boo
   </details>`
 }
 
+/** Renders hidden fields with these names and values. */
 export function hidden(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}`
 }

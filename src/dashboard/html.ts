@@ -4,8 +4,10 @@ import { count, duration, plural } from '../format.ts'
 
 export { count, duration, html, plural, raw }
 
+/** Escaped HTML. */
 export type Html = ReturnType<typeof html>
 
+/** Colour and shape of a state. */
 export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
 /** Empty HTML. */
@@ -23,6 +25,7 @@ const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {
   paused: '<path d="M4 2.5h3v11H4zM9 2.5h3v11H9z" fill="currentColor"/>',
 }
 
+/** Renders a shape, hidden from screen readers. */
 export function icon(shape: keyof typeof shapes): Html {
   return raw(`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">${shapes[shape]}</svg>`)
 }
@@ -60,10 +63,12 @@ export function stateBadge(state: string): Html {
   return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape ?? tone)}${word}</span>`
 }
 
+/** Returns the word of a state that `stateBadge` shows; the state itself if it is unknown. */
 export function stateWord(state: string): string {
   return states[state]?.[0] ?? state
 }
 
+/** Returns the tone of a state that `stateBadge` shows; `idle` if the state is unknown. */
 export function toneOf(state: string): Tone {
   return states[state]?.[1] ?? 'idle'
 }
@@ -78,7 +83,7 @@ export function stateOf(run: { readonly status: string; readonly planId?: string
   return run.status
 }
 
-/** Renders a time as `12 min ago` or `in 3 min`, with the full instant as tooltip and attribute. */
+/** Renders a time as `12 min ago` or `in 3 min`, with the full instant as tooltip and attribute. `now`: in milliseconds since 1970. */
 export function ago(at: Date | string, now: number): Html {
   const instant = new Date(at)
   return html`<time datetime="${instant.toISOString()}" title="${instant.toISOString()}">${relative(instant.getTime() - now)}</time>`
@@ -104,7 +109,7 @@ export function clockTime(at: Date | string): Html {
   return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
-/** Formats a duration, in milliseconds if it is below one second. */
+/** Formats a duration given in milliseconds: `340 ms` below one second, else as `duration` does. */
 export function formatMs(value: number): string {
   return value < 1000 ? `${Math.round(value)} ms` : duration(value)
 }
@@ -114,6 +119,7 @@ export function command(text: string): Html {
   return html`<code class="cmd">${text}</code>`
 }
 
+/** Renders a box with a message and the shape of its tone. */
 export function notice(tone: Tone, body: Html): Html {
   return html`<div class="notice ${tone}">
     ${icon(tone)}
@@ -121,7 +127,7 @@ export function notice(tone: Tone, body: Html): Html {
   </div>`
 }
 
-/** Renders the hint of an error or guard: a command with its explanation (after three spaces), or a sentence. */
+/** Renders the hint of an error or guard: a command with its explanation (after three spaces), or a sentence. Empty without a hint. */
 export function hintOf(text: string | undefined): Html {
   if (text === undefined || text === '') return none
   const [line = '', ...rest] = text.split(/ {3}/)

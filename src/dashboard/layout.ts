@@ -8,7 +8,9 @@ export interface Page {
   readonly title: string
   /** Text that screen readers announce when it changes: a state, never the progress of a run. */
   readonly state?: string
+  /** Entry of the navigation that is marked as current. */
   readonly current?: 'now' | 'records' | 'system'
+  /** Links to the pages above this page, the topmost first. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
@@ -24,8 +26,9 @@ export interface Frame {
   readonly service: string
   /** Name of the user; undefined if the user may only read. */
   readonly actor: string | undefined
-  /** ETag of the page, with which the browser asks for changes. */
+  /** ETag of the page, which the browser sends when it polls for changes; empty for a page that is not polled. */
   readonly etag: string
+  /** Time of the page in milliseconds since 1970. */
   readonly now: number
 }
 
@@ -39,6 +42,7 @@ const links = [
   ['system', 'System', '/system'],
 ] as const
 
+/** Renders the whole document of a page. */
 export function layout(page: Page, frame: Frame): Html {
   const isLocal = /^(127\.|localhost|\[::1\])/.test(frame.service)
   return html`<!doctype html>

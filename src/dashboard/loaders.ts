@@ -1,4 +1,4 @@
-/** Loads the data of each page, with the query functions of other modules. */
+/** Loads the data of each page with the query functions of other modules, and returns the page. */
 import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/audit.ts'
 import { listBudgets } from '../db/budget.ts'
@@ -37,6 +37,7 @@ const runsShown = 50
 const plotted = 30
 const batchesShown = 50
 
+/** Loads the page `/`. `now`: in milliseconds since 1970. */
 export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
   const { pipelines, problems } = await deps.loadPipelines()
   const names = pipelines.map(({ name }) => name)
@@ -49,6 +50,13 @@ export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
   return nowPage({ pipelines, problems, overviews, conditions, pauses, now })
 }
 
+/**
+ * Loads the page of a pipeline. `before`: id of the run before which the list of runs begins. A pipeline without a file is shown if it has
+ * runs.
+ *
+ * @throws {UsageError} `UNKNOWN_PIPELINE`
+ * @throws {ConfigError} if the file of the pipeline is invalid
+ */
 export async function loadPipelinePage(
   deps: ServerDeps,
   options: { readonly name: string; readonly before: string | undefined; readonly mayAct: boolean; readonly now: number },
@@ -95,12 +103,13 @@ export async function loadPipelinePage(
   })
 }
 
-/** Returns the pause of a pipeline. Without a valid file its destination is unknown, so the pause under its name counts. */
+/** Returns the pause of a pipeline. Without a file the destination is unknown, so the first pause with the name of the pipeline counts. */
 async function findPause(deps: ServerDeps, name: string, pipeline: Pipeline | undefined): Promise<Pause | undefined> {
   if (pipeline !== undefined) return (await pausesByPipeline(deps, [pipeline])).get(name)
   return (await listPauses(deps.db)).find((pause) => pause.pipeline === name)
 }
 
+/** Loads the page of a run. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRunPage(
   deps: ServerDeps,
   options: { readonly runId: string; readonly mayAct: boolean; readonly now: number },
@@ -114,16 +123,19 @@ export async function loadRunPage(
   return runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now })
 }
 
+/** Loads the page of the rejected rows of a run. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
   const { facts } = await loadReading(deps.db, run.runId)
   return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5), columnsBySource(run.columns, facts))
 }
 
+/** Loads the page of a batch. @throws {UsageError} `UNKNOWN_BATCH` */
 export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {
   return batchPage(await loadBatch(deps.db, id), now)
 }
 
+/** Loads the page of a plan. `problem`: reason why an approval was rejected. @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadPlanPage(
   deps: ServerDeps,
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
@@ -142,6 +154,7 @@ export async function loadPlanPage(
   })
 }
 
+/** Loads the page `/system`. */
 export async function loadSystem(deps: ServerDeps, now: number): Promise<Page> {
   const [examined, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
     deps.examine(),

@@ -1,10 +1,11 @@
+/** Computes the plots on the page of a pipeline. */
 import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
 
-/** Stages of most runs, with their colors. The plot adds up the others: sets, images, audit. */
+/** Stages of most runs, with their colours. The plot adds up the others: sets, images, audit. */
 const everyRun = [
   ['settle', 'idle-solid'],
   ['read', 'info-solid'],
@@ -13,8 +14,8 @@ const everyRun = [
 ] as const
 
 /**
- * Returns the data of the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. `runs`: oldest first.
- * Empty without runs.
+ * Returns the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. Empty without runs. `runs`: oldest
+ * first. `endings`: for each of the next 60 days, the number of users whose membership ends.
  */
 export function pipelinePlots(
   pipeline: Pipeline,
@@ -129,8 +130,8 @@ export function pipelinePlots(
 }
 
 /**
- * Returns for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). Nearly the same as the guard,
- * which counts suppressed records too, and compares with the last complete snapshot without withheld deletes.
+ * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). The guard also counts
+ * suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
  */
 function fewestRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previous = 0

@@ -11,6 +11,7 @@ export interface Series {
   readonly values: readonly (number | null)[]
 }
 
+/** Data of a plot. */
 export interface Plot {
   readonly id: string
   readonly title: string
@@ -24,6 +25,7 @@ export interface Plot {
   readonly unit?: string
 }
 
+/** Renders a plot with its table. */
 export function plot({ id, title, summary, kind, of, labels, series, unit }: Plot): Html {
   return html`<figure class="card plot" data-plot="${kind}" aria-labelledby="${id}">
     <figcaption>

@@ -4,6 +4,7 @@ import { html, none, stateBadge, type Html } from './html.ts'
 
 const marks = { create: '+', update: '~', replace: '~', delete: '−', unchanged: '=' } as const
 
+/** Renders the table; empty without changes. */
 export function productSetTable(changes: readonly ProductSetChange[] | undefined): Html {
   if (changes === undefined || changes.length === 0) return none
   return html`<section aria-labelledby="sets">

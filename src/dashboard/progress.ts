@@ -11,7 +11,10 @@ const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
   audit: 'Reading the catalog back',
 }
 
-/** Renders the progress of a running stage: done, rate, time left. A number that is not known yet is left out. `now`: since 1970, in ms. */
+/**
+ * Renders the progress of a running stage: done, rate, time left. Numbers that are not known yet are left out. `now`: in milliseconds since
+ * 1970. `form`: `short` shows only the first known number.
+ */
 export function progressView(progress: StoredProgress, now: number, form: 'short' | 'long'): Html {
   const { stage, done, total } = progress
   const seconds = (Date.parse(progress.at) - Date.parse(progress.stageStartedAt)) / 1000

@@ -1,7 +1,11 @@
-/** Renders rejected rows by code: count, hint, samples with masked cells. `columnsOf`: columns of a source; without it, no cells are shown. */
+/** Renders rejected rows by code. */
 import type { RejectGroup } from '../sync/reports/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
+/**
+ * Renders each group with its count, hint, and samples with masked cells. `samples`: maximum number of samples in a group. `columnsOf`:
+ * returns the columns of a source by its number; without it, no cells are shown.
+ */
 export function rejectGroups(
   groups: readonly RejectGroup[],
   options: { readonly samples: number; readonly columnsOf?: (source: number) => readonly string[] },

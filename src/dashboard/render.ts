@@ -1,4 +1,7 @@
-/** Answers with pages. The ETag of a page changes when anything on it may have changed, and is computed without loading the page. */
+/**
+ * Answers with pages. The ETag of a page is computed without loading the page. It changes with the stored data, the assets and the user,
+ * and every 15 seconds.
+ */
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
@@ -7,10 +10,13 @@ import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { layout, type Page } from './layout.ts'
 
-/** Interval in milliseconds of updating ages such as "12 min ago". */
+/** Maximum age of a page in milliseconds, because ages such as "12 min ago" and pipeline files change without a change of stored data. */
 const freshForMs = 15_000
 
-/** Answers 304 if the page is unchanged since the request's `If-None-Match`, else with the page. Only a GET with status 200 has an ETag. */
+/**
+ * Answers 304 if the ETag equals the `If-None-Match` of the request, else with the page that `load` returns. Only a GET with status 200 has
+ * an ETag.
+ */
 export async function render(
   deps: ServerDeps,
   c: Context<ServerEnv>,

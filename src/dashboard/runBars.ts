@@ -7,6 +7,7 @@ const slots = 30
 const step = 5
 const height = 28
 
+/** Renders the last 30 runs. `runs`: oldest first. */
 export function runBars(runs: readonly RecentRun[]): Html {
   if (runs.length === 0) return html`<span class="muted">none</span>`
   const shown = runs.slice(-slots)
@@ -17,7 +18,7 @@ export function runBars(runs: readonly RecentRun[]): Html {
     // Logarithmic, so that one large run does not flatten all others.
     const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
     const x = offset + i * step
-    // A notch marks a run that did not succeed, so that the state is readable without colour.
+    // A notch marks runs that failed, need attention or have not ended, so that the state is readable without colour.
     const notch = tone === 'ok' || tone === 'idle' ? '' : `<path class="mark" d="M${x} ${height - 3}h4M${x} ${height - 5.4}h4"/>`
     return `<rect class="${tone}" x="${x}" y="${height - tall}" width="4" height="${tall}" rx="1"/>${notch}`
   })

@@ -1,6 +1,6 @@
 /**
- * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). `catalog.ts`
- * classifies the results of a success by id, `userList.ts` by counts; the order shows which operation failed.
+ * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). The results of a
+ * success are classified by `catalog.ts` and `userList.ts`.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
@@ -11,11 +11,11 @@ import { isObject, parseAnswer, type Json, type JsonObject, isList } from './jso
 export interface ServiceError {
   /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none. */
   readonly code: string
-  /** Message cleaned by `redactServiceText`: without personal data and control characters, at most 300 characters; empty if the error has none. */
+  /** Message after `redactServiceText`: without personal data and control characters, at most 300 characters. Empty if there is none. */
   readonly message: string
 }
 
-/** 2xx response whose body is one JSON object without errors. The destination classifies the body. */
+/** 2xx response whose body is one JSON object without errors. The caller classifies the body. */
 export interface Success {
   readonly kind: 'success'
   readonly body: JsonObject
@@ -71,7 +71,7 @@ function mayBeOfGateway(status: number): boolean {
   return status === 408 || status >= 500
 }
 
-/** Statuses that only a gateway or a server that did not wait for the body sends, whatever the body. */
+/** Statuses that the service itself never sends, whatever the body: only a gateway, or a server that did not wait for the whole request. */
 const neverOfService = new Set([408, 502, 504])
 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
@@ -89,8 +89,8 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
     return classifySuccess(body, entryCount)
   }
   const errors = body === undefined ? undefined : readFailure(body, entryCount)
-  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`suspectsRecord`). Errors about the
-  // caller, 401 and 423 never have a record as their cause.
+  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`suspectsRecord`). A record is
+  // never the cause of a 401, a 423 or a status in `notAboutRecords`.
   if (errors === undefined)
     return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
@@ -116,7 +116,10 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   return { kind: 'refused', code: errors.first.code, reason: errors.first.message, failing: errors.failing }
 }
 
-/** Returns the first error and the indexes of failing entries; undefined if there are no readable `errors` or `operation_errors`. */
+/**
+ * Returns the first error and the indexes of failing entries. The indexes are empty if the response does not show which entries fail.
+ * Undefined if `errors` or `operation_errors` are not readable, or if both are empty.
+ */
 function readFailure(
   body: JsonObject,
   entryCount: number,
@@ -142,6 +145,7 @@ function readFailure(
   return { first, failing: usable ? failing : [] }
 }
 
+/** Reads one error; undefined if it is neither a text nor an object with `code` or `message`. */
 function readError(item: Json): ServiceError | undefined {
   if (typeof item === 'string') return { code: 'ERROR', message: redactServiceText(item) }
   if (!isObject(item)) return undefined

@@ -12,13 +12,16 @@ import { userList } from './userList.ts'
 
 const upload = endpointIn(audienceEndpoints, 'audiences.users')
 
+/** Settings of an audience, with all defaults. */
 export interface AudienceDefinition extends DestinationDefinition {
   readonly kind: 'audience'
   readonly accountId: string
   readonly audienceId: string
   readonly expiresIn: Duration
   readonly renewBefore: Duration
+  /** Maximum number of users in one operation. */
   readonly usersPerOperation: number
+  /** `do-not-reach`: people on the account's do-not-reach lists are not sent. */
   readonly suppress: 'do-not-reach' | 'none'
 }
 
@@ -47,6 +50,7 @@ const policy: MemberPolicy = {
   bothEmailForms: false,
 }
 
+/** Type `audience`. */
 export const audience: Destination<AudienceDefinition> & { readonly settings: typeof settings } = {
   kind: 'audience',
   settings,

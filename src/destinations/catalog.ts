@@ -18,6 +18,8 @@ import { productListing } from './productListing.ts'
 const put = endpointIn(catalogEndpoints, 'products.put')
 const remove = endpointIn(catalogEndpoints, 'products.delete')
 const endpointFor = (op: Operation) => (op === 'upsert' ? put : remove)
+
+/** Settings of a catalog, with all defaults. */
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'
   readonly catalogId: string
@@ -38,6 +40,7 @@ const settings = strict({
   ...(given.product_sets === undefined ? {} : { productSets: toProductSets(given.product_sets) }),
 }))
 
+/** Type `catalog`. */
 export const catalog: Destination<CatalogDefinition> & { readonly settings: typeof settings } = {
   kind: 'catalog',
   settings,
@@ -81,8 +84,8 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
 }
 
 /**
- * Renders one element of `products` from the JSON of a record. `productKey`: key of a product that the service has; its table of fields lists
- * the key as required (docs/spec-notes.md#catalogs).
+ * Renders one element of `products` from the JSON of a record. `productKey`: key of a product that the service already has, else null. The
+ * specification lists the key as a required field (docs/spec-notes.md#catalogs).
  */
 export function renderProduct(json: string, productKey: string | null): Buffer {
   return Buffer.from(productKey === null ? json : `${json.slice(0, -1)},"product_key":${JSON.stringify(productKey)}}`)
@@ -97,7 +100,7 @@ export function renderProductKey(productKey: string): Buffer {
 function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
   const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
-    // The 404 may be about one of the keys (docs/spec-notes.md#catalogs), so the batch is split and not paused.
+    // The 404 may be about a key and not about the catalog (docs/faults.md, C4). So the batch is split, and the destination is not paused.
     return { kind: 'refused', code: envelope.code, reason: envelope.reason, failing: [] }
   }
   if (envelope.kind !== 'success') return envelope
@@ -168,7 +171,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   })
 }
 
-/** Indexes results by their ids. A result that names one id in two places is listed once; a result without id is omitted. */
+/** Indexes results by their ids. A result that has one id in two fields is listed once. A result without id is omitted. */
 function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
   const byId = new Map<string, JsonObject[]>()
   for (const result of results) {
@@ -183,7 +186,7 @@ function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readon
   return byId
 }
 
-/** Returns the product key in a slice of a request body. */
+/** Returns the product key in a slice of a request body. @throws {TypeError} if the slice is not a JSON string */
 function parseKey(bytes: Uint8Array): string {
   const key: unknown = JSON.parse(Buffer.from(bytes).toString())
   if (typeof key !== 'string') throw new TypeError('a frozen entry of a delete is not a key')

@@ -24,9 +24,10 @@ const countKeys = [ascii('{"success_count":'), ascii(',"total_count":')] as cons
 const literals = [ascii('true'), ascii('false'), ascii('null')]
 
 /**
- * Returns true if `body` confirms all `users`; false if it does not, or is not plain. The body must be one compact JSON object in printable
- * ASCII, without escapes, repeated keys or errors. Its `data` must be one result or a list of results. Each result must have two equal
- * counts, and the counts of all results must add up to `users`. Other members must be well-formed and are ignored.
+ * Returns true if `body` confirms all `users`; false if it does not, or is not plain. A plain body is one compact JSON object in printable
+ * ASCII, without escapes, repeated keys, `errors` and `operation_errors`. Its numbers are whole and have at most nine digits, and it has at
+ * most `maxDepth` levels. Its `data` must be one result or a list of results. Each result must consist of two equal counts. The counts of
+ * all results must add up to `users`. Other members are ignored.
  */
 export function confirmsEveryUser(body: Buffer, users: number): boolean {
   return body.length <= maxAnswerBytes && !body.includes('__proto__') && new ConfirmationScan(body).sumOfCounts() === users
@@ -92,7 +93,7 @@ class ConfirmationScan {
     return digit >= 0 && digit <= 9 ? digit : -1
   }
 
-  /** Reads a plain value; false for another form. */
+  /** Reads a plain value at most `maxDepth` levels deep; false for another form. */
   #value(depth: number): boolean {
     if (depth > maxDepth) return false
     switch (this.#bytes[this.#at]) {
@@ -141,7 +142,7 @@ class ConfirmationScan {
     return copies
   }
 
-  /** Reads an object whose keys differ. `member`: reads the value after each key; false ends the scan. */
+  /** Reads an object whose keys differ; false for another form. `member`: reads the value after each key; its false ends the scan. */
   #object(member: (keyStart: number, keyEnd: number) => boolean): boolean {
     if (!this.#take(openBrace)) return false
     if (this.#take(closeBrace)) return true
@@ -170,7 +171,7 @@ class ConfirmationScan {
     return false
   }
 
-  /** Reads a string of printable ASCII without escapes. */
+  /** Reads a string of printable ASCII without escapes; false for another form. */
   #string(): boolean {
     if (this.#bytes[this.#at] !== quote) return false
     const bytes = this.#bytes
@@ -192,12 +193,14 @@ class ConfirmationScan {
     return true
   }
 
+  /** Reads `text`; false if the next bytes are others. */
   #takeText(text: Uint8Array): boolean {
     for (let i = 0; i < text.length; i++) if (this.#bytes[this.#at + i] !== text[i]) return false
     this.#at += text.length
     return true
   }
 
+  /** Returns true if the bytes from `start` up to `end` are `text`. */
   #isText(start: number, end: number, text: Uint8Array): boolean {
     if (end - start !== text.length) return false
     for (let i = 0; i < text.length; i++) if (this.#bytes[start + i] !== text[i]) return false

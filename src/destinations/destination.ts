@@ -1,6 +1,6 @@
 /**
- * Interface of a type of destination. Each type is one object: `catalog.ts`, `audience.ts` and `doNotReach.ts`. The engine has no branch on
- * `kind`: each difference between types is a member of this interface. `keys` selects one of two plans: of products or of identifiers.
+ * Interface of a type of destination. Each type is one object, in `catalog.ts`, `audience.ts` and `doNotReach.ts`. The engine has no branch
+ * on `kind`: each difference between types is a member of this interface.
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
@@ -18,7 +18,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly settings: z.ZodType<Definition> & z.core.$ZodTypeDiscriminable
   /** Target fields that `map` may have. */
   readonly fields: readonly string[]
-  /** Returns the broken rules between `map`, `preset` and `consent`. */
+  /** Returns a problem for each broken rule between `map`, `preset` and `consent`; empty if there is none. */
   checkMap(given: GivenMap): readonly MapProblem[]
   /** Returns a function that binds the header of a source, so that its rows can be mapped. `today`: current day. */
   bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => Bound
@@ -26,12 +26,13 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   identity(definition: Definition): DestinationIdentity
   /** Returns the name for messages: `catalog 4001`. */
   name(definition: Definition): string
+  /** Words for messages. */
   readonly words: DestinationWords
   /** Returns the product sets that the pipeline keeps in sync; undefined if the type has no product sets. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
-   * Unit of the synced state. `products`: each record has one key, its id. `identifiers`: a record has several keys, which records
-   * may share (reference count), and which are sent as groups in user objects.
+   * Unit of the synced state, which also decides how a plan is made. `products`: each record has one key, its id. `identifiers`: a record
+   * has several keys, which records may share (reference count), and which are sent as groups in user objects.
    */
   readonly keys: 'products' | 'identifiers'
   /** True if reports show its records by id and fields. People are never shown (docs/guarantees.md#no-raw-identifier-at-rest). */
@@ -53,8 +54,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly removesBy: 'key' | 'identifier'
   /**
-   * True if the service advertises to the members. Then consent columns, do-not-reach lists and erasures apply, and a member that
-   * may have been applied must be deleted.
+   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. If an earlier attempt of a refused
+   * update may have been applied, the member counts as synced with unknown content, so that its delete is still sent.
    */
   readonly reachesPeople: boolean
   /**
@@ -67,9 +68,9 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   membership(definition: Definition): Membership | undefined
   /** Time for which settled entries are stored, as an SQL interval (docs/retention.md). */
   readonly keepsEntries: '12 months' | '30 days'
-  /** Reads the destination back; undefined if no endpoint lists its content. */
+  /** Requests that read the content of the destination back; absent if no endpoint lists it. */
   readonly listing?: Listing
-  /** Texts and settings for `sluice init`; undefined if `init` does not offer the type. */
+  /** Texts and settings for `sluice init`; absent if `init` does not offer the type. */
   readonly init?: InitTerms
   /** Returns the request that shows that the destination exists. */
   probe(definition: Definition, version: string): Probe
@@ -117,6 +118,7 @@ export interface DestinationWords {
 export interface InitTerms {
   /** Noun before the id of the destination: `catalog`. */
   readonly noun: string
+  /** True if `init` needs the id of the account too. */
   readonly needsAccount: boolean
   /** Returns `destination` of the pipeline file, without its kind. */
   settings(targetId: string, accountId: string): Readonly<Record<string, string>>
@@ -126,8 +128,11 @@ export interface InitTerms {
 
 /** Settings of memberships. */
 export interface Membership {
+  /** Duration of a membership whose row has no end of its own. */
   readonly expiresIn: Duration
+  /** Time before the end of a membership from which the membership is renewed. */
   readonly renewBefore: Duration
+  /** Maximum number of users in one operation. */
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly withEffectiveAt: boolean
@@ -137,14 +142,18 @@ export interface Membership {
 
 /** Listing of a destination's content, page by page. */
 export interface Listing {
+  /** Class of the rate limit of these requests. */
   readonly limitClass: LimitClass
+  /** Returns the request of one page. `cursor`: undefined for the first page. */
   request(target: Target, cursor: string | undefined): Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query'>
   classify(exchange: Exchange): ListingAnswer
 }
 
+/** Classified response to the request of a page. */
 export type ListingAnswer =
+  /** `cursor`: cursor of the next page; undefined for the last page. */
   | { readonly kind: 'page'; readonly products: readonly ListedProduct[]; readonly cursor: string | undefined }
-  /** Response that proves nothing. The request may be sent again, because it only reads. */
+  /** No usable response. The request may be sent again, because it only reads. */
   | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
 
@@ -175,14 +184,14 @@ interface RequestFormat {
   readonly limitClass: (op: Operation) => LimitClass
   /** Returns method and path with the version. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
-  /** Sends a request to another server than the service; undefined if the service gets it. Never throws: an error is a result. */
+  /** Sends a request to another server than the service; absent if the service gets it. Never throws: an error is a result. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
   /**
    * Returns the text before and after the entries of a body, such as `{"products":[` and `]}`. The entries are separated by commas and
    * never change (docs/guarantees.md#idempotent-resend).
    */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
-  /** Returns a text that two entries of one body must not share. Undefined if any two entries may be in one body. */
+  /** Returns a text that two entries of one body must not share. Absent if any two entries may be in one body. */
   collisionOf?(recordKey: Buffer): string
   /**
    * Returns the id of an entry in the response: product id or product_key; null for users. `bytes`: slice of the body with the entry.
@@ -239,8 +248,7 @@ export type EntryOutcome =
   | { readonly outcome: 'ambiguous'; readonly reason: string }
 
 /**
- * Outcome of one request (docs/guarantees.md#confirmed-only). A response that matches no other outcome is ambiguous, never
- * confirmed.
+ * Outcome of one request (docs/guarantees.md#confirmed-only). A response that matches no other outcome is ambiguous.
  */
 export type RequestOutcome =
   /** Readable response with the outcome of each entry, in the order of the body. Users all have the same outcome. */
@@ -255,8 +263,9 @@ export type RequestOutcome =
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `suspectsRecord`: the response has wrong counts or an unreadable refusal. After three such
-   * responses in a row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
+   * May or may not be applied. `suspectsRecord`: the response has wrong counts or is an unreadable refusal. After three such responses in a
+   * row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of
+   * the request may still reach the service. `failing`: indexes of entries that the response shows as failing; may be empty.
    */
   | {
       readonly kind: 'ambiguous'

@@ -11,6 +11,7 @@ import { userList } from './userList.ts'
 
 const upload = endpointIn(audienceEndpoints, 'doNotReachLists.users')
 
+/** Settings of a do-not-reach list, with all defaults. */
 export interface DoNotReachDefinition extends DestinationDefinition {
   readonly kind: 'do-not-reach'
   readonly accountId: string
@@ -21,7 +22,7 @@ export interface DoNotReachDefinition extends DestinationDefinition {
 
 /**
  * The service refuses an entry whose end is 13 months or more ahead by its own clock (docs/spec-notes.md#audience-uploads). The shortest 13
- * months have 393 days; the day less allows for a clock of the database that is ahead.
+ * months have 393 days. One day less allows for a clock of the database that is ahead of the service's clock.
  */
 const longest: Duration = { ms: 392 * 86_400_000 }
 
@@ -45,6 +46,7 @@ const policy: MemberPolicy = {
   bothEmailForms: true,
 }
 
+/** Type `do-not-reach`. */
 export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings: typeof settings } = {
   kind: 'do-not-reach',
   settings,

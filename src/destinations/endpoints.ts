@@ -1,10 +1,12 @@
-/** Returns the requests of destinations, and limits of their parameters, from the contract. */
+/** Derives the requests of destinations, and limits of their parameters, from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
 /**
- * Returns the endpoint of a group with a name that the type check knows. A destination imports only its group of the contract: the other
- * 25 files take 25 ms at the start of a command, and no destination sends their requests.
+ * Returns the endpoint of a group by its name. A destination imports only its group of the contract, because the rest of the contract takes
+ * 25 ms at the start of a command.
+ *
+ * @throws {RangeError} if the group has no such endpoint
  */
 export function endpointIn<Group extends Endpoint>(group: readonly Group[], name: Group['name']): Endpoint {
   const endpoint = group.find((each) => each.name === name)
@@ -12,7 +14,7 @@ export function endpointIn<Group extends Endpoint>(group: readonly Group[], name
   return endpoint
 }
 
-/** Returns the request of an endpoint. `version`: replaces the version in the contract's path. `ids`: path parameters by name. */
+/** Returns the request of an endpoint. `version`: replaces the version 12 in the contract's path. `ids`: path parameters by name. */
 export function requestOf({ method, path }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`) }

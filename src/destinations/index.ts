@@ -41,7 +41,7 @@ export function kindsWhere(has: (type: Destination) => boolean): string[] {
   return types.filter(has).map(({ kind }) => kind)
 }
 
-/** Setting `destination` of a pipeline file. */
+/** Setting `destination` of a pipeline file, as users write it, for the types of Sluice itself. */
 export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
 
 /** Returns the schema of `destination` for all registered types. */

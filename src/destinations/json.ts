@@ -1,4 +1,4 @@
-/** Parses responses of the service strictly: whole, exact, without duplicate keys. */
+/** Parses responses of the service strictly, with all digits of integers. Reads ids, cursors and counts from them. */
 import { isInteger, parse as parseLossless } from 'lossless-json'
 
 /** Maximum size of a response. The largest expected response (2,500 results and their echo) is under 1 MB. */
@@ -8,14 +8,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Number that `JSON.parse` may round. */
 const longNumber = /[:,[-]\d{16}/
 
+/** JSON value, with integers beyond 2^53 as bigint. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+/** JSON object. */
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 /**
- * Parses a body. Returns undefined for a body that is no evidence: not UTF-8, a byte order mark, not one JSON value, a duplicate
- * key, a `__proto__`, too deep, too large. Integers beyond 2^53 are bigint, never rounded (docs/spec-notes.md#echoes-and-cursors).
- * `JSON.parse` reads texts without long numbers that `JSON.stringify` writes back unchanged, so no key is repeated. A slower, exact parser
- * reads the others (7 ms instead of 2 ms for 2,500 results with their echo).
+ * Parses a body. Returns undefined for a body that is no evidence: empty, not UTF-8, with a byte order mark, not one JSON value, with a
+ * duplicate key or `__proto__`, too deep, or too large. Integers beyond 2^53 are bigint, never rounded
+ * (docs/spec-notes.md#echoes-and-cursors).
+ *
+ * `JSON.parse` reads a text without long numbers that `JSON.stringify` writes back unchanged, because such a text has no duplicate key. A
+ * slower, exact parser reads all other texts (7 ms instead of 2 ms for 2,500 results with their echo).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
   if (body.length === 0 || body.length > maxAnswerBytes) return undefined
@@ -31,23 +35,25 @@ export function parseAnswer(body: Uint8Array): Json | undefined {
   }
 }
 
+/** Returns true for an object that is not a list. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Returns true for a list. */
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** Returns an id, key or cursor as text: every digit of a number. Undefined for the empty text, which means unset, and other values. */
+/** Returns an id, key or cursor as text, with all digits of a number. Undefined for the empty text, which means unset, and other values. */
 export function readId(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 /**
- * Returns the cursor of the next page of a listing; null on the last page, also if that page has no cursor or an empty one. Returns
- * undefined for any other value, because such a page does not prove that it is the last one.
+ * Returns the cursor of the next page of a listing; null if it is missing, null or empty, because that is the last page. Undefined for a
+ * value that is not a cursor, because such a page does not prove that it is the last one.
  */
 export function readCursor(body: JsonObject): string | null | undefined {
   const cursor = body['next_cursor'] ?? null
@@ -62,6 +68,7 @@ export function asCount(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
+/** Returns a number, or a bigint for an integer that a number cannot represent exactly. */
 function exactNumber(text: string): number | bigint {
   const number = Number(text)
   return isInteger(text) && !Number.isSafeInteger(number) ? BigInt(text) : number

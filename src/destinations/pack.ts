@@ -1,4 +1,4 @@
-/** Groups rendered operations into request bodies: the frozen bytes of every attempt. */
+/** Groups rendered operations into request bodies. Every attempt of a batch sends these bytes. */
 import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'
@@ -73,7 +73,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
   }
 }
 
-/** Returns one batch of these items. Does not check the limits, because a part of a batch always fits. */
+/** Returns one batch of these items. Does not check the limits, so the items must be a part of a batch that is within them. */
 export function pack<T extends { readonly bytes: Buffer }>(
   items: readonly T[],
   frame: { readonly open: string; readonly close: string },

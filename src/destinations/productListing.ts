@@ -8,6 +8,7 @@ import { isList, isObject, readCursor, readId, type JsonObject } from './json.ts
 
 const list = endpointIn(catalogEndpoints, 'products.list')
 
+/** Listing of the products of a catalog. */
 export const productListing: Listing = { limitClass: list.limit, request, classify }
 
 /** Returns the request of one page. `cursor`: cursor of the page; undefined for the first page. */
@@ -16,7 +17,7 @@ function request(target: Target, cursor: string | undefined): ReturnType<Listing
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Classifies the response with a page. If one product has no id, the page is requested again. */
+/** Classifies the response with a page. If a product has no id, the whole page counts as not usable. */
 function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {

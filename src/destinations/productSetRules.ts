@@ -52,11 +52,12 @@ const entry = strict({
   where,
 })
 
+/** Schema of `product_sets`. */
 export const productSetsSchema = z
   .array(entry, 'must be a list of { name, where }')
   .refine((sets) => new Set(sets.map(({ name }) => name.trim().toLowerCase())).size === sets.length, 'each set needs a name of its own')
 
-/** Returns the rules with their filters in the form of the service. For a brand the set lists its products. */
+/** Returns the rules with their filters in the form of the service. A rule for a brand has no filters: its set lists products. */
 export function toProductSets(given: z.output<typeof productSetsSchema>): ProductSetRule[] {
   return given.map(({ name, description, where: conditions }) => {
     const { brand, ...fields } = conditions

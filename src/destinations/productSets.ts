@@ -1,6 +1,5 @@
 /**
- * Builds the requests about product sets of a catalog, and classifies their answers (spec 2.2, 4.2; docs/spec-notes.md#catalogs
- * 'Sets').
+ * Builds the requests about product sets of a catalog, and classifies their answers (spec 2.2, 4.2; docs/spec-notes.md#product-sets).
  */
 import type { SetFilter } from '../model/pipeline.ts'
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
@@ -19,10 +18,10 @@ const endpoints = {
   delete: endpointIn(catalogEndpoints, 'productSets.delete'),
 }
 
-/** Maximum number of products in a set without filters. */
+/** Maximum number of products in a manual set. */
 export const mostSetProducts = mostItems(endpoints.create, 'product_keys')
 
-/** Content of a set to send. `filters` are empty for a manual set, `productKeys` for a filtered one. */
+/** Content of a set to send. A manual set has no `filters`, and a filtered set no `productKeys`. */
 export interface SetContent {
   readonly name: string
   readonly description: string | null
@@ -40,7 +39,7 @@ export interface ListedSet {
   readonly filters: readonly SetFilter[] | null
 }
 
-/** Request about a product set. */
+/** Request about product sets. */
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
   readonly limit: LimitClass
@@ -54,17 +53,19 @@ export function listSets(target: Target, cursor: string | undefined): SetRequest
   return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
 }
 
+/** Returns the request that reads a set. */
 export function getSet(target: Target, setId: string): SetRequest {
   return setRequest(endpoints.get, target, { setId })
 }
 
+/** Returns the request that creates a set. */
 export function createSet(target: Target, content: SetContent): SetRequest {
   const { name, description, type, filters, productKeys } = content
   const members = type === 'MANUAL' ? { product_keys: productKeys } : { filters }
   return setRequest(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
 }
 
-/** Returns the request that changes name, description and products. The type and the filters of a set cannot be changed. */
+/** Returns the request that changes name, description and the products of a manual set. Type and filters of a set cannot be changed. */
 export function updateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
   return setRequest(endpoints.update, target, {
     setId,
@@ -72,6 +73,7 @@ export function updateSet(target: Target, setId: string, { name, description, ty
   })
 }
 
+/** Returns the request that deletes a set. */
 export function deleteSet(target: Target, setId: string): SetRequest {
   return setRequest(endpoints.delete, target, { setId })
 }
@@ -107,6 +109,7 @@ export type SetAnswer =
   /** May or may not be applied. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
+/** Classifies the answer to a request about product sets. */
 export function classifySetAnswer(exchange: Exchange): SetAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   const status = exchange.kind === 'answer' ? { status: exchange.status } : {}
@@ -154,7 +157,7 @@ export function readSetPage(body: JsonObject): { readonly sets: readonly ListedS
   return { sets, cursor: cursor ?? undefined }
 }
 
-/** Returns the filters of a set; null if one of them is not readable. */
+/** Returns the filters of a set; null if the value is not a list, or if a filter is not readable. */
 function readFilters(value: Json | undefined): readonly SetFilter[] | null {
   if (!isList(value)) return null
   const filters: SetFilter[] = []
@@ -168,6 +171,7 @@ function readFilters(value: Json | undefined): readonly SetFilter[] | null {
   return filters
 }
 
+/** Returns a text that is not empty; else null. */
 function readText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the bodies of first loads byte by byte from packed identifiers; each operation is an update of one user. The bodies equal those of
- * `renderUserOperation` and `Packer`, but need no object or string per user.
+ * Writes the bodies of first loads byte by byte from packed identifiers. Each operation is an update of one user. The bodies equal those of
+ * `renderUserOperation` and `Packer`, but the writer creates no object or string per user. Every identifier must be a digest.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'
@@ -17,6 +17,7 @@ const digits = Buffer.from('0123456789abcdef')
 const highDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte >>> 4] ?? 0)
 const lowDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte & 15] ?? 0)
 const opens = listOpens.map((text) => Buffer.from(text))
+
 /** Returns the beginning of a list of identifiers in the body. @throws {Error} if there is no list of this type */
 function openOf(type: number): Buffer {
   const open = opens[type]
@@ -48,13 +49,13 @@ export interface WrittenUpdates {
   /** The body with a byte 0 in place of each digest. Valid until the next user is added. */
   readonly template: Buffer
   readonly users: number
-  /** Record keys, one behind the other. */
+  /** Record keys of all users, one after the other. */
   readonly recordKeys: Buffer
-  /** Packed identifiers of all users, one behind the other. */
+  /** Packed identifiers of all users, one after the other. */
   readonly keys: Buffer
   /** Number of bytes of each user in `keys`. */
   readonly keyLengths: Int32Array
-  /** Position of the first operation in the body. One comma is between two. */
+  /** Position of the first operation in the body. One comma separates two operations. */
   readonly firstOffset: number
   /** Number of bytes of each operation in the body. */
   readonly lengths: Int32Array
@@ -108,7 +109,7 @@ export class UpdateWriter {
     return this.#users < this.#limits.entries && this.#bodyEnd + 1 + length + this.#frameClose.length <= this.#limits.bytes
   }
 
-  /** Adds a user who fits. */
+  /** Adds a user for whom `fits` returned true. */
   add(user: UserAt): void {
     if (this.#users === 0) this.#begin()
     else {
@@ -150,7 +151,7 @@ export class UpdateWriter {
     this.#bodyEnd = 0
     this.#templateEnd = 0
     this.#write(this.#frameOpen)
-    // The arrays of the body before belong to the caller.
+    // The arrays of the previous body belong to the caller, so new ones are needed.
     this.#recordKeys = Buffer.allocUnsafe(entries * recordKeyBytes)
     this.#keys = Buffer.allocUnsafe(Math.max(this.#keysEnd, entries * identifierBytes * 2))
     this.#keysEnd = 0
@@ -165,7 +166,7 @@ export class UpdateWriter {
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
       if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
-      // A comma; or the beginning of a list, after the end of the list before and a comma.
+      // A comma; or the beginning of a list, after the end of the previous list and a comma.
       length += valueBytes + (type === before ? 1 : openOf(type).length + (before === 0 ? 0 : 2))
       before = type
     }
@@ -173,6 +174,7 @@ export class UpdateWriter {
     return length + 1
   }
 
+  /** Writes the lists of identifiers of a user, and copies the identifiers to `#keys`. */
   #writeIdentifiers({ source, identifiers, stride, count }: UserAt): void {
     if (this.#keysEnd + count * identifierBytes > this.#keys.length)
       this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + count * identifierBytes)

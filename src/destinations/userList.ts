@@ -6,7 +6,7 @@ import { confirmsEveryUser } from './confirmationScan.ts'
 import type { Destination, RequestOutcome, SentEntry } from './destination.ts'
 import { asCount, isObject, isList } from './json.ts'
 
-/** Fields that both types share. */
+/** Members of `Destination` that both types share. */
 export const userList = {
   words: { record: 'person', records: 'people', exampleKey: 'jane@example.com' },
   productSets: () => undefined,
@@ -44,28 +44,28 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   let total = 0
   let equal = true
   let readable = results.length > 0
-  const short: number[] = []
+  const mismatched: number[] = []
   for (let i = 0; i < results.length; i++) {
     const result = results[i]
     const own = isObject(result) ? asCount(result['success_count']) : undefined
     const all = isObject(result) ? asCount(result['total_count']) : undefined
     if (own === undefined || all === undefined) {
       readable = false
-      short.push(i)
+      mismatched.push(i)
       continue
     }
     success += own
     total += all
     if (own !== all) equal = false
-    if (own !== all || own !== sent[i]?.users) short.push(i)
+    if (own !== all || own !== sent[i]?.users) mismatched.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
-  // If the counts are equal but higher, the service counts in another way (docs/spec-notes.md#audience-uploads). A split of the batch would
-  // not help.
+  // Equal counts above the number of users mean that the service counts something else than users (docs/spec-notes.md#audience-uploads). A
+  // split of the batch would not help.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
-  const pointed = results.length === sent.length && short.length < sent.length ? short : []
-  return ambiguous('count_mismatch', { suspectsRecord: true, failing: pointed })
+  const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []
+  return ambiguous('count_mismatch', { suspectsRecord: true, failing })
 }
 
 function allConfirmed(sent: readonly SentEntry[]): RequestOutcome {

@@ -1,12 +1,10 @@
 /** Renders operations of user lists (spec 2.3 'User-list operation item', spec 4.3). */
 import { identifierTypes, type PackedIdentifier } from '../model/record.ts'
 
-/** Operation on one or more users. */
+/** Operation on one user, or on several in a batched operation. */
 export interface UserOperation {
   readonly op: 'update' | 'delete'
-  /**
-   * Packed identifiers of each user, as bytes or in hex. An operation has one user, or several in a batched operation.
-   */
+  /** Packed identifiers of each user, as bytes or in hex. */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
   /** Start of the membership in milliseconds since 1970, sent as whole seconds. Not sent for deletes. */
   readonly effectiveAtMs?: number
@@ -20,7 +18,7 @@ export const plainType = identifierTypes.indexOf('partner_user_id') + 1
 /**
  * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): JSON keys of the operation are
  * sorted, identifier types are in the order of `identifierTypes`, and identifiers of one type in the given order. Concatenates strings,
- * which is twice as fast as JSON.stringify here (docs/benchmarks.md).
+ * which is twice as fast as JSON.stringify here.
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? deleteOpen : '{"operation_type":"Update","params":{'
@@ -40,8 +38,8 @@ const usersOpen = '"users":['
 const usersClose = ']}}'
 
 /**
- * Renders one operation that deletes the users of these updates, from the bytes of the updates. The user objects stay the same, because the
- * service may look for one user for each object (docs/decisions/identifier-groups.md).
+ * Renders one operation that deletes the users of these updates, from the bytes of the updates. The user objects are those of the updates,
+ * because the service may search one user for each object (docs/decisions/identifier-groups.md).
  */
 export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
   const users = updates.map((update) =>
@@ -51,8 +49,8 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
 }
 
 /**
- * Returns the text of an update of one user before and after the user's identifiers, for `UpdateWriter`. Each type of identifier
- * begins with its `listOpens`.
+ * Returns the text of an update of one user before and after the user's identifiers. Between them, the identifiers of each type begin with
+ * the type's `listOpens`, and end with `]`.
  */
 export function textAroundUser(times: Pick<UserOperation, 'effectiveAtMs' | 'expiresAtMs'>): {
   readonly open: string
@@ -79,7 +77,7 @@ export function wireTime(ms: number): string {
 
 const wireTimes = new Map<number, string>()
 
-/** Returns the JSON members of one user, sorted by type of identifier. */
+/** Returns the JSON members of one user, sorted by type of identifier; empty without identifiers. */
 function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string {
   let text = ''
   let before = 0

@@ -1,3 +1,4 @@
+/** Decides which addresses a source may have. */
 import { lookup } from 'node:dns'
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
@@ -8,11 +9,11 @@ import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 const ports = new Set(['', '80', '443', '8080', '8443'])
 
 /**
- * Checks an address before a request is sent to it, and returns it parsed. Credentials, link-local addresses and metadata services are
- * never allowed. `allowPrivate` also permits http, any port and private addresses. Names are checked by `checkedLookup` when they are
+ * Checks an http(s) address before a request is sent to it, and returns it parsed. Credentials, link-local addresses and metadata services
+ * are never allowed. `allowPrivate` also permits http, any port and private addresses. Names are checked by `checkedLookup` when they are
  * resolved, because only the address of the connection counts (docs/inputs.md, case 137).
  *
- * @throws RunError SOURCE_REFUSED
+ * @throws {RunError} `SOURCE_REFUSED`
  */
 export function checkUrl(text: string, allowPrivate: boolean): URL {
   if (/[\r\n\t\0]/.test(text)) throw rejection('an address with control characters', 'source address')
@@ -46,8 +47,8 @@ export function namesThisMachine(text: string): boolean {
 }
 
 /**
- * Returns a lookup that passes only allowed addresses to the connection. Its error is a RunError `SOURCE_REFUSED` if a name has none.
- * The name is resolved once per connection, so a later answer of the DNS has no effect.
+ * Returns a lookup that passes only allowed addresses to the connection. If a name has no allowed address, its error is a RunError
+ * `SOURCE_REFUSED`. The name is resolved once per connection, so a later answer of the DNS has no effect. `resolve`: replaced by tests.
  */
 export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {
@@ -57,8 +58,8 @@ export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
       const usable = allowPrivate ? permitted : permitted.filter(({ address }) => !isPrivateAddress(address))
       const [first] = usable
       if (first === undefined) {
-        const forbiddenOne = found.find(({ address }) => isForbiddenAddress(address))
-        return callback(forbiddenOne === undefined ? privateName(hostname) : forbidden(forbiddenOne.address, hostname), [])
+        const forbiddenAddress = found.find(({ address }) => isForbiddenAddress(address))
+        return callback(forbiddenAddress === undefined ? privateName(hostname) : forbidden(forbiddenAddress.address, hostname), [])
       }
       if (options.all === true) callback(null, usable)
       else callback(null, first.address, first.family)
@@ -66,7 +67,7 @@ export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
   }
 }
 
-/** Returns the address without its query, which often contains a secret key. */
+/** Returns the address for messages: `?…` replaces the query, which often contains a secret key. */
 export function safeLabel(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }

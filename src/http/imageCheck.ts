@@ -5,6 +5,7 @@ import { checkedLookup, checkUrl } from './addressPolicy.ts'
 import { connectorOverInterim } from './interimAnswers.ts'
 import { errorCode } from '../unknownValue.ts'
 
+/** Limits of the check. */
 export interface ImageCheckOptions {
   readonly signal?: AbortSignal
   /** Time limit of the whole check; default 15 s. */
@@ -18,8 +19,9 @@ export interface ImageCheckOptions {
   readonly lookup?: LookupFunction
 }
 
+/** Result of the check. */
 export interface ImageCheck {
-  /** Number of links with a result: found (an answer below 300) or broken. */
+  /** Number of links with a result: the image exists, or the link is broken. */
   readonly checked: number
   /** Broken links by their index in the list of links, in ascending order. */
   readonly broken: readonly { readonly index: number; readonly reason: string }[]

@@ -36,7 +36,7 @@ const none = Buffer.alloc(0)
  */
 export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {
-    // Less than `HTTP/1.1 1xx ` (13 bytes) is decisive only if it does not begin like that.
+    // Fewer bytes than those of `HTTP/1.1 1xx ` (13) decide only if they differ from this beginning.
     const start = rest.toString('latin1', 0, 13)
     if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')
@@ -46,8 +46,8 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
 }
 
 /**
- * Removes interim responses from the bytes of a socket. After each head of a request, the next bytes are a response. Replaces
- * `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
+ * Removes interim responses from the bytes of a socket. Replaces `write`, to notice each head of a request: the next bytes to read are a
+ * response. Replaces `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
  */
 function skipInterimAnswers(socket: Socket): void {
   // The overloads of `write` differ only in their arguments, which are passed on unchanged. So the cast holds.

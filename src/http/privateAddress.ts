@@ -1,6 +1,7 @@
+/** Recognizes addresses that a source may not have, or may have only with `allow_private`. */
 import { BlockList, isIP } from 'node:net'
 
-/** Private and reserved address ranges (IANA registries), for which a source needs `allow_private` or an address of this machine. */
+/** Private and reserved address ranges (IANA registries). */
 const blocked = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -38,7 +39,7 @@ for (const [network, prefix] of [
 
 /**
  * Link-local addresses, and metadata services of clouds, which return credentials of the machine: 169.254.0.0/16 (AWS, Azure,
- * Google, OpenStack and most others), Alibaba, Azure's wire server, Oracle. No feed is served there.
+ * Google, OpenStack and most others), Alibaba, Azure's wire server, Oracle. These addresses never serve a feed.
  */
 const metadata4 = [
   ['169.254.0.0', 16],
@@ -58,7 +59,7 @@ const forbidden = new BlockList()
 for (const [network, prefix] of metadata6) forbidden.addSubnet(network, prefix, 'ipv6')
 for (const [network, prefix] of metadata4) {
   forbidden.addSubnet(network, prefix, 'ipv4')
-  // The same address in IPv6: compatible, mapped, NAT64, 6to4.
+  // The same addresses in IPv6: compatible, mapped, NAT64, 6to4.
   const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number)
   const groups = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
   for (const before of ['::', '::ffff:', '64:ff9b::']) forbidden.addSubnet(before + groups, 96 + prefix, 'ipv6')
@@ -83,7 +84,7 @@ export function isPrivateAddress(address: string): boolean {
   return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Removes brackets and zone. `family`: 4, 6, or 0 for a text that is not an address. */
+/** Returns the address without brackets and zone. `family`: 4, 6, or 0 for a text that is not an address. */
 function bareAddress(address: string): { readonly bare: string; readonly family: number } {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   return { bare, family: isIP(bare) }

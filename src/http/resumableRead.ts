@@ -2,26 +2,33 @@
 import { RunError } from '../errors.ts'
 import { Tries } from './tries.ts'
 
-/** Connection that broke, or ended too early. */
+/** Connection that broke, or that ended before the end of the file. */
 export interface Break {
   readonly cause: unknown
   /** Number of bytes that were read over all connections. */
   readonly received: number
   /** Number of bytes that this connection delivered. */
   readonly brought: number
+  /** Attempts of the whole read, for `mayRetryAfter` and `waitMs`. */
   readonly tries: Tries
 }
 
+/** Access to one version of a file, as a source implements it. */
 export interface ResumableFile {
   /**
-   * Returns the bytes from `from` on; `cause` is undefined for the first part.
+   * Returns the bytes from `from` on. `cause`: error of the previous connection; undefined for the first one.
    *
-   * @throws RunError if the source cannot deliver the rest of the same version
+   * @throws {RunError} if the source cannot deliver the rest of the same version
    */
   readonly part: (from: number, cause: unknown) => AsyncIterable<Buffer>
   /** Returns the length of the whole file; undefined if it is not known. Then the end of a part is the end of the file. */
   readonly length: () => number | undefined
-  /** Waits for the next connection. @throws RunError if the file cannot be resumed or no tries are left; the caller's reason to cancel */
+  /**
+   * Waits until the next connection may be opened.
+   *
+   * @throws {RunError} if the file cannot be resumed, or no attempts are left
+   * @throws the caller's reason to cancel
+   */
   readonly recover: (broken: Break) => Promise<void>
   /** Returns the error for a file that delivered more bytes than its length. */
   readonly changed: () => RunError
@@ -30,7 +37,7 @@ export interface ResumableFile {
 /**
  * Yields the bytes of the file, each once and in order. After a broken connection, continues at the next byte.
  *
- * @throws RunError of `part`, `recover` and `changed`
+ * @throws {RunError} those of `part`, `recover` and `changed`
  */
 export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer> {
   const tries = new Tries()

@@ -1,6 +1,6 @@
 /**
  * Computes the wait before the next request: the wait that a response requests (`Retry-After` and others), else a growing backoff.
- * Shared by the client, push and sources. Pure.
+ * The client, push and sources share it.
  */
 
 /** Headers by name in lower case. */
@@ -13,7 +13,7 @@ export type Headers = Readonly<Record<string, string>>
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
  * - The reset of a quota with requests left applies only to a 429. Such a 429 is about a limit of another scope, and this reset is the
- * best estimate of its end.
+ *   best estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
@@ -50,7 +50,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait in milliseconds that client and push follow; `longestWaitMs` is that of sources. A longer wait may be a
+ * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`tries.ts`). A longer wait may be a
  * mistake of the service, so a request is tried after this time.
  */
 export const longestRequestedWaitMs = 15 * 60_000
@@ -61,12 +61,14 @@ export interface Backoff {
   readonly backoffMaxMs: number
 }
 
-/** Returns a random wait up to `longestBackoffMs` (full jitter), so that callers that failed together do not retry together. */
+/**
+ * Returns a random wait in milliseconds up to `longestBackoffMs` (full jitter), so that callers that failed together do not retry together.
+ */
 export function backoffMs(attempt: number, backoff: Backoff, random: () => number = Math.random): number {
   return Math.ceil(random() * longestBackoffMs(attempt, backoff))
 }
 
-/** Returns `min · 2^(attempt − 1)`, at most `max`; `attempt` counts the failed attempts from 1. */
+/** Returns `min · 2^(attempt − 1)` milliseconds, at most `max`. `attempt`: number of failed attempts, from 1; 0 counts as 1. */
 export function longestBackoffMs(attempt: number, { backoffMinMs, backoffMaxMs }: Backoff): number {
   return Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(30, Math.max(0, attempt - 1)))
 }
@@ -76,6 +78,7 @@ function isTryLater(status: number): boolean {
   return status === 408 || status === 423 || status === 429 || status >= 500
 }
 
+/** Quota of one scope in the headers. */
 interface Quota {
   readonly remaining: number | undefined
   readonly resetInMs: number | undefined
@@ -100,12 +103,13 @@ function resetAtMs(reset: string | undefined, nowMs: number): number | undefined
   return value < 100_000_000_000 ? value * 1000 : value
 }
 
-/** Returns the time of the service if the response has it, so that a wrong local clock does not change a wait. */
+/** Returns the time in `Date`, else `nowMs`. With the time of the service, a wrong local clock does not change a wait. */
 function serviceNow(headers: Headers, nowMs: number): number {
   const date = Date.parse(headers['date'] ?? '')
   return Number.isNaN(date) ? nowMs : date
 }
 
+/** Returns a whole number of at most 15 digits; undefined for any other text. */
 function wholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined
 }

@@ -1,3 +1,4 @@
+/** Limits the attempts of a source, and the waits between them. */
 import { longestBackoffMs } from './retryAfter.ts'
 
 /** Maximum number of attempts of one step, and of consecutive connections without progress. */
@@ -6,15 +7,15 @@ export const maxTries = 4
 /** Longest wait of a source in milliseconds. If its server requests a longer wait, the run fails and the next run tries again. */
 export const longestWaitMs = 60_000
 
-/** Returns the wait in milliseconds after `failures` consecutive failures: `firstMs`, doubled each time. */
+/** Returns the wait in milliseconds after `failures` consecutive failures: `firstMs`, doubled each time, at most `longestWaitMs`. */
 export function retryWaitMs(failures: number, firstMs: number): number {
   return longestBackoffMs(failures, { backoffMinMs: firstMs, backoffMaxMs: longestWaitMs })
 }
 
-/** Number of bytes from which a connection counts as progress. Without such a minimum, the tries might never end. */
+/** Number of bytes from which a connection counts as progress. Without such a minimum, the attempts might never end. */
 const progressBytes = 65_536
 
-/** Counts the connections of one read. There is no limit while they make progress, else `maxTries`. */
+/** Counts the connections of one read. Allows any number that make progress, but at most `maxTries` without progress in a row. */
 export class Tries {
   #withoutProgress = 0
 
@@ -24,7 +25,7 @@ export class Tries {
     return this.#withoutProgress < maxTries
   }
 
-  /** Returns the wait in milliseconds before the next connection: `firstMs`, doubled with each consecutive connection without progress. */
+  /** Returns the wait in milliseconds before the next connection, as `retryWaitMs` for the consecutive connections without progress. */
   waitMs(firstMs: number): number {
     return retryWaitMs(this.#withoutProgress, firstMs)
   }

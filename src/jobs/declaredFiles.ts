@@ -10,18 +10,20 @@ import type { JobDeps } from './deps.ts'
 import type { DueTicksDeps } from './dueTicks.ts'
 import { isTouchedByClockChange } from './occurrences.ts'
 
-/** Interval in milliseconds of reading the pipeline files again. Shorter than 15 s, so that each poll of node-cron reads them. */
+/** Interval in milliseconds at which the pipeline files are read again. Shorter than 15 s, so that each poll of node-cron reads them. */
 const reloadEveryMs = 14_000
-/** Interval in milliseconds of declaring unchanged schedules, shorter than the validity of a declaration (`declaredForS`). */
+/** Interval in milliseconds at which unchanged schedules are declared again, shorter than `declaredForS`, the validity of a declaration. */
 const declareEveryMs = 28_000
 
-/** Result of a reading of the files. */
+/** Result of reading the files. */
 type Declared = Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'>
 
+/** The pipeline files of one folder, with a cache between two readings. */
 export class DeclaredFiles {
   readonly #deps: JobDeps
-  /** Cached, because the id of a destination never changes and there may be thousands of destinations. */
+  /** Ids of destinations by their identity. Cached, because an id never changes and there may be thousands of destinations. */
   readonly #destinationIds = new Map<string, number>()
+  /** Names of pipelines with a warning about clock changes. */
   readonly #warned = new Set<string>()
   #latest: Declared | undefined
   #readAt = Number.NEGATIVE_INFINITY
@@ -37,6 +39,8 @@ export class DeclaredFiles {
   /**
    * Returns the latest reading, which is at most 14 seconds old. `isDeclared`: true if this call declared the schedules, because they
    * changed or the last declaration was old.
+   *
+   * @throws {ConfigError | UsageError} if `sluice.yaml` or the folder cannot be used at the first reading
    */
   async current(): Promise<Declared & { readonly isDeclared: boolean }> {
     const { clock } = this.#deps
@@ -68,7 +72,10 @@ export class DeclaredFiles {
     return { ...this.#latest, isDeclared }
   }
 
-  /** Reads the files. If `sluice.yaml` or the folder cannot be used, all pipelines of the last reading count as broken. */
+  /**
+   * Reads the files. If `sluice.yaml` or the folder cannot be used, all scheduled pipelines of the last reading count as broken. The first
+   * reading throws instead.
+   */
   async #read(): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> {
     try {
       const loaded = await this.#deps.loadPipelines()
@@ -85,6 +92,7 @@ export class DeclaredFiles {
     }
   }
 
+  /** Declares the schedules, and gives queued runs of schedules the current versions of their pipelines. */
   async #declare(declaration: Declared['declaration'], versions: ReadonlyMap<string, string>): Promise<void> {
     const { db, service, clock, log } = this.#deps
     for (const pipeline of await declareSchedules(db, declaration, new Date(clock.now())))
@@ -105,6 +113,7 @@ export class DeclaredFiles {
     return id
   }
 
+  /** Logs one warning for each pipeline whose schedule is affected by a clock change. */
   #warnOfClockChanges(schedules: readonly DeclaredSchedule[]): void {
     const now = new Date(this.#deps.clock.now())
     for (const { pipeline, cron, timezone } of schedules) {

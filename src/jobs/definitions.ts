@@ -4,19 +4,21 @@ import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
-/** Time after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run. */
+/** Time in milliseconds after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run. */
 const lookAgainAfterMs = 3_000
 
+/** Selection of queued runs by one worker. */
 export interface Definitions {
-  /** Returns the first run whose pipeline this worker can load; undefined if there is none. The claim checks the version later. */
-  readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /**
-   * Omits a run from `firstRunnable` for three seconds. Called if this worker could not claim the run, for example because its file has
-   * another version.
+   * Returns the first run that is not postponed and whose pipeline this worker can load; undefined if there is none. The claim checks the
+   * version later.
    */
+  readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
+  /** Omits a run from `firstRunnable` for three seconds, because this worker cannot claim it now. */
   readonly postpone: (runId: number) => void
 }
 
+/** Creates the selection, with a cache of the pipelines for three seconds. */
 export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): Definitions {
   const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
   const postponed = new Map<number, number>()

@@ -1,6 +1,7 @@
 /**
  * Decides every tick of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the time of
- * the database, and croner for the times of ticks. A late poll also decides the ticks that were missed, up to 1,000 of a schedule.
+ * the database, and croner for the times of ticks. A late poll also decides the ticks that were missed, at most the newest 1,000 of a
+ * schedule.
  */
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -22,6 +23,7 @@ import { pausedError } from '../sync/run/claimDestination.ts'
 import { dueOccurrences, type NextDue } from './occurrences.ts'
 import type { Queues } from './queues.ts'
 
+/** Dependencies of the decisions, and the latest reading of the pipeline files. */
 export interface DueTicksDeps {
   readonly db: Database
   readonly queues: Pick<Queues, 'wakeForRun'>
@@ -34,14 +36,15 @@ export interface DueTicksDeps {
   readonly reasonOf: (pipeline: string) => string
 }
 
+/** Result of one pass over all schedules. */
 export interface DecidedTicks {
-  /** Number of ticks that were decided. */
+  /** Number of ticks that were decided, with the missed ones. */
   readonly decided: number
   /** Time until the next schedule is due, in milliseconds; infinity if there is none. */
   readonly quietMs: number
 }
 
-/** Decides all due ticks. Ticks of a pipeline whose file cannot be used are skipped. */
+/** Decides all due ticks, except those that another scheduler decides. Ticks of a pipeline whose file cannot be used are skipped. */
 export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
   const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
@@ -55,8 +58,8 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
 }
 
 /**
- * Returns the milliseconds until the next schedule is due. A schedule that was just decided still has its old time, so the result may
- * be 0, and the next poll checks that schedule again.
+ * Returns the milliseconds until the next schedule is due. `schedules` has the times before the decisions, so the result is 0 if a schedule
+ * was decided or locked just now.
  */
 function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
@@ -65,8 +68,8 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
 }
 
 /**
- * Decides the newest due tick of a schedule, and records older ticks as missed. Returns the
- * number of due ticks; 0 if another scheduler has decided them or holds the schedule's lock.
+ * Decides the newest due tick of a schedule, and records older ticks as missed. Returns the number of due ticks; 0 if another scheduler
+ * has decided them or holds the schedule's lock.
  */
 function decide(
   deps: DueTicksDeps,
@@ -94,7 +97,10 @@ function decide(
   })
 }
 
-/** Queues the run of a tick, or records why there is none. */
+/**
+ * Queues the run of a tick, and returns the decided tick. For a tick that is skipped because of a pause or an open run, stores a skipped
+ * run. Skips the tick if the destination belongs to other credentials.
+ */
 async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
   const other = await otherCredentials(tx, destinationId, deps.declaration.credentials)
@@ -135,7 +141,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   }
   const runId = await requestRun(tx, request)
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
-  // `wakeForRun` may return false: then a worker is already active for this destination, and finds this run before it stops.
+  // `wakeForRun` may return false: a job for this destination is already queued or active. Its worker, or the next poll, finds this run.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,

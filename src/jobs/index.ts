@@ -20,7 +20,7 @@ export async function serve(deps: JobDeps): Promise<{ readonly stop: () => Promi
   const queues = await openQueues(deps.db, { supervise: true, log: deps.log })
   const started: { readonly stop: () => Promise<void> }[] = []
   const stop = async () => {
-    // First no new ticks, then no new work.
+    // The scheduler stops first, so that no new run is queued while the worker stops.
     for (const part of started.toReversed()) await part.stop()
     await queues.close()
   }

@@ -1,8 +1,9 @@
 /** Computes when a schedule is due, with croner. Pure; docs/schedules.md describes clock changes. */
 import { Cron } from 'croner'
 
+/** Cron expression with its time zone. */
 export interface CronTimes {
-  /** Five or six fields. */
+  /** Five or six fields; the first of six is seconds. */
   readonly cron: string
   /** IANA zone. */
   readonly timezone: string
@@ -55,7 +56,7 @@ export function createNextDue(): NextDue {
   }
 }
 
-/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are not so many within two years. */
+/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are fewer within the last 728 days. Cached. */
 export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
   const key = `${count} ${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -67,7 +68,7 @@ export function previousOccurrences(times: CronTimes, now: Date, count: number):
   return occurrences
 }
 
-/** Returns the same as `nextOccurrence`, from a cache, because pages call it each second. */
+/** Returns the same as `nextOccurrence`, from a cache, because pages request it each second. */
 export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
   const key = `${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -88,6 +89,7 @@ const upcomingKnown = new Map<string, { readonly next: Date; readonly from: numb
 const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
 const maxKnown = 10_000
 
+/** Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. */
 function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] {
   for (let spanMs = 60_000; ; spanMs *= 4) {
     const due = listBetween(cron, new Date(now.getTime() - spanMs), now)
@@ -96,9 +98,9 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 }
 
 /**
- * Returns true if a fixed time of this schedule does not exist, or exists twice, on a day of this year or the next one, because the clocks of
- * its zone change. The days of the cron expression do not matter, because the days of clock changes differ from year to year. Schedules of
- * every hour have no fixed time.
+ * Returns true if a time of day of this schedule does not exist, or exists twice, on a day of this year or the next one, because the clocks
+ * of its zone change. Ignores the days of the cron expression, because the days of clock changes differ from year to year. Returns false
+ * for schedules of every hour, because they have no fixed time of day.
  */
 export function isTouchedByClockChange({ cron, timezone }: CronTimes, now: Date): boolean {
   const fields = cron.trim().split(/\s+/)
@@ -124,7 +126,7 @@ interface ClockChange {
 const dayMs = 86_400_000
 const knownChanges = new Map<string, readonly ClockChange[]>()
 
-/** Returns the clock changes of a zone in a year and the next one, from a cache, because the files of thousands of schedules are read often. */
+/** Returns the clock changes of a zone in a year and the next one. Cached, because thousands of schedules may be checked often. */
 function clockChanges(timezone: string, year: number): readonly ClockChange[] {
   const key = `${timezone} ${year}`
   let changes = knownChanges.get(key)
@@ -136,6 +138,7 @@ function clockChanges(timezone: string, year: number): readonly ClockChange[] {
   return changes
 }
 
+/** Finds the days on which the offset of the zone differs, then the minute of the change by bisection. */
 function findClockChanges(timezone: string, year: number): readonly ClockChange[] {
   const offsetMs = offsetOf(timezone)
   const changes: ClockChange[] = []
@@ -155,6 +158,7 @@ function findClockChanges(timezone: string, year: number): readonly ClockChange[
 
 const crons = new Map<string, Cron>()
 
+/** Returns the parsed expression, from a cache. */
 function cronOf({ cron, timezone }: CronTimes): Cron {
   const key = `${timezone} ${cron}`
   let known = crons.get(key)

@@ -1,6 +1,6 @@
 /**
- * Opens the queues of pg-boss on Sluice's own connections. They only wake workers: the work itself is stored in Sluice's tables. So a
- * lost job only delays work until the next poll, and a repeated job finds nothing to do.
+ * Opens the queues of pg-boss on Sluice's own connections. Their jobs only wake workers: the work itself is stored in Sluice's tables. So a
+ * lost job only delays work until the next poll of a worker, and a repeated job finds nothing to do.
  */
 import pLimit from 'p-limit'
 import { getConstructionPlans, getMigrationPlans, PgBoss, type Db } from 'pg-boss'
@@ -22,38 +22,40 @@ export interface PushJob {
   readonly planId: string
 }
 
+/** Opened queues, with a function for each reason to wake workers. */
 export interface Queues {
+  /** The library itself, for workers that take jobs. */
   readonly boss: PgBoss
   /**
-   * Wakes a worker for a queued run, in the transaction that wrote the run. Returns false if a job for the destination is already queued
-   * or active.
+   * Wakes a worker for a queued run. `tx`: transaction that wrote the run; without it, the job is queued immediately. Resolves to false if
+   * a job for the destination is already queued or active.
    */
   readonly wakeForRun: (job: RunJob, tx?: Transaction) => Promise<boolean>
   /** Wakes up to `helpers` workers for a plan. */
   readonly wakeForPush: (job: PushJob, helpers: number) => Promise<void>
-  /** Stops the library, and waits up to 20 s for its active jobs. */
+  /** Stops the library. Waits up to 20 s for its active jobs. */
   readonly close: () => Promise<void>
 }
 
 const day = 86_400
 /**
- * Interval in seconds of the library's own upkeep. Until the next upkeep, a job of an expired worker blocks further jobs for its
+ * Interval in seconds at which the library handles expired jobs. Until then, the job of an expired worker blocks further jobs for its
  * destination. Runs of that destination are not blocked, because the notification of a queued run wakes every worker.
  */
 const upkeepS = 300
 // Jobs are few and long, so heartbeats show that they are active. Ended jobs are deleted after a day, to keep the tables small.
 const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
 const queues = [
-  // `exclusive`: at most one job per key (the destination) is queued or active, and `send` returns null for another one.
+  // `exclusive`: at most one job per key is queued or active, and `send` returns null for another one. The key of `run` is the destination.
   { ...common, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
   { ...common, name: 'push', retryLimit: 0 },
   { ...common, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
 ] as const
 
 /**
- * Connects, and creates missing tables and queues in Sluice's schema. `supervise`: true for workers, which also handle expired jobs.
+ * Opens the queues. Creates missing tables and queues in Sluice's schema. `supervise`: true for workers, which also handle expired jobs.
  *
- * @throws {RunError} if the role has no privilege to create them
+ * @throws {RunError} if the role has no privilege to create the tables; any other error of the database unchanged
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
@@ -99,19 +101,19 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
   }
 }
 
-/** Version of the queue's tables that the library needs. It upgrades older tables when it starts. */
+/** Version of the queue's tables that the library needs. The library upgrades older tables when it starts. */
 export const queueVersion: number = library.pgboss.schema
 
 /**
  * Returns the SQL script that creates the queue's tables in a schema, or upgrades them from version `stored`; undefined if they need no
- * change. The script has its own transaction, and may create indexes after it.
+ * change. The script has its own transaction, and may create or drop indexes after that transaction.
  */
 export function queueScript(schema: string, stored: number | undefined): string | undefined {
   if (stored === undefined) return getConstructionPlans(quoteName(schema), { createSchema: false })
   return stored < queueVersion ? getMigrationPlans(quoteName(schema), stored) : undefined
 }
 
-/** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */
+/** Returns the database interface of pg-boss: statements use connections of the pool, and notifications of the pool wake its workers. */
 function onPool(db: Database): Db {
   // A notification wakes all loops of pg-boss in the same moment. In parallel, each would open a connection for a query of a millisecond.
   const oneByOne = pLimit(1)
@@ -137,7 +139,7 @@ function onPool(db: Database): Db {
   }
 }
 
-/** Runs statements of pg-boss in the transaction `tx`, so that they are committed or rolled back with it. */
+/** Returns an executor for statements of pg-boss in the transaction `tx`, so that they are committed or rolled back with it. */
 function executorOf(tx: Transaction): { executeSql: (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }> } {
   return {
     async executeSql(text, values) {

@@ -1,4 +1,4 @@
-/** Queues runs that an operator or a program requests, for any worker. A request joins a run that is already queued. */
+/** Handles requests of an operator or a program: queues a run for any worker, pauses or resumes a pipeline. */
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { noteAction } from '../db/audit.ts'
@@ -13,23 +13,26 @@ import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/run/claimDestination.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
 
-/** Request for a run: the user or program that requests it, and options of the run. */
+/** Request for a run. */
 export interface QueueRequest {
+  /** User or program that requests the run. */
   readonly actor: string
   readonly reason?: string
+  /** True for a full refresh. */
   readonly full?: boolean
+  /** Maximum number of withheld deletes that the run may send. */
   readonly approveDeletes?: number
   /** Number of the run whose refused, ambiguous and pending operations are sent again. No source is read. */
   readonly rerunFailedOf?: number
-  /** The plan whose withheld deletes are approved. */
+  /** Plan whose withheld deletes are approved. */
   readonly planId?: string
-  /** `Idempotency-Key`: requests for a pipeline of one destination with the same key get the same run. */
+  /** `Idempotency-Key`: repeated requests with one key get the same run. A key belongs to one pipeline and its destination. */
   readonly key?: string
 }
 
 /** Run that a request got. */
 export interface QueueResult {
-  /** Queued, or in any state if an earlier request with the same key made it. */
+  /** `r_` and the number of the run. The run is queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string
   /** True if the request made no new run: it joined a queued one, or repeated an earlier request with the same key. */
   readonly coalesced: boolean
@@ -37,11 +40,11 @@ export interface QueueResult {
 
 /**
  * Queues a run for any worker, and notes the request in the audit log. A request joins the oldest queued run of the same version of the
- * pipeline and adds its options. A rerun of failed operations always makes its own run.
+ * pipeline and adds its options. A rerun of failed operations always makes its own run. A request with a known `key` changes nothing.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
- * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere;
- * `IDEMPOTENCY_KEY_REUSED`
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes to another destination;
+ * `IDEMPOTENCY_KEY_REUSED`: the earlier request with the key had another `full` or `approveDeletes`
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: QueueRequest): Promise<QueueResult> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))

@@ -1,6 +1,6 @@
 /**
- * Runs the scheduler of the pipelines of one folder. node-cron starts a poll every 15 seconds, and a timer starts a poll when a tick is due
- * before. Each poll decides the due ticks.
+ * Runs the scheduler of the pipelines of one folder. node-cron starts a poll every 15 seconds. If a tick is due earlier, a timer starts a
+ * poll at that time. Each poll decides the due ticks: it queues or skips their runs.
  */
 import cron from 'node-cron'
 import { DeclaredFiles } from './declaredFiles.ts'
@@ -9,14 +9,16 @@ import type { JobDeps } from './deps.ts'
 import { createNextDue } from './occurrences.ts'
 import { openQueues, type Queues } from './queues.ts'
 
+/** Running scheduler. */
 export interface Scheduler {
   /** Returns the seconds since the last successful poll, or since the start. */
   readonly idleS: () => number
+  /** Stops the polls. Resolves when a running poll has ended. */
   readonly stop: () => Promise<void>
 }
 
 const pollPattern = '*/15 * * * * *'
-/** Maximum time of the timer in milliseconds. A poll of node-cron sets the timer again for a later tick. */
+/** Maximum time of the timer in milliseconds. For a later tick no timer is set, because node-cron starts further polls before it. */
 const timerMs = 20_000
 /** Wait in milliseconds after a failed poll, or after a poll that found a due schedule locked by another scheduler. */
 const retryMs = 1_000
@@ -25,7 +27,7 @@ const noLogger = { info() {}, warn() {}, error() {}, debug() {} }
 
 /**
  * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `shared`: queues that the
- * caller closes; without them, the scheduler opens and closes its own. Rejects if the files or the database cannot be used at the start.
+ * caller closes; without them, the scheduler opens and closes its own. Rejects if the first read of the files or the database fails.
  */
 export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Scheduler> {
   const { db, clock, log } = deps
@@ -35,8 +37,8 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
   const nextDue = createNextDue()
   let polledAt = clock.monotonic()
   /**
-   * Time (`clock.monotonic`) before which no tick is due, so that polls send no query. Each declaration resets it, so that a change of
-   * the database's clock delays a tick by 30 s at most.
+   * Time (`clock.monotonic`) before which no tick is due. Until then, polls do not query the schedules. Each declaration resets this time,
+   * so that a change of the database's clock delays a tick by 30 s at most.
    */
   let quietUntil = Number.NEGATIVE_INFINITY
   const decide = async () => {
@@ -44,7 +46,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     if (isDeclared) quietUntil = Number.NEGATIVE_INFINITY
     while (clock.monotonic() >= quietUntil) {
       const { decided, quietMs } = await decideDueTicks({ db, queues, log, nextDue, ...declared })
-      // Decided schedules still have their old time here, so they are read again.
+      // `quietMs` is of the time before the decisions, so after a decision the schedules are read again.
       if (decided === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
     }
     polledAt = clock.monotonic()
@@ -58,7 +60,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     (polling ??= decide()
       .then(() => armTimer(quietUntil - polledAt), retry)
       .finally(() => (polling = undefined)))
-  // The next poll finds what this one missed.
+  // A failed poll loses no tick: the next poll decides it.
   const retry = (error: unknown) => {
     armTimer(retryMs)
     log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a poll of the scheduler failed')

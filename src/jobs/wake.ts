@@ -3,12 +3,13 @@ import type { Database } from '../db/database.ts'
 
 /** Sleep of a polling loop that a notification ends early. */
 export interface Wake {
-  /** Sleeps up to `ms`. Returns immediately if a notification came since the last sleep ended. */
+  /** Sleeps up to `ms`, or until `signal` aborts. Returns immediately if a notification came since the last sleep ended. Never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Stops listening. */
   readonly close: () => void
 }
 
-/** Returns a sleep that any notification of the database ends early. Must be closed. */
+/** Returns a sleep that any notification of the database ends early. The caller must close it. */
 export function wakeOnNotification(db: Database, clock: Clock): Wake {
   let woken = false
   let wake = () => {}

@@ -16,8 +16,9 @@ import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
 import { wakeOnNotification } from './wake.ts'
 
+/** Running worker. */
 export interface Worker {
-  /** Stops current work safely and returns within 25 s. */
+  /** Aborts the runs and pushes of this worker, and resolves when they have ended. The next run resumes them. */
   readonly stop: () => Promise<void>
 }
 
@@ -27,15 +28,16 @@ const parallelRuns = 4
 const pollMs = 1_000
 /**
  * Poll interval in milliseconds while no work is open. A notification ends the interval early, so the interval is the maximum delay
- * after a lost notification. An idle worker takes over the work of an expired worker after this time and the end of its leases.
+ * after a lost notification. An idle worker takes over the work of an expired worker after this time, once the leases of that worker ended.
  */
 const idlePollMs = 15_000
 /** Wait in milliseconds after a failed poll. */
 const retryMs = 2_000
-/** Interval in milliseconds of recoveries, and of heartbeats, while work is open. */
+/** Minimum interval in milliseconds of recoveries, and of heartbeats, while work is open. */
 const recoverEveryMs = 5_000
 /** Interval in milliseconds of heartbeats while there is no work. `/ready` and the metrics expect one heartbeat per minute. */
 const idleHeartbeatMs = 20_000
+/** Interval in milliseconds at which a worker queues the job that deletes expired rows. */
 const maintainEveryMs = 3_600_000
 /** Poll intervals of the queue library in seconds. The worker's own poll finds the same work sooner. */
 const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
@@ -69,9 +71,12 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
 }
 
 interface Work {
-  /** Executes the queued runs of a destination, or only `runId`, one after the other, until there are none. */
+  /**
+   * Executes the queued runs of a destination, or only `runId`, one after the other. Ends if none is left that this worker can execute now.
+   * If this process already executes runs of the destination, returns the promise of that work.
+   */
   readonly runDestination: (destinationId: number, runId?: number) => Promise<void>
-  /** Sends batches of a plan that another worker runs. */
+  /** Sends batches of a plan that another worker pushes. Does nothing if the plan needs no help. */
   readonly helpPush: (planId: string) => Promise<void>
   /** Resolves when the present runs and pushes have ended. */
   readonly idle: () => Promise<void>
@@ -93,7 +98,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       try {
         const report = await executeRun(deps, next.run.id, next.pipeline, {
           onPlanned: async (planId, batches) => {
-            // This process pushes the plan in its run. Other workers are woken to help.
+            // The run itself pushes the plan in this process. Only other workers may help.
             own.push(planId)
             plans.set(planId, Promise.resolve())
             await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
@@ -124,17 +129,17 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
 }
 
 /** Runs one task per key at a time in this process. Further callers get the promise of the running task. */
-function shareTask<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
-  const known = under.get(key)
+function shareTask<Key>(running: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
+  const known = running.get(key)
   if (known !== undefined) return known
-  const task = work().finally(() => under.delete(key))
-  under.set(key, task)
+  const task = work().finally(() => running.delete(key))
+  running.set(key, task)
   return task
 }
 
 /**
- * Polls until `signal` aborts, for work without a wake-up: queued runs that no worker took, plans to push, leases of expired workers,
- * hourly retention.
+ * Polls until `signal` aborts, and sends the heartbeats of this worker. Finds work without a wake-up: queued runs that no worker took,
+ * plans to push, leases of expired workers, hourly retention.
  */
 async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
@@ -161,7 +166,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         recoveredAt = clock.monotonic()
         for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
-        // A worker waits with this after its start, because other workers may be starting too.
+        // Not before `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
           for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
             deps.log.error(

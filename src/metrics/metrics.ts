@@ -1,6 +1,6 @@
 /**
- * Prometheus metrics. All except waits and the version are read from Postgres at the scrape, so every process reports the values of all
- * processes. No key, run id or personal data is a label.
+ * Collects metrics for Prometheus. All except waits and the version are read from Postgres at the scrape, so every process reports the
+ * values of all processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -8,15 +8,19 @@ import { runStatuses, sendsNothing, type RunCounts } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
 import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
 
+/** Metrics of one process. */
 export interface Metrics {
+  /** Value of `Content-Type` for `text`. */
   readonly contentType: string
   /** Updates the metrics and returns them as text. Rejects if the database does not answer. */
   readonly text: () => Promise<string>
 }
 
 const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered', 'unchanged', 'stale'] as const
+/** Numbers of days for which `sluice_members_expiring` counts the memberships that end. */
 const lapseDays = [1, 7, 30]
 
+/** Creates the metrics. Does not wait for the database. `version`: version of this program. */
 export function createMetrics(deps: { readonly db: Database; readonly version: string }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -65,6 +69,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   const seenRuns = new SeenIds(0)
   /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
   let open = new Set<number>()
+  /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   const undecided = new Map<number, MetricRun>()
   // Requests that the process sends before the first scrape count too. If the database is down now, counting starts with a later scrape.
   const started = lastRequestId(deps.db).catch(() => undefined)
@@ -77,7 +82,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
     for (const one of runStatuses) runs.inc({ pipeline, status: one }, one === status ? 1 : 0)
     if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
-    // The run that applies a plan has its counts.
+    // The operations of a plan count in the run that applies the plan.
     if (sendsNothing(run.trigger)) return
     for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
     for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
@@ -160,8 +165,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 }
 
 /**
- * Ids of rows that were read. Transactions may commit in another order than that of the ids of their rows, so the newest ids are read
- * again, and those that were missing before are found. A transaction takes milliseconds, in which fewer than `reread` rows get an id.
+ * Ids of rows that were read. A transaction may commit after another one whose rows have higher ids. So the newest `reread` ids are read
+ * again, to find rows that were missing before. A transaction takes milliseconds, in which fewer than `reread` rows get an id.
  */
 class SeenIds {
   readonly #start: number
@@ -184,7 +189,7 @@ class SeenIds {
     if (this.#recent.has(id)) return false
     this.#recent.add(id)
     this.#last = Math.max(this.#last, id)
-    // The oldest first, because a set keeps the order of additions; a late id is removed a little later.
+    // A set keeps the order of additions, so the lowest ids come first. A late id is out of order, and is removed a little later.
     for (const old of this.#recent) {
       if (old > this.readAfter) break
       this.#recent.delete(old)
@@ -211,7 +216,7 @@ const kinds = [
   ['deletes', 'delete'],
   ['renewals', 'renewal'],
 ] as const satisfies readonly (readonly [keyof RunCounts, string])[]
-const openResults = ['refused', 'ambiguous', 'pending'] as const
+const unconfirmedResults = ['refused', 'ambiguous', 'pending'] as const
 
 /**
  * Returns the number of planned operations of each kind, and of each of their results. The results of a kind add up to the planned ones.
@@ -222,10 +227,13 @@ function operationsOf({ counts, unconfirmed }: Pick<MetricRun, 'counts' | 'uncon
   const planned = kinds.map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] }))
   if (unconfirmed === null && counts.confirmed + counts.refused + counts.ambiguous === 0)
     return planned.flatMap((one) => [one, { ...one, result: 'pending' }])
-  if (unconfirmed === null && openResults.some((result) => counts[result] > 0))
-    return [...planned, ...(['confirmed', ...openResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] }))]
+  if (unconfirmed === null && unconfirmedResults.some((result) => counts[result] > 0))
+    return [
+      ...planned,
+      ...(['confirmed', ...unconfirmedResults] as const).map((result) => ({ kind: 'unknown', result, count: counts[result] })),
+    ]
   return planned.flatMap((one) => {
-    const open = openResults.map((result) => ({ kind: one.kind, result, count: unconfirmed?.[one.kind]?.[result] ?? 0 }))
+    const open = unconfirmedResults.map((result) => ({ kind: one.kind, result, count: unconfirmed?.[one.kind]?.[result] ?? 0 }))
     const confirmed = one.count - open.reduce((sum, { count }) => sum + count, 0)
     return [one, { kind: one.kind, result: 'confirmed', count: Math.max(0, confirmed) }, ...open]
   })

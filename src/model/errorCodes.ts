@@ -1,19 +1,21 @@
-/** Every error code, with its meaning and what to do, for docs/errors.md. Texts may change, codes not. */
+/** Every error code, with its meaning and a hint, for docs/errors.md. Texts may change, codes not. */
 
+/** Error codes of one topic: a chapter of docs/errors.md. */
 export interface ErrorGroup {
   readonly title: string
   /** Facts for every code of the group: the exit code, and whether something was read or sent. */
   readonly note: string
-  /** Meaning and hint by code, and `unknownName` for an error that repeats a name which nothing has. */
+  /** Meaning and hint by code. A third value is a property of the error: `unknownName`. */
   readonly codes: Readonly<Record<string, readonly [meaning: string, hint: string, property?: typeof unknownName]>>
 }
 
 /**
- * Property of an error that repeats a name of the call which nothing has. Printed without personal data, because the name may be an email
- * in the wrong place. The API answers 404.
+ * Property of an error about a name that does not exist, such as an unknown command or run. The message repeats the name, which may be an
+ * email in the wrong place, so it is printed without personal data. The API answers 404.
  */
 const unknownName = 'unknown name'
 
+/** All error codes by topic, in the order of docs/errors.md. */
 export const errorGroups = [
   {
     title: 'The call',
@@ -431,7 +433,7 @@ const unknownNames: ReadonlySet<string> = new Set(
   groups.flatMap(({ codes }) => Object.entries(codes).flatMap(([code, [, , property]]) => (property === unknownName ? [code] : []))),
 )
 
-/** Returns true for an error that repeats a name of the call which nothing has. */
+/** Returns true for an error about a name that does not exist, which its message repeats. */
 export function isUnknownName(code: ErrorCode): boolean {
   return unknownNames.has(code)
 }

@@ -3,8 +3,9 @@
  * pipeline/schema.ts.
  */
 
+/** Checked pipeline: sources, mapping, destination and guards. */
 export interface Pipeline {
-  /** The file's name without its ending. */
+  /** The file's name without its ending. With `markets:`, followed by `-` and the name of the market. */
   readonly name: string
   /** Path as given, for messages. */
   readonly file: string
@@ -13,7 +14,7 @@ export interface Pipeline {
   /** Name of the preset, such as `google-shopping`. Absent: recognized by the header. */
   readonly preset?: string
   readonly map: Readonly<Record<string, FieldMapping>>
-  /** A row must pass every test. `none`: no column decides, not even one of the preset. */
+  /** Tests for consent. A row must pass every test. `none`: no column decides, not even one of the preset. */
   readonly consent?: readonly ConsentTest[] | 'none'
   /** Columns that are declared irrelevant: neither consent nor identifiers are looked for in them. */
   readonly ignore?: readonly string[]
@@ -33,11 +34,13 @@ export interface Pipeline {
   readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
-  /** Settings below `options` of the file. */
   readonly mapping: MappingOptions
-  /** SHA-256 (hex) of all settings that decide what a row becomes: sources, mapping, consent, filters, type of the destination. */
+  /** SHA-256 (hex) of the settings that decide what a row becomes, such as sources, mapping, consent, filters and type of destination. */
   readonly definitionHash: string
-  /** SHA-256 (hex) of all settings that decide what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
+  /**
+   * SHA-256 (hex) of all settings except `file`, `schedule`, `staleAfterRuns` and `suppressedBy`. A worker takes only runs of its own
+   * version (docs/decisions/fence.md).
+   */
   readonly version: string
 }
 
@@ -48,14 +51,17 @@ export interface SuppressingPipeline {
   readonly targetId: string
 }
 
+/** Times of scheduled runs. */
 export interface Schedule {
   /** Cron, five or six fields. */
   readonly cron: string
   /** IANA zone. */
   readonly timezone: string
+  /** Effect of a tick while a run is in progress: the tick is skipped, or one run waits. */
   readonly overlap: 'skip' | 'queue'
 }
 
+/** Source of rows: where its bytes are, and how they are read. */
 export interface SourceDefinition {
   /** Path, `file:`, `http(s):`, `sftp:`, `s3:`, `postgres:` or `-`. Relative paths are relative to the working directory. */
   readonly uri: string
@@ -71,6 +77,7 @@ export interface SourceDefinition {
   readonly csv: {
     /** `auto`, or one character. */
     readonly delimiter: string
+    /** One character. */
     readonly quote: string
     /** Line of the header, from 1. `auto` finds it below title rows. */
     readonly headerRow: number | 'auto'
@@ -79,7 +86,7 @@ export interface SourceDefinition {
     /** True: a quote inside an unquoted cell is text. Absent: such a row is rejected. */
     readonly relaxedQuotes?: boolean
   }
-  /** Path of the records inside one object: keys joined by dots, `data.products`. Absent: detected if possible. */
+  /** `records`: path of the records inside one object, keys joined by dots (`data.products`). Absent: detected if possible. */
   readonly json?: { readonly records: string }
   /** Settings for XML. Any deviation from well-formed XML that is not accepted here rejects the file. */
   readonly xml?: {
@@ -94,12 +101,13 @@ export interface SourceDefinition {
   readonly mapped?: boolean
   /** Present if rows become products: exports of some presets spread a product over several rows. Without `preset`, the header decides. */
   readonly products?: { readonly preset?: string }
-  /** For `postgres:`. */
+  /** SQL of a `postgres:` source. */
   readonly query?: string
+  /** Values for `$1`, `$2` … in `query`. */
   readonly parameters?: readonly (string | number | boolean | null)[]
-  /** Names of the environment variables (each also as `…_FILE`) with the credentials; never the values. */
+  /** Environment variable (also as `…_FILE`) of each credential, by the credential's name (`password`); never the value itself. */
   readonly credentials?: Readonly<Record<string, string>>
-  /** Allows private addresses and plain http. */
+  /** Allows private addresses, plain http and any port. */
   readonly allowPrivate: boolean
   /** Pinned SFTP host key, `SHA256:…`. */
   readonly hostKey?: string
@@ -205,7 +213,7 @@ export type Duration = { readonly months: number } | { readonly ms: number }
 export interface Guards {
   /** Fewer valid rows withhold all deletes. */
   readonly minRows: number
-  /** Deletes are withheld if they are over both limits, the count and the percentage of the synced keys. */
+  /** Deletes are withheld if they are over both limits: the count, and the percentage of the confirmed products or users. */
   readonly maxDeleteCount: number
   readonly maxDeletePercent: number
   /** More rejected rows, in percent of the rows read, stop the run. */
@@ -220,6 +228,7 @@ export interface Guards {
   readonly maxPriceChangePercent?: number
 }
 
+/** Options of the mapping: settings below `options` of the file. */
 export interface MappingOptions {
   /** Currency of prices without one. Absent: such a price is rejected. */
   readonly defaultCurrency?: string
@@ -230,7 +239,7 @@ export interface MappingOptions {
   readonly linkHosts?: readonly string[]
   /** Number of image links that a run checks. Absent: none. */
   readonly imageSample?: number
-  /** Names of inputs that are rejected by default and that this pipeline accepts (docs/inputs.md): `cut_title`, `upgrade_http` … */
+  /** Names of exceptions from the default handling of inputs (docs/inputs.md): `cut_title`, `upgrade_http` … */
   readonly allow: readonly string[]
   /** Names of inputs that are accepted by default and that this pipeline rejects: `http_image`. */
   readonly refuse?: readonly string[]

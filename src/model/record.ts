@@ -2,11 +2,11 @@
 
 /** Row from a format reader: cells by column, in the order of the source, and its line. */
 export interface Row {
-  /** First line of the record in its file, from 1. Never an item number, even for formats without lines. */
+  /** First line of the record in its file, from 1. For a query, the number of the row, because there are no lines. */
   readonly line: number
   /** Column names, shared by all rows of a file with one header; per row for JSON. */
   readonly columns: readonly string[]
-  /** Cell texts, aligned with `columns`; undefined if the row is short or the element is absent. */
+  /** Cell texts, aligned with `columns`; undefined if the row is short, or the element or value is absent. */
   readonly cells: readonly (Cell | undefined)[]
   /** Fault that the reader found (ragged, bad quote, bad JSON …): the row is rejected with its code. */
   readonly fault?: RowFault
@@ -17,13 +17,14 @@ export interface Row {
 /** Text, or several texts if an element or key repeats (`additional_image_link`). */
 export type Cell = string | readonly string[]
 
+/** Fault of a row that the reader found. */
 export interface RowFault {
   readonly code: RejectCode
   readonly message: string
   readonly field?: string
 }
 
-/** Warning of the reader. `field`: its column, empty if it is not about one. `message` contains no value of the row. */
+/** Warning of the reader. `field`: column, or empty if the warning is about no column. `message` contains no value of the row. */
 export interface RowWarning {
   readonly code: RejectCode
   readonly field: string
@@ -53,7 +54,7 @@ export interface Reject extends Fault {
   readonly key?: Uint8Array
 }
 
-/** Note on a dropped or repaired value of a row that is still used. Notes are counted by code with their first lines, not stored per row. */
+/** Note on a dropped or repaired value of a row that is still used. Not stored per row: reports have count and first lines by code. */
 export interface Warning {
   readonly line: number
   readonly code: string
@@ -77,6 +78,7 @@ export interface ProductRecord {
 
 /** Types in the order of a user object; index + 1 is the type byte of a packed identifier. */
 export const identifierTypes = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
+/** Type of an identifier of a person. */
 export type IdentifierType = (typeof identifierTypes)[number]
 
 /**
@@ -88,22 +90,24 @@ export type PackedIdentifier = Buffer
 /** Number of bytes of a packed identifier, except a `partner_user_id`. */
 export const identifierBytes = 33
 
-/** Valid member: its usable identifiers, sorted bytewise and without duplicates; at least one, unless it opted out. */
+/** Valid member. Has at least one identifier, unless the row opted out. */
 export interface MemberRecord {
   readonly kind: 'member'
-  /** First 16 bytes of SHA-256 over the key text of the row; the text itself is not stored. */
+  /** First 16 bytes of SHA-256 over the key text of the row, or over its identifiers without a key column. The text is not stored. */
   readonly key: Uint8Array
   readonly line: number
+  /** Usable identifiers, sorted bytewise, without duplicates. In a row that opted out, those without consent follow the others. */
   readonly identifiers: readonly PackedIdentifier[]
   /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
   readonly withoutConsent?: readonly PackedIdentifier[]
   /** Start and end of the membership in milliseconds since 1970, whole seconds. Absent if the row has none. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
-  /** False if the row opted out (no consent, or `remove` of a do-not-reach list). Its identifiers may be missing then. */
+  /** False if the row opted out: no consent, a child, or `remove` of a do-not-reach list. Then `identifiers` may be empty. */
   readonly desired: boolean
 }
 
+/** Valid record of any type of destination. */
 export type MappedRecord = ProductRecord | MemberRecord
 
 /** Result of mapping one row: exactly one of a record, a reject or `filtered`, and any number of warnings. */

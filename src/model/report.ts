@@ -1,20 +1,23 @@
-/** Report of a run, for `--json` and for the terminal. */
+/** Reports of runs, plans, audits and checks, for `--json`, the API and the terminal. */
 import type { ErrorCode } from './errorCodes.ts'
 
+/** Values of `RunStatus`. */
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
-/** Status of a run that ended: the public one, with an exit code. */
+/** Status of a run that ended. Each status has an exit code. */
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Status as stored: `queued` and `running` too, which have no exit code. */
+/** Status as stored: of a run that ended, or `queued` or `running`. */
 export type StoredRunStatus = RunStatus | 'queued' | 'running'
 
+/** Values of `RunTrigger`. */
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
+/** Reason why a run started, as stored. */
 export type RunTrigger = (typeof runTriggers)[number]
 
 /** Trigger as reports show it. An audit is stored as a `plan` with an option. */
 export type ShownTrigger = RunTrigger | 'audit'
 
-/** Kind of an operation on a record: what it does at the service. */
+/** Effect of an operation on a record at the service. */
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
 /** Returns true for runs that send nothing; they may store a plan. */
@@ -57,6 +60,7 @@ export interface RunCounts {
 /** Row counts, which a snapshot keeps. */
 export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
 
+/** Counts of a run that has done nothing yet. */
 export const noCounts: RunCounts = {
   read: 0,
   rejected: 0,
@@ -127,7 +131,7 @@ export interface WarningSummary {
   readonly hint?: string
 }
 
-/** Entries of plans of earlier runs that this run settled. They count in those runs, not in this one. */
+/** Numbers of products or users of earlier runs that this run settled. They count in those runs, not in this run. */
 export interface Settled {
   readonly confirmed: number
   readonly refused: number
@@ -147,8 +151,8 @@ export interface Failure {
 }
 
 /**
- * Result of an audit of a catalog, in products. The confirmed products are `same + changed + notListed + hidden + unresolved`;
- * `unmanaged` and `waiting` are counted separately.
+ * Result of an audit of a catalog, in products. A product counts in at most one of `same`, `changed`, `notListed`, `hidden`, `unmanaged`
+ * and `unresolved`. `listed` and `waiting` are counted separately.
  */
 export interface Drift {
   /** Products that the service listed. */
@@ -156,13 +160,19 @@ export interface Drift {
   readonly same: number
   /** Listed with another content than the confirmed one. */
   readonly changed: number
-  /** Not listed, and not hidden by a listed group. */
+  /** Confirmed, but not listed, and not `hidden`. */
   readonly notListed: number
-  /** Not listed, and perhaps a variant, of which a listing shows only the first of its group. Only a put can verify such a product. */
+  /**
+   * Confirmed, but not listed, and perhaps at the service: a listing shows only the first variant of its group, or the confirmed content is
+   * no longer stored. Only a put can verify such a product.
+   */
   readonly hidden: number
   /** Listed, and not written by this pipeline. Sluice never changes them. */
   readonly unmanaged: number
-  /** Not compared: an operation on it is unresolved, or its confirmed content is no longer stored. */
+  /**
+   * Not compared: a request for it was unresolved, or was confirmed, during the audit. Or it is listed with another hash than the confirmed
+   * content, which is no longer stored.
+   */
   readonly unresolved: number
   /** Desired content differs from the confirmed content, so the next run sends these products. */
   readonly waiting: number
@@ -171,7 +181,7 @@ export interface Drift {
 /** Change of one product set of a pipeline by a run, done or planned. */
 export interface ProductSetChange {
   readonly name: string
-  /** `replace`: type and filters of a set cannot be changed, so a new one takes its place. */
+  /** `replace`: type and filters of a set cannot be changed, so a new set takes its place. */
   readonly action: 'create' | 'update' | 'replace' | 'delete' | 'unchanged'
   readonly outcome: 'planned' | 'confirmed' | 'refused' | 'unresolved'
   /** Reason why the change was not confirmed, or cannot be applied; absent otherwise. */

@@ -9,8 +9,9 @@ import { findPackageJSON, isBuiltin } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
+/** Version of the code of a pipeline. */
 export interface CodeVersion {
-  /** SHA-256 in hex of the file and all modules that were found. */
+  /** SHA-256 in hex of the file, the local modules, and the `package.json` of each package. */
   readonly digest: string
   /**
    * True if the results of the pipeline's functions depend only on this code and the row. False if they may depend on files, the
@@ -19,17 +20,20 @@ export interface CodeVersion {
   readonly isSelfContained: boolean
 }
 
-/** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. If a match in a comment names no module, the code does not count as self-contained. */
+/**
+ * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'` and `import('x')`, also in comments. If a match names no module, the
+ * code does not count as self-contained.
+ */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
 /** Matches code whose result may depend on more than its text: imports by a computed name, and values that differ between runs. */
 const elsewhere =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
-/** Node modules whose functions depend on their arguments only. */
+/** Node modules whose functions depend on their arguments only, with few exceptions. `elsewhere` matches those with random results. */
 const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
 
 /**
- * Reads the file and every local module that it imports, directly or not. Of packages, only the `package.json` is a part of the
- * digest.
+ * Computes the version of `file`. Reads the file and every local module that it imports, directly or not. Of packages, only the
+ * `package.json` is a part of the digest.
  */
 export async function codeVersion(file: string): Promise<CodeVersion> {
   const start = path.resolve(file)
@@ -60,7 +64,7 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
 /** Imported module: a local file, the `package.json` of a package, or code that is a part of Sluice or of Node. */
 type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
 
-/** Returns true for the imports that `importPipeline` resolves to this program. */
+/** Returns true for a module name that `importPipeline` resolves to this program. */
 export function isSluice(specifier: string): boolean {
   return specifier === 'sluice' || specifier === 'sluice/pipeline'
 }

@@ -4,7 +4,8 @@ import { UsageError } from '../errors.ts'
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 
 /**
- * Lists the names of the pipeline files of a folder, sorted. Does not read the files.
+ * Lists the names of the pipeline files of a folder, sorted. Omits hidden files, type declarations (`.d.ts`) and tests (`.test.ts`). Does
+ * not read the files.
  *
  * @throws {UsageError} `PIPELINES_MISSING` if the folder cannot be read
  */
@@ -30,7 +31,7 @@ export async function pipelineFiles(directory: string): Promise<string[]> {
   }
 }
 
-/** Returns the name of the pipeline that a file defines: the file's name without its ending. */
+/** Returns the file's name without its ending: the name of its pipeline or, with `markets`, the first part of their names. */
 export function pipelineNameOf(file: string): string {
   const ending = endings.find((candidate) => file.endsWith(candidate)) ?? ''
   return file.slice(0, file.length - ending.length)

@@ -5,17 +5,18 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { codeVersion, isSluice } from './codeVersion.ts'
 
+/** Result of importing a pipeline in TypeScript. */
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Two equal versions have functions with the same results. A new version for each import if that is not certain. */
+  /** If two versions are equal, their functions have the same results. If that is not certain, each import has a new version. */
   readonly codeVersion: string
 }
 
 const versionMark = '?version='
 let isHookRegistered = false
 
-/** Imports a file, which runs it. @throws {Error} the error of the file, or that it has no default export */
+/** Imports a file, which executes it. @throws {Error} the error of the file, or that it has no default export */
 export async function importPipeline(file: string): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
   const { digest, isSelfContained } = await codeVersion(file)
@@ -26,8 +27,8 @@ export async function importPipeline(file: string): Promise<ImportedPipeline> {
 }
 
 /**
- * Registers a module hook, which resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. The hook also adds the version to the
- * URL of the pipeline's own modules, because Node never reads a module again under the same URL.
+ * Registers a module hook, which resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. The hook also adds
+ * the version to the URL of the pipeline's own modules, because Node never reads a module again under the same URL.
  */
 function registerHook(): void {
   isHookRegistered = true
@@ -50,7 +51,7 @@ function registerHook(): void {
   })
 }
 
-/** Returns the version mark at the end of a URL; empty if it has none. */
+/** Returns the end of a URL from `versionMark` on; empty if the URL has no mark. */
 function versionOf(url: string | undefined): string {
   const at = url?.lastIndexOf(versionMark) ?? -1
   return at === -1 ? '' : (url?.slice(at) ?? '')

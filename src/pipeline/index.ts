@@ -1,4 +1,4 @@
-/** Pipelines written in TypeScript: the exports of `sluice/pipeline`. */
+/** Exports of `sluice/pipeline`, for pipelines written in TypeScript. */
 import type { PipelineInput } from './schema.ts'
 
 export type { PipelineInput }

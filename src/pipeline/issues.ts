@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { isPlainRecord, isRecord } from '../unknownValue.ts'
 
+/** Problem at one place of the input. `path`: keys and indexes from the top. */
 export interface FlatIssue {
   readonly path: readonly (string | number)[]
   readonly message: string
@@ -46,7 +47,7 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   return value
 }
 
-/** Converts a step of a path; zod permits symbols. */
+/** Converts a step of a path of zod to a text or number. The types of zod also permit symbols. */
 export function part(step: PropertyKey): string | number {
   return typeof step === 'number' ? step : String(step)
 }

@@ -5,9 +5,10 @@ import { listOf, recordOf } from '../unknownValue.ts'
 import { projectSchema } from './projectFile.ts'
 import { fieldSchema, pipelineSchema, removeSchema } from './schema.ts'
 
+/** JSON Schema, as an object for `JSON.stringify`. */
 export type JsonSchema = Record<string, unknown>
 
-/** Descriptions by key of a pipeline file, which editors show. */
+/** Texts that editors show, by key of a pipeline file. */
 const descriptions: Readonly<Record<string, string>> = {
   schedule: 'Cron expression of five or six fields. Without it the pipeline runs only on request.',
   timezone: 'IANA zone of the schedule; default UTC.',
@@ -28,12 +29,15 @@ const descriptions: Readonly<Record<string, string>> = {
   options: 'Normalization: currency, time zone, allowed repairs, value maps.',
 }
 
-/** Returns the schema of a pipeline file in draft 7, which editors read. Only `sluice check` checks rules between fields. */
+/**
+ * Returns the schema of a pipeline file in draft 7, which editors read. Of the rules between fields, it has only the one about
+ * `destination` and `markets`. `sluice check` checks all rules.
+ */
 export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
   const properties = propertiesOf(schema)
   for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...recordOf(properties[key]) }
-  // The loader converts the short forms of `source` and `map` before the schema checks them.
+  // The schema of zod has neither the short form of `source`, which is converted first, nor the fields of `map`, which are checked later.
   const { description, anyOf, ...source } = recordOf(properties['source'])
   properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...listOf(anyOf)] }
   const field = withoutDialect(toJsonSchema(fieldSchema))

@@ -18,8 +18,9 @@ import { destinationOf } from '../destinations/index.ts'
 const maxBytes = 10 * 1024 * 1024
 const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
 
+/** Pipelines of a folder, with the errors of its files. */
 export interface LoadedPipelines {
-  /** Sorted by name. */
+  /** Valid pipelines without a conflict, sorted by name. */
   readonly pipelines: readonly Pipeline[]
   /** One error for each invalid file and for each conflicting pipeline. All other pipelines are usable. */
   readonly errors: readonly ConfigError[]
@@ -27,7 +28,7 @@ export interface LoadedPipelines {
   readonly conflicting: readonly Pipeline[]
   /** Names of all pipelines and of invalid files, sorted. */
   readonly names: readonly string[]
-  /** Names of the pipelines of each valid file: several if the file has markets. */
+  /** Names of the pipelines of each valid file, by the file's name without its ending. Several names if the file has markets. */
   readonly byFile: ReadonlyMap<string, readonly string[]>
   /** Error by name of an invalid file or of a conflicting pipeline. */
   readonly broken: ReadonlyMap<string, ConfigError>
@@ -85,7 +86,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
 }
 
-/** Returns the pipeline with those of the do-not-reach pipelines `suppressing` that it respects. */
+/** Returns a copy of the pipeline whose `suppressedBy` has those of the do-not-reach pipelines `suppressing` that it respects. */
 function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
   const type = destinationOf(pipeline.destination.kind)
   if (suppressing.length === 0 || !type.heedsSuppression(pipeline.destination)) return pipeline
@@ -97,7 +98,7 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
   return suppressedBy.length === 0 ? pipeline : { ...pipeline, suppressedBy }
 }
 
-/** Maps each pipeline to another pipeline with the same destination. Both are rejected, because either may be the wrong one. */
+/** Maps each pipeline that shares its destination to another one with this destination. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
   const byDestination = Map.groupBy(pipelines, ({ credentials, destination }) => JSON.stringify([credentials, identityOf(destination)]))
   const pairs = pipelines.map((pipeline) => {
@@ -153,7 +154,7 @@ export async function selectWithConflicts(
   }
 }
 
-/** Loads the folder, and keeps what belongs to the patterns. @throws {UsageError} UNKNOWN_PIPELINE */
+/** Loads the folder, and keeps the pipelines and errors whose names match the patterns. @throws {UsageError} UNKNOWN_PIPELINE */
 async function pick(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
@@ -175,7 +176,7 @@ async function pick(directory: string, patterns: readonly string[], variables: V
   }
 }
 
-/** Throws the only error, or one error with the problems of all; returns if there is none. */
+/** Throws the only error, or one error with the problems of all errors. Does nothing without errors. */
 function throwAll(directory: string, faults: readonly ConfigError[]): void {
   if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
   if (faults.length > 1)
@@ -187,7 +188,7 @@ function throwAll(directory: string, faults: readonly ConfigError[]): void {
     )
 }
 
-/** Loads one pipeline by name. @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES */
+/** Loads the pipeline that matches a name or glob. @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES if several match */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
   const [pipeline, more] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
@@ -216,7 +217,7 @@ export async function loadFile(file: string, { variables = {}, project }: FileSu
     ])
   const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
   const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
-  // A value with an unresolved variable may cause other problems, of itself and of the fields around it.
+  // A value with an unresolved variable may cause other problems, of the value itself and of the fields around it.
   const others = [...wrong, ...unknown].filter(
     (problem) => !expanded.problems.some((unresolved) => isAround(problem.parts, unresolved.parts)),
   )
@@ -235,8 +236,8 @@ function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boole
 }
 
 /**
- * Returns problems of the names in `credentials` and `alerts`: `sluice.yaml` does not have them, or a variable of the credentials is not set.
- * Not checked for a file loaded on its own.
+ * Returns problems of the names in `credentials` and `alerts`: `sluice.yaml` does not have the name, or a variable of the credentials is
+ * not set. Returns none for a file that was loaded without its project.
  */
 function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
   if (project === undefined) return []

@@ -5,11 +5,12 @@ import { pathText, resolvePipeline, type PathProblem } from './resolve.ts'
 import { marketsSchema } from './schema.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 
+/** Pipelines of a file, or all its problems. */
 export type ResolvedFile =
   | { readonly pipelines: readonly Pipeline[]; readonly problems: readonly [] }
   | { readonly pipelines?: undefined; readonly problems: readonly PathProblem[] }
 
-/** Resolves a file to its pipelines: one, or one for each market. `code`: as for `resolvePipeline`. */
+/** Resolves a parsed file to its pipelines: one, or one for each market. `name` and `code`: as for `resolvePipeline`. */
 export function resolveFile(input: unknown, name: string, file: string, code = ''): ResolvedFile {
   if (!isPlainRecord(input) || !isPlainRecord(input['markets'])) {
     const { pipeline, problems } = resolvePipeline(input, name, file, code)
@@ -58,8 +59,8 @@ function resolveMarket(
 }
 
 /**
- * Merges the settings of a market over those of the file. Returns an empty object if neither has any. A wrong value of the file is kept,
- * so that `resolvePipeline` reports it: without it, every market would run with the defaults.
+ * Merges the settings of a market over those of the file. Returns an empty object if neither has any. A value of the file that is not an
+ * object is kept, so that `resolvePipeline` reports it. Otherwise every market would run with the defaults.
  */
 function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}

@@ -31,6 +31,7 @@ const alertSchema = strict({
   to: z.union([text('an address'), z.array(text('an address')).min(1)]).optional(),
 })
 
+/** Schema of `sluice.yaml`. */
 export const projectSchema = strict({
   credentials: z.record(nameSchema, credentialsSchema, 'must be sets of credentials by name').optional(),
   alerts: z
@@ -41,17 +42,20 @@ export const projectSchema = strict({
 
 /** Credentials in clear text. Never logged or stored. */
 export type CredentialSet = z.output<typeof credentialsSchema>
+/** Receiver of alerts: a chat, a webhook or email addresses. */
 export type AlertReceiver = z.output<typeof alertSchema>
 
 /** Checked content of sluice.yaml. */
 export interface ProjectFile {
   /** Path for messages, even if the file does not exist. */
   readonly file: string
+  /** Usable sets by name. */
   readonly credentials: Readonly<Record<string, CredentialSet>>
-  /** Problems of the sets with a variable that is not set, by name of the set. They concern only the pipelines that use the set. */
+  /** Problems of sets whose variables cannot be resolved, by name of the set. They concern only the pipelines that use the set. */
   readonly unusableCredentials: Readonly<Record<string, readonly Problem[]>>
+  /** Receivers of alerts by name. */
   readonly receivers: Readonly<Record<string, AlertReceiver>>
-  /** Receivers of pipelines that name none. */
+  /** Names of the receivers for pipelines that name none. */
   readonly defaultReceivers: readonly string[]
   /** Defaults as written, with variables replaced. Each pipeline's own settings are merged over them and then checked. */
   readonly defaults: Readonly<Record<string, unknown>>
@@ -111,7 +115,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     if (!(name in receivers))
       problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
   if (problems.length > 0) throw invalid(file, problems)
-  // The defaults are taken from the input, because the schema's output has further defaults.
+  // The defaults are taken as written, because their values are checked only in each pipeline, after the merge.
   const defaults = recordOf(recordOf(expanded.value)['defaults'])
   const credentials = Object.entries(checked.data.credentials ?? {})
   return {

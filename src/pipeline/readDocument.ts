@@ -2,7 +2,7 @@
 import { LineCounter, parseDocument, type Document } from 'yaml'
 import type { Problem } from '../errors.ts'
 
-/** Returns the line of the value at a path, or of the nearest value above it. Undefined if lines are not known. */
+/** Returns the line of the value at a path, or of the nearest value that contains it. Undefined if lines are not known. */
 export type LineOf = (parts: readonly (string | number)[]) => number | undefined
 
 type Fail = (problems: readonly Problem[]) => Error
@@ -10,7 +10,8 @@ type Fail = (problems: readonly Problem[]) => Error
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors, or if aliases are expanded more than 20 times (a small file could become a huge document)
+ * @throws the error that `fail` returns for all syntax errors, or if aliases are expanded more than 20 times, because a small file could
+ * become a huge document
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()

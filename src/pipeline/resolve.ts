@@ -11,6 +11,7 @@ import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type Pipelin
 import type { SourceFile } from './sourceSchema.ts'
 import { destinationOf, findDestination } from '../destinations/index.ts'
 
+/** Resolved pipeline, or all its problems. */
 export type Resolved =
   | { readonly pipeline: Pipeline; readonly problems: readonly [] }
   | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
@@ -21,8 +22,8 @@ export interface PathProblem extends Problem {
 }
 
 /**
- * Resolves one pipeline. Pure. `code`: version of the functions in `input` (codeVersion.ts), because the text of a function does not
- * include the modules that it imports.
+ * Resolves one pipeline. Pure. `name`: name of the pipeline. `file`: path for messages. `code`: version of the functions in `input`
+ * (codeVersion.ts), because the text of a function does not include the modules that it imports.
  */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
@@ -201,7 +202,7 @@ function buildPipeline(
     ...pipeline,
     file: path,
     ...(file.stale_after_runs === undefined ? {} : { staleAfterRuns: file.stale_after_runs }),
-    // The file's path and the schedule are not a part of the version, because they do not change what a run does.
+    // The file's path, the schedule and `staleAfterRuns` are not a part of the version, because they do not change what a run does.
     version: hash('sha256', stringify(pipeline, code)),
     ...(file.schedule === undefined
       ? {}

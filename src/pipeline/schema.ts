@@ -1,4 +1,4 @@
-/** Defines the schema of pipeline files. A check reports every problem of a file. */
+/** Defines the schema of pipeline files. */
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
@@ -54,6 +54,7 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
   }
 }, 'is not an IANA time zone, for example Europe/Berlin')
 
+/** Name of the argument that a transform takes without a name: `{ prefix: X }` is `{ prefix: { with: X } }`. Others take `value`. */
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
 const transform = z
@@ -115,10 +116,10 @@ const field = z.union(
   },
 )
 
-/** Settings of a destination. The schema is built at the first use, because all destination types are registered by then. */
+/** Settings of a destination. The schema is built at the first use, when all destination types are registered. */
 const destination = z.lazy(() => destinationSettings())
 
-/** Values of `options.allow`; docs/inputs.md has the case of each. */
+/** Values of `options.allow`: names of exceptions from the default handling of inputs (docs/inputs.md, docs/mapping.md). */
 export const allowances = [
   'cut_title',
   'cut_description',
@@ -134,7 +135,7 @@ export const allowances = [
   'base64_hash',
 ] as const
 
-/** Values of `options.refuse`: inputs that are accepted by default; docs/inputs.md has the case of each. */
+/** Values of `options.refuse`: names of inputs that are accepted by default (docs/inputs.md). */
 export const refusals = ['http_image', 'zero_price'] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
@@ -150,7 +151,7 @@ export const guardedCodes: readonly [string, ...string[]] = [
   ...Object.keys(qualityCodes).filter((code) => !lateCodes.includes(code)),
 ]
 
-/** Name of a set of credentials or of a receiver of alerts. */
+/** Schema of the name of a market, a set of credentials or a receiver of alerts. */
 export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be a name of letters, digits, . - and _')
 
 const filter = z.record(
@@ -233,15 +234,18 @@ const settings = {
   markets: markets.optional(),
 }
 
+/** Schema of a pipeline file without `markets`, or of one market merged with the other settings of its file. */
 export const pipelineSchema = strict(settings)
 
-/** `defaults` of sluice.yaml: any setting, none required. Values are checked in each pipeline, after the merge. */
+/** Schema of `defaults` in sluice.yaml: any setting, none required. Values are checked in each pipeline, after the merge. */
 export const pipelineDefaultsSchema = strict(Object.fromEntries(Object.keys(settings).map((key) => [key, z.unknown().optional()])))
 
+/** Schema of one field under `map`, except `remove`. */
 export const fieldSchema = field
+/** Schema of `map.remove`. */
 export const removeSchema = valueTest
 
-/** `markets` alone: a file with markets has no `destination`. */
+/** Schema of `markets` alone, because a file with markets has no `destination`. */
 export const marketsSchema = strict({ markets })
 
 /** Checked pipeline file, without defaults. */
@@ -256,4 +260,5 @@ type DestinationsInput =
   | { readonly destination: DestinationSettings; readonly markets?: undefined }
   | { readonly destination?: undefined; readonly markets: z.input<typeof markets> }
 type FieldInput = z.input<typeof field>
+/** Checked field under `map`. */
 export type FieldFile = z.output<typeof field>

@@ -84,13 +84,15 @@ const settings = {
     .optional(),
 }
 
-/** A file whose columns are added to the rows of a source (docs/sources.md#a-price-or-stock-file-joined-by-id). */
+/** Schema of a file whose columns are added to the rows of a source (docs/sources.md#a-price-or-stock-file-joined-by-id). */
 export const joinSchema = strict({
   ...settings,
   on: z.union([column, strict({ source: column, file: column })], 'must be a column, or { source: column, file: column }'),
   columns: z.array(column, 'must be a list of column names').min(1, 'must have at least one column').optional(),
 })
 
+/** Schema of one source. */
 export const sourceSchema = strict({ ...settings, join: joinSchema.optional() })
 
+/** Checked source of a pipeline file, without defaults. */
 export type SourceFile = z.output<typeof sourceSchema>

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 
-/** Cache of results by file. A result is valid until the file or its surroundings change. */
+/** Cache of results by file. A result is valid until the file or the other inputs of the result change. */
 export interface UnchangedFiles<Result> {
   /**
-   * Returns the stored result of `file`, or calls `load`. A failure is stored too, and each further call rejects with it. `surroundings`:
-   * text of all other inputs of the result.
+   * Returns the stored result of `file`, or calls `load`. `surroundings`: text of all other inputs of the result. A failure is stored too:
+   * until the file or `surroundings` change, each further call rejects with it.
    */
   readonly get: (file: string, surroundings: string, load: () => Promise<Result>) => Promise<Result>
 }
@@ -18,8 +18,8 @@ interface Stored<Result> {
 const maxFiles = 20_000
 
 /**
- * Creates a cache for loaded files. `serve` reads its folder every few seconds. Parsing and checking 3,000 YAML files takes 3 s, and finding
- * them unchanged 20 ms. A change of the text always changes the ctime of the inode (in nanoseconds), the size or the inode number.
+ * Creates a cache for loaded files. `serve` reads its folder every few seconds. Parsing and checking 3,000 YAML files takes 3 s, and
+ * finding them unchanged 20 ms. A file counts as changed if its ctime or mtime (in nanoseconds), size or inode number changed.
  */
 export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
   const stored = new Map<string, Stored<Result>>()

@@ -25,12 +25,12 @@ function longestMs(duration: Duration): number {
   return 'months' in duration ? duration.months * 31 * dayMs : duration.ms
 }
 
-/** Returns the duration, or `longest` if the duration may be longer. */
+/** Returns the duration, or `longest` if the duration may be longer. `longest`: undefined for no limit. */
 export function atMost(duration: Duration, longest: Duration | undefined): Duration {
   return longest === undefined || longestMs(duration) <= shortestMs(longest) ? duration : longest
 }
 
-/** Returns `renewBefore`, or half of `expiresIn` if that is shorter. */
+/** Returns `renewBefore`, or half of `expiresIn` (months of 28 days) if `renewBefore` may be longer. */
 export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration {
   const half = Math.floor(shortestMs(expiresIn) / 2)
   return longestMs(renewBefore) <= half ? renewBefore : { ms: half }

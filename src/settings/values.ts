@@ -1,4 +1,4 @@
-/** Builds schemas of values in pipeline and project files. The message about an unknown key or word suggests the most similar known one. */
+/** Builds schemas of values in pipeline and project files. A message about an unknown key or word suggests the most similar known one. */
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { listOf } from '../unknownValue.ts'
@@ -33,13 +33,14 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
   })
 /** Schema of a text. YAML reads some unquoted texts as numbers or booleans, which are converted back. */
 export const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
+/** Schema of the name of a column. */
 export const column = text('the name of a column')
 
 /** Returns the schema of a whole number from `least` to `most`. */
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 
-/** Schema of an id: a text, or a whole number. YAML reads an unquoted 1234 as a number; a number above 2^53 has lost digits. */
+/** Schema of an id: a text, or a whole number, because YAML reads an unquoted 1234 as a number. Rejects numbers above 2^53. */
 export const id = z
   .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
   .transform(String)

@@ -1,11 +1,10 @@
-/** Bytes of a source as its transport delivers them, and functions for facts about their end. */
+/** Bytes of a source as its transport delivers them, with facts about their end. */
 export interface ByteStream {
   /** Address of the file that is read, without secrets and query, for messages and facts. */
   readonly label: string
+  /** Bytes in order, as received. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>
-  /**
-   * Allows the stream to reuse its buffers. A chunk is then valid only until the next chunk is requested. Absent if not supported.
-   */
+  /** Allows the stream to reuse its buffers. A chunk is then valid only until the next chunk is requested. Absent if not supported. */
   readonly reuseBuffers?: () => void
   /** `charset` of an HTTP response; absent if it has none. */
   readonly charset?: string
@@ -14,7 +13,10 @@ export interface ByteStream {
    * before `close`. Absent if a source of this type has no path.
    */
   readonly beside?: (suffix: string) => Promise<Beside | undefined>
-  /** Returns facts about the end. Rejects, or returns a `doubt`, if the source changed. Call this only after `chunks` ended without an error. */
+  /**
+   * Returns facts about the end. Rejects, or returns a `doubt`, if the transport detects that the source changed. Call this only after
+   * `chunks` ended without an error.
+   */
   end: () => Promise<TransportEnd>
   /** Closes the source. Can be called at any time, and twice. */
   close: () => Promise<void>
@@ -22,7 +24,7 @@ export interface ByteStream {
 
 /** File beside a source: a manifest or a done marker. */
 export interface Beside {
-  /** Whole content of the file; empty if it is larger than `besideBytes`, or its size is not known. */
+  /** Whole content of the file; empty if it is larger than `besideBytes`, or if S3 does not declare its size. */
   readonly content: Buffer
   /** True if the file is older than the source, so it belongs to an earlier export. False if one of the two times is not known. */
   readonly older: boolean
@@ -36,14 +38,15 @@ export interface TransportEnd {
   /** Proof such as `content-length met`; undefined if the transport proves nothing. */
   readonly proof?: string
   /**
-   * True for plain files, local or over SFTP. Such a file is complete only if it ends as in its last complete read
-   * (docs/guarantees.md#deletes-need-proof).
+   * True for files, local or over SFTP. Without a trailer, marker or manifest, a CSV, TSV or JSON lines file of this transport is complete
+   * only if it ends as in its last complete read: with or without a line end (docs/guarantees.md#deletes-need-proof).
    */
   readonly endsAsBefore?: boolean
   /** Reason why there is no `proof`. */
   readonly reason?: string
   /** Reason to doubt the whole read even if its end is proven: the source changed while it was read. */
   readonly doubt?: string
+  /** ETag and time of change, for the conditional request of the next read. */
   readonly etag?: string
   readonly lastModified?: string
 }

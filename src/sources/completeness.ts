@@ -1,3 +1,4 @@
+/** Decides whether a read that ended without an error was complete, by the facts of format, transport and marker. */
 import type { FormatEnd } from '../formats/formatReader.ts'
 import type { Completeness, SourceFacts } from '../formats/rows.ts'
 import type { CompletenessProof } from '../model/pipeline.ts'
@@ -15,14 +16,16 @@ export interface EndFacts {
   readonly previous?: SourceFacts
   /** True if JSON lines was detected, but is not the configured format. */
   readonly seemsLines?: boolean
-  /** Content of the done marker or manifest; undefined if none is configured. */
+  /** Result of the search for the done marker or manifest; absent if none is configured. */
   readonly marker?: CompletionMarker
+  /** Number of bytes as received, and their SHA-256 in lower-case hex. */
   readonly bytes: number
   readonly sha256: string
 }
 
-/** Done marker, or manifest with what it announces. */
+/** Done marker, or manifest with the values that it announces. */
 export interface CompletionMarker {
+  /** False if the file is missing or cannot be read. */
   readonly found: boolean
   /** True if the marker is older than the source, so that it belongs to an earlier export. */
   readonly older?: boolean
@@ -33,7 +36,7 @@ export interface CompletionMarker {
 
 /**
  * Decides whether the end of the source was proven (docs/guarantees.md#deletes-need-proof). Only then may missing rows be deleted.
- * Called after a read without errors. If the source changed during the read, only a digest proves that all bytes are of one version.
+ * If the source changed during the read, only the digest of a manifest proves that all bytes are of one version.
  */
 export function classifyCompleteness(facts: EndFacts): Completeness {
   const { required, format, transport, marker } = facts
@@ -67,7 +70,7 @@ function checkEnd(facts: EndFacts): Completeness {
   return checkOpenEnd(facts) ?? proven(transport.proof)
 }
 
-/** Returns the doubt about the end of a format without an end mark, such as CSV; undefined if there is none. */
+/** Returns `unproven` if the end of a format without an end mark, such as CSV, is in doubt; otherwise undefined. */
 function checkOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)

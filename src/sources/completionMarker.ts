@@ -1,3 +1,4 @@
+/** Reads done markers and manifests, which prove the end of a source. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
@@ -9,8 +10,8 @@ const ownPath = '{path}'
 
 /**
  * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
- * its server, in its bucket. Any other path is on this machine, and `{path}` in it is the source's label. A manifest is JSON
- * with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if the source has neither setting. Never rejects.
+ * its server, in its bucket. Any other path is on this machine, and `{path}` in it is replaced by the source's label. A manifest is
+ * JSON with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if the source has neither setting. Never rejects.
  */
 export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {
   const { complete } = definition
@@ -30,7 +31,8 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
 }
 
 /**
- * Reads a file of this machine; undefined if it is not a regular file. `changedMs`: time of the last change of the source, if known.
+ * Reads a file of this machine. Returns undefined if it is not a regular file. `changedMs`: time of the last change of the source in
+ * milliseconds since 1970; undefined if it is not known.
  *
  * @throws the error of the system, for example if there is no such file
  */

@@ -1,3 +1,4 @@
+/** Reads and checks the credentials that a source names. */
 import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import { readSecretValue } from '../secretValue.ts'
@@ -7,7 +8,7 @@ import { sourceTypeOf, type SourceType } from './sourceAddress.ts'
  * Reads a credential from the environment variable that the pipeline names, or from the file in `NAME_FILE`. Returns undefined if the
  * pipeline names no variable for this credential.
  *
- * @throws RunError SOURCE_CREDENTIALS as `readSecretValue`, and if neither variable is set; the message has names, never values
+ * @throws RunError SOURCE_CREDENTIALS if neither variable is set, or `readSecretValue` reports a fault. The message has names, never values
  */
 export function readCredential(
   key: string,
@@ -32,7 +33,7 @@ export function readCredential(
   )
 }
 
-/** Names of the credentials that each type of source uses. Other sources have none. */
+/** Names of the credentials that each type of source uses. Other types use none. */
 const known: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
   http: ['username', 'password', 'token', 'header:X-Name'],
   sftp: ['username', 'password', 'private_key', 'passphrase'],
@@ -41,7 +42,7 @@ const known: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
 }
 
 /**
- * Rejects a credential that the source does not use, because the request would be sent without it.
+ * Rejects a credential that the type of the source does not use, because the request would be sent without it.
  *
  * @throws RunError SOURCE_CREDENTIALS
  */

@@ -4,15 +4,17 @@ import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
 import { findFile, openLocalFile } from './file/localFile.ts'
 import { isLocalFile } from './sourceAddress.ts'
 
+/** Digest and size of a source, as `SourceFacts` has them. */
 export interface SourceHash {
+  /** Lower-case hex. */
   readonly sha256: string
   readonly bytes: number
 }
 
 /**
  * Computes the SHA-256 of a local file (and of its joined file) without parsing, for the source gate. Takes about 0.1 s for 98 MB.
- * Returns undefined for other sources. Returns `other size` without reading the file if its size is not `expectedBytes`; not for a
- * joined source.
+ * Returns undefined for other sources. If the size of the file is not `expectedBytes`, returns `other size` without reading it. For a
+ * source with a joined file, `expectedBytes` is ignored.
  *
  * @throws RunError as `openLocalFile`
  */

@@ -56,7 +56,7 @@ export async function openJoined(
   }
 }
 
-/** Returns the facts without validators, so that no request is conditional, because both files are needed even if one is unchanged. */
+/** Returns the facts without validators, so that no request is conditional. Both files are needed, even if only one has changed. */
 function previousOf(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   if (facts === undefined) return {}
   const { etag: _, lastModified: __, ...previous } = facts
@@ -135,7 +135,7 @@ interface Shape {
 
 /**
  * Returns a function that adds the joined cells to a row. A joined cell replaces the cell of the same column even if it is empty, so that
- * no price of the main file is sent. A row without one match in the joined file gets a fault, JOIN_ROW_MISSING or JOIN_ROW_CONFLICT.
+ * no price of the main file is sent. A row with no match or with conflicting matches gets the fault JOIN_ROW_MISSING or JOIN_ROW_CONFLICT.
  */
 function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
   const shapes = new Map<string, Shape>()
@@ -165,7 +165,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     const joined = key === undefined ? undefined : file.cells.get(key)
     const cells = [...row.cells]
     at.forEach((index, place) => (cells[index] = joined?.[place]))
-    // A short row keeps its own fault.
+    // A row that cannot be read keeps its own fault.
     if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
     return { ...row, columns, cells, fault: faultOf(joined, sourceColumn) }
   }

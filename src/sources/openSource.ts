@@ -21,8 +21,8 @@ import { readCompletionMarker } from './completionMarker.ts'
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, but the whole of a
- * workbook or a joined file. Rows can be read once. The caller must close the source.
+ * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes. Workbooks and joined
+ * files are read whole. Rows can be read once. The caller must close the source.
  *
  * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
  */

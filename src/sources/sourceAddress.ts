@@ -1,5 +1,6 @@
-/** Types of source addresses. */
+/** Finds the type of a source from its address. */
 
+/** Type of a source. */
 export type SourceType = 'stdin' | 'file' | 'http' | 'sftp' | 's3' | 'postgres'
 
 const schemes: readonly (readonly [address: RegExp, type: SourceType])[] = [
@@ -12,7 +13,7 @@ const schemes: readonly (readonly [address: RegExp, type: SourceType])[] = [
 /** Returns the type of an address; undefined for an unknown scheme. */
 export function sourceTypeOf(uri: string): SourceType | undefined {
   if (uri === '-') return 'stdin'
-  // A path may begin with a Windows drive letter.
+  // A scheme has at least two characters here, because a path may begin with a Windows drive letter.
   if (uri.startsWith('file:') || !/^[a-z][a-z0-9+.-]+:/i.test(uri)) return 'file'
   return schemes.find(([address]) => address.test(uri))?.[1]
 }

@@ -4,20 +4,26 @@ import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
 import { errorCode } from '../unknownValue.ts'
 
+/** Event whose signature was verified. */
 export interface ReceivedEvent {
   /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
   readonly id: string
+  /** `event_type`, else the first key of the body that is not about users. */
   readonly type: string
   /** The body as it was received, a JSON object. */
   readonly json: string
 }
 
+/** Store of received events. */
 export interface EventStore {
-  /** Stores the event. Resolves to false if its id is already stored. Rejects if it could not be stored; the service then delivers it again. */
+  /**
+   * Stores the event. Resolves to false if its id is already stored. Rejects if the event could not be stored. The receiver then answers
+   * 503, so that the service may deliver the event again.
+   */
   readonly add: (event: ReceivedEvent) => Promise<boolean>
-  /** Resolves if events can be stored again, else rejects. Called while events are refused. */
+  /** Resolves if the store answers queries again, else rejects. Called while events are refused. */
   readonly probe: () => Promise<void>
-  /** Records the time in which events were refused, so that they can be replayed. */
+  /** Records the time in which events were refused, so that they can be replayed. Rejects if it could not be recorded. */
   readonly recordGap?: (gap: Gap) => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Tracks the gap in which events are refused because the database is down (docs/guarantees.md#webhook-delivery). The gap is in memory. */
+/** Tracks the gap: the time in which events are refused because the store fails (docs/guarantees.md#webhook-delivery). */
 import type { Logger } from '../log.ts'
 
 /** Length of a gap in milliseconds after which an error is logged once. */
@@ -11,6 +11,7 @@ export interface Gap {
   readonly refused: number
 }
 
+/** The current gap, in memory of this process. */
 export class GapTracker {
   readonly #log: Logger
   readonly #now: () => number

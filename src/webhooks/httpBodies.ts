@@ -1,7 +1,7 @@
 /** Reads the bodies of requests within limits of size and time, and writes JSON answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Returns the whole body, or the status of its refusal: 413 too long, 408 too slow, 400 cut off. */
+/** Resolves to the whole body, or to the status of the refusal: 413 too long, 408 too slow, 400 cut off. Never rejects. */
 export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer | 400 | 408 | 413> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > maxBytes) return Promise.resolve(413)
@@ -30,7 +30,10 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
 /** Time in milliseconds in which the rest of a refused body is read and discarded. */
 const DRAIN_MS = 1000
 
-/** Answers, and closes the connection. Reads the rest of a long body for a moment, because an immediate reset would hide the 413 from the sender. */
+/**
+ * Answers with `status`, then closes the connection. For a 413, reads the rest of the body for up to a second before the close, because
+ * an immediate reset would hide the answer from the sender.
+ */
 export function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {
   const close = () => {
     clearTimeout(timer)

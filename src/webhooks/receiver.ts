@@ -9,6 +9,7 @@ import { answer, readBody, refuseBody } from './httpBodies.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
 import { errorCode } from '../unknownValue.ts'
 
+/** Options of `createWebhookReceiver`. */
 export interface WebhookReceiverOptions {
   /** Store of the events. Default: memory of this process. */
   readonly store?: EventStore
@@ -20,26 +21,29 @@ export interface WebhookReceiverOptions {
   readonly path?: string
   /** Default: nothing is logged. */
   readonly log?: Logger
+  /** Default: the clock of this machine. */
   readonly clock?: Clock
   /** Name of the header with the signature, in the service's own spelling. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
-  /** Called when the database is back and the gap is recorded, so that a replay can be requested. */
+  /** Called when events can be stored again and the gap is recorded, so that a replay can be requested. Must not throw. */
   readonly onGap?: (gap: Gap) => void
   /** Maximum size of a body, checked before it is hashed. Default 1 MiB. */
   readonly maxBodyBytes?: number
   /** Maximum time from the headers of the request to the end of its body. Default 5 s: the service waits 10 s. */
   readonly bodyTimeoutMs?: number
-  /** Maximum time of the insert. Default 4 s. */
+  /** Maximum time of an insert, and of a probe of the store. Default 4 s. */
   readonly storeTimeoutMs?: number
 }
 
+/** Receiver of webhooks. */
 export interface WebhookReceiver {
+  /** Path that the receiver answers. */
   readonly path: string
   /** Answers the request and resolves to true. Resolves to false for another path, without reading it. Never rejects. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
-  /** Returns the time since which events are refused because the database is down; undefined while events are stored. */
+  /** Returns the time since which events are refused because the store fails; undefined while events are stored. */
   readonly refusingSince: () => Date | undefined
-  /** Checks whether the database is back while events are refused, and then ends the gap. Never rejects. */
+  /** While events are refused, checks whether the store answers again, and then ends the gap. Rejects only if `onGap` throws. */
   readonly probe: () => Promise<void>
 }
 
@@ -47,7 +51,7 @@ export interface WebhookReceiver {
 const base = 'http://receiver'
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
-/** Limits the memory of a long outage. An older event is stored all the same, but `onEvent` is not called for it. */
+/** Maximum number of late inserts in memory. An older event may be stored all the same, but `onEvent` is not called for it. */
 const MOST_LATE = 10_000
 
 /**
@@ -62,8 +66,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const gap = new GapTracker(log, clock.now)
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
   /**
-   * Inserts that took longer than their limit, by event; the newest {@link MOST_LATE}. The next delivery reports an event that such an
-   * insert stored.
+   * Inserts that took longer than their limit, by the id of the event; the newest {@link MOST_LATE}. If such an insert stored its event,
+   * `onEvent` is called at the next delivery of the event.
    */
   const late = new Map<string, Promise<boolean>>()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
@@ -127,7 +131,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (isNew) callOnEvent(event)
   }
 
-  /** Notes an insert that takes longer than its limit, until it ends without a stored event. */
+  /** Adds an insert that failed or takes longer than its limit to `late`. Removes it if it ends without a stored event. */
   function noteLate(id: string, adding: Promise<boolean>): void {
     const outcome: Promise<boolean> = adding
       .catch(() => false)
@@ -140,7 +144,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (late.size > MOST_LATE && oldest !== undefined) late.delete(oldest)
   }
 
-  /** Stores the event. Resolves to true if this insert, or an earlier one that was answered with 503, stored it. */
+  /** Stores the event. Resolves to true if this insert stored it, or an `earlier` one whose delivery was answered with 503. */
   async function addAfter(earlier: Promise<boolean> | undefined, event: ReceivedEvent): Promise<boolean> {
     const added = await store.add(event)
     return added || (await earlier) === true

@@ -11,11 +11,13 @@ import { listOf } from '../unknownValue.ts'
 
 /** Calls of the service that a replay needs. Times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
+  /** Lists the webhooks of the app, with the addresses that the service calls. */
   readonly webhooks: () => Promise<readonly { readonly id: string; readonly url: string }[]>
   /** Requests a replay. Resolves to the id of its job. */
   readonly replay: (range: { readonly webhook_id: string; readonly from_date: string; readonly to_date: string }) => Promise<string>
 }
 
+/** Dependencies of the replays. */
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
@@ -36,7 +38,7 @@ const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
  * Also the longest wait after requests that failed.
  */
 const RETRY_AFTER_MS = 15 * MINUTE
-/** Maximum number of requests for one gap. After that, an error is logged for the operator. */
+/** Maximum number of attempts for one gap. After that, an error is logged for the operator. */
 const MOST_ATTEMPTS = 10
 
 /** Running checks for gaps. */
@@ -52,6 +54,7 @@ export interface ReplayKeeper {
  * overlap, and do not keep the process alive.
  */
 export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void> }): ReplayKeeper {
+  /** True if a gap may be open, so that the next check reads the gaps. */
   let open = true
   let running: Promise<void> | undefined
   const check = async (): Promise<void> => {
@@ -92,7 +95,7 @@ interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Gap that was neither replayed nor given up, with the requests for its replay. Times in milliseconds since 1970. */
+/** Gap that was neither replayed nor given up, with the attempts to replay it. Times in milliseconds since 1970. */
 interface OpenGap {
   readonly id: string
   readonly fromMs: number
@@ -132,15 +135,15 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   return false
 }
 
-/** Returns the time from the last attempt to the next one. Doubles with each attempt in a row that the service refused for a webhook. */
+/** Returns the milliseconds from the last attempt to the next one. Doubles with each attempt in a row in which a request failed. */
 function waitMs({ everyMs = CHECK_MS }: ReplayDeps, { attempts }: OpenGap): number {
   const failedInARow = attempts.length - 1 - attempts.findLastIndex((attempt) => textsOf(attempt, 'missed').length === 0)
   return failedInARow === 0 ? RETRY_AFTER_MS : Math.min(RETRY_AFTER_MS, everyMs * 2 ** (failedInARow - 1))
 }
 
 /**
- * Requests a replay from each registration of the receiver, and records the jobs, and the webhooks whose request failed. After such a
- * failure, `before` has the last attempt, and only its missed webhooks are asked. A failure to list the webhooks is only logged.
+ * Requests a replay from each webhook of the receiver. Records the jobs, and the webhooks whose request failed (`missed`). `before`: last
+ * attempt, if webhooks were missed in it; then only these webhooks get a request. A failure to list the webhooks is only logged.
  */
 async function requestReplay(
   deps: ReplayDeps,

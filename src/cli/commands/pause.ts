@@ -5,7 +5,7 @@ import { pipelinesNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 
-/** Pauses the pipelines: no run starts until they are resumed. */
+/** Pauses the pipelines: no run starts until they are resumed, except plans and audits. A running run continues. */
 export const pause: CommandRun = pauseCommand('pause', 'paused', (pipeline, changed) => [
   changed ? 'is paused' : 'was paused before',
   `sluice resume ${pipeline}`,
@@ -17,7 +17,7 @@ export const resume: CommandRun = pauseCommand('resume', 'active', (pipeline, ch
   `sluice run ${pipeline}`,
 ])
 
-/** Returns the command that pauses or resumes. `report` returns result and next command of one pipeline. */
+/** Returns the command that pauses or resumes. `report` returns the result and the next command for a pipeline. */
 function pauseCommand(
   action: 'pause' | 'resume',
   state: 'paused' | 'active',

@@ -6,7 +6,7 @@ import { runOnce } from './run.ts'
 /** Repeats a run: reads its source again, or with `--failed` sends only the operations that were not confirmed. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
-  const of = { label: `rerun of ${runId}`, credentials: await credentialsOfStored(context, runId) }
+  const target = { label: `rerun of ${runId}`, credentials: await credentialsOfStored(context, runId) }
   const options = { failedOnly: flag(invocation, 'failed'), pipelines: context.pipelines }
-  return runOnce(context, of, (deps) => rerun(deps, runId, options))
+  return runOnce(context, target, (deps) => rerun(deps, runId, options))
 }

@@ -31,7 +31,7 @@ export const run: CommandRun = async (context, invocation) => {
       },
     )
   }
-  // The 110 files of the engine are loaded while the connections to the database are opened.
+  // The engine has more than 100 files. They are loaded while the connections to the database are opened.
   const loading = import('../../sync/run/run.ts')
   const reports = await eachPipeline(context, pipelines, {
     async each(engine, pipeline) {
@@ -52,7 +52,7 @@ export const run: CommandRun = async (context, invocation) => {
   return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
 }
 
-/** Runs `call` with the engine of these credentials, prints the report, and returns the exit code. `label`: of the progress. */
+/** Runs `call` with the engine of these credentials, prints the report, and returns the exit code. `label`: name in progress lines. */
 export function runOnce(
   context: Context,
   { label, credentials }: { readonly label: string; readonly credentials: string | undefined },
@@ -69,7 +69,7 @@ export function runOnce(
   )
 }
 
-/** Returns the exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */
+/** Returns the worst exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */
 function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null

@@ -13,7 +13,7 @@ export const run: CommandRun = async (context, invocation) => {
     const pipelines =
       pipeline === '' ? undefined : (await pipelinesWithRuns(store.db)).filter((name) => name === pipeline || matchesGlob(name, pipeline))
     const reports = await listRuns(store.db, { limit, ...(pipelines === undefined ? {} : { pipelines }) })
-    // Throws UNKNOWN_PIPELINE for a name that has neither runs nor a file.
+    // Throws UNKNOWN_PIPELINE if no pipeline file matches either.
     if (reports.length === 0 && pipeline !== '') await (await import('../pipelines.ts')).pipelinesNamed(context, [pipeline])
     if (context.json) writeJson(context, reports)
     else if (reports.length === 0) context.stdout.write(`no runs yet: sluice run ${pipeline === '' ? '<pipeline>' : pipeline}\n`)

@@ -7,13 +7,13 @@ import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts
 import { untilAborted } from '../servers/untilAborted.ts'
 import { accessSettings, startWebServer } from '../servers/webServer.ts'
 
-/** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until 25 s after a signal at the latest. */
+/** Runs scheduler, worker, dashboard, API, alerts and webhook receiver in one process, until a signal. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8080', { min: 0, max: 65_535 })
   const host = option(invocation, 'host') ?? '127.0.0.1'
   const config = context.config()
   const service = needService(config)
-  // Called here too, so that it throws before the database is opened.
+  // `startWebServer` calls this too. Here it throws before the database is opened.
   accessSettings(config, host)
   return withEngine(
     context,

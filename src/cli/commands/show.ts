@@ -9,7 +9,7 @@ import { funnel } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
 import { instant, plural, safe } from '../terminal/text.ts'
 
-/** Shows a run as a funnel; with `--changes`, every key that its plan changes. */
+/** Shows a run as a funnel. With `--changes`, lists every key that its plan changes; with `--markdown`, prints the plan. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const id = argument(invocation, 0)
@@ -21,7 +21,7 @@ export const run: CommandRun = async (context, invocation) =>
     return 0
   })
 
-/** Formats the operators' actions on the run, oldest first: action, actor, time, approved deletes, reason. */
+/** Formats the operators' actions on a run, oldest first: action, actor, time, approved deletes, reason. `actions`: newest first. */
 function actionLines(actions: readonly StoredAction[]): string {
   return actions
     .toReversed()

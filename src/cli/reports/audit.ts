@@ -7,9 +7,10 @@ import { guardLine } from './outcome.ts'
 
 /** Maximum number of products shown of each kind of difference. `--json` has ten. */
 const shownProducts = 5
+/** Maximum width of a value, in columns. */
 const shownValue = 60
 
-/** Returns the result of an audit: counts, the first different products, guards, and at most two next commands. */
+/** Returns the result of an audit: counts, the first different products, the plan of `--repair`, guards, and up to two next commands. */
 export function auditSummary(report: AuditReport, output: Output): string {
   const { drift, pipeline, runId } = report
   const { bold } = output.style

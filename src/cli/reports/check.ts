@@ -17,26 +17,28 @@ export interface Check {
   readonly problems?: readonly Problem[]
 }
 
+/** Result of checking one source. */
 export interface SourceCheck {
   readonly uri: string
   /** Detected format, encoding, compression and dialect; after a whole read also the proof of its end. */
   readonly detected: readonly string[]
   readonly columns: readonly string[]
-  /** Column of each field. `hint`: setting for required fields that have no column. Absent if no header was read. */
+  /** Columns of the fields; absent if no header was read. `hint`: setting for required fields without a column. */
   readonly mapping?: {
     readonly preset: string | undefined
+    /** Columns that the preset knows, of all columns of the header. */
     readonly known?: { readonly columns: number; readonly of: number }
     readonly fields: readonly { readonly field: string; readonly from: string }[]
     readonly hint: string | undefined
   }
-  /** Number of rows read, and of valid rows. */
+  /** Number of rows read. */
   readonly rows: number
   readonly valid: number
   /** Rows that cannot be used; `rejects` has an entry for each of their faults. */
   readonly rejected: number
   /** Rows that repeat another row. */
   readonly duplicates: number
-  /** Opted-out people. Children, and rows that end a suppression, count too. */
+  /** Opted-out rows, rows of the same key, and rows of children; for a do-not-reach list, rows that remove a person. */
   readonly suppressed: number
   /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number
@@ -50,24 +52,25 @@ export interface SourceCheck {
   readonly error?: PresentedError
 }
 
+/** Mapped record that the report shows as an example. */
 export interface SampleRecord {
   readonly line: number
-  /** A product's fields; a member's masked cells. */
+  /** Fields of a product; masked cells of a person. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** A member's identifiers by type, with the beginning of the digest that is sent. */
+  /** Identifiers of a person, with the beginning of the value that is sent; absent for products. */
   readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
-  /** False if the row is opted out. */
+  /** False if the row is opted out; absent for products. */
   readonly desired?: boolean
 }
 
-/** Returns what was detected, the mapped sample records, and the rejects and warnings, grouped by code and field. */
+/** Formats a check: the detected format, the mapped sample records, and the rejects and warnings, grouped by code and field. */
 export function checkReport(check: Check, output: Output): string {
   const { bold } = output.style
   return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, output)).join('')}`
 }
 
 function sourceLines(source: SourceCheck, output: Output): string {
-  // Lines with texts of the source are cut. Lines with Sluice's own texts are folded.
+  // Lines with values or all columns of the source are cut, because they may be very long. Other lines are folded.
   const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
   const foldLine = (line: string) => `${fold(line, output.columns)}\n`
   const indented = output.columns === undefined ? output : { ...output, columns: output.columns - 2 }
@@ -109,7 +112,7 @@ function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] 
   ]
 }
 
-/** Returns the next step if every source is readable: guards that would stop a run, then the command for the other pipelines. */
+/** Returns the next step after a check without errors: guards that would stop a run, then the command for the other pipelines. */
 export function nextStep(checks: readonly Check[], output: Output): string {
   const stopping = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
   const names = checks.filter(({ pipeline }) => !stopping.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
@@ -144,7 +147,7 @@ function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => st
     .join('')
 }
 
-/** Returns `preset hubspot (12 of 14 columns known): `; empty without a preset. */
+/** Returns `preset hubspot (12 of 14 columns known): `, for a preset that knows 12 of the header's 14 columns; empty without a preset. */
 export function presetText({ preset, known }: Pick<NonNullable<SourceCheck['mapping']>, 'preset' | 'known'>): string {
   if (preset === undefined) return ''
   return `preset ${preset}${known === undefined ? '' : ` (${known.columns} of ${known.of} columns known)`}: `

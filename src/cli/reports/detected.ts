@@ -1,6 +1,6 @@
 import type { Detected } from '../../formats/openFormat.ts'
 
-/** Returns what was detected before the first row, as words: `csv`, `utf-8`, `delimiter ";"`, `header on line 1`. */
+/** Returns the detected format as words: `csv`, `utf-8`, `delimiter ";"`, `header on line 1`. */
 export function detectedWords({ format, encoding, compression, delimiter, headerLine, notes }: Detected): readonly string[] {
   return [
     format,

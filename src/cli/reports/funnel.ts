@@ -7,7 +7,7 @@ import { figures, isShown, runSteps, textOf, type Figure } from '../../sync/repo
 import { setSummary } from './productSets.ts'
 import { problemLines } from './outcome.ts'
 
-/** Stage of a run as the database stores it. */
+/** Stage of a run with its time. */
 export interface Stage {
   readonly stage: string
   readonly startedAt: string
@@ -16,8 +16,8 @@ export interface Stage {
 }
 
 /**
- * Formats one run from rows read to operations confirmed, and the next commands. Notes show how the counts add up. `actions`: lines
- * with the operators' actions, if any.
+ * Formats one run as a table from rows read to operations confirmed, then times, problems and next commands. Notes show how the counts add
+ * up. `actions`: lines with the operators' actions; empty if there are none.
  */
 export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
@@ -60,13 +60,13 @@ const rowOf = ({ name, value, note }: Figure): FunnelRow => [name, value, note]
 
 const sumOf = (parts: readonly Figure[]): string => `= ${parts.map(textOf).join(' + ')}`
 
-/** Returns the first codes of `rejectCodes` with their counts. */
+/** Returns the first `limit` codes with their counts: `PRICE_INVALID 3 · GTIN_INVALID 1`. Empty without codes. */
 export function codeCounts(codes: ShownRun['rejectCodes'] = [], limit: number): string {
   const texts = codes.map(({ code, count: n }) => `${code} ${count(n)}`)
   return texts.slice(0, limit).join(' · ')
 }
 
-/** Returns the rows of the outcomes. While a run is active, missing answers are not failures yet. */
+/** Returns the rows for failed and open operations. While a run is under way, unresolved operations are not failures yet. */
 function outcomeRows(report: ShownRun): FunnelRow[] {
   const [failed, open] = isUnderWay(report)
     ? [figures(report.counts, 'refused'), figures(report.counts, 'ambiguous', 'pending')]
@@ -75,7 +75,7 @@ function outcomeRows(report: ShownRun): FunnelRow[] {
   return [['failed', all, all === 0 ? '' : sumOf(failed)], ...open.filter(isShown).map(rowOf)]
 }
 
-/** Returns the history, newest first: one line per run, or several on a narrow terminal. */
+/** Formats runs in the given order: one line per run, or several on a narrow terminal. */
 export function runsTable(reports: readonly ShownRun[], output: Output): string {
   const rows = reports.map((report) => [
     report.runId,

@@ -10,12 +10,12 @@ export interface Note {
   readonly lines: readonly number[]
 }
 
-/** Codes of notes whose message names the column, so that a COLUMN_UNKNOWN for the same column is left out. */
+/** Codes of notes about an unused column. Their message names the column, so it is not listed as unused too. */
 const codesWithColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
 
 /**
- * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them, and all missing columns share
- * another. A column with a suggestion has its own line.
+ * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them. So do missing columns, and
+ * columns matched by another spelling of their name. A note with a suggestion has its own line.
  */
 export function noteLines(notes: readonly Note[]): readonly string[] {
   const named = new Set(notes.flatMap(({ code, field }) => (codesWithColumn.includes(code) ? [field] : [])))

@@ -49,7 +49,7 @@ function formatForPipe(report: RunReport): string {
   return line + problemLines(report) + errorLine(report) + nextLines(report, undefined)
 }
 
-/** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
+/** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or `nothing to do: 500 unchanged`. */
 export function summary(report: RunReport): string {
   const { counts, settled = { confirmed: 0, refused: 0 } } = report
   if (isNothing(report))
@@ -67,7 +67,7 @@ export function summary(report: RunReport): string {
   ].join(' · ')
 }
 
-/** Returns `60 confirmed of an earlier run, in 3 requests`. `requests`: undefined to leave out their number. */
+/** Returns `60 confirmed of an earlier run, in 3 requests`. `requests`: number of requests; undefined to leave it out. */
 function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
   const parts = [
     ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
@@ -98,7 +98,7 @@ function guardHeadline(guard: GuardResult): string {
   return withholds === 'deletes' ? 'WITHHELD' : 'STOPPED'
 }
 
-/** Formats a guard's result, and example keys on a second line. */
+/** Formats a guard's result, and example keys, if any, on a second line. */
 export function guardLine(guard: GuardResult): string {
   const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
   return `${guardHeadline(guard)}  ${guard.code}  ${safe(guard.message)}\n${examples}`
@@ -127,7 +127,7 @@ function errorLine(report: RunReport): string {
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
 }
 
-/** Returns a sentence about what was sent; empty if the error message has one. */
+/** Returns a sentence about what was sent, with the full stop before it; empty if the error message has such a sentence. */
 function sentLine({ error, counts }: RunReport): string {
   if (/sent|confirmed/.test(error?.message ?? '')) return ''
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'

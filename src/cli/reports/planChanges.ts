@@ -7,7 +7,7 @@ import { count, plural, safe } from '../terminal/text.ts'
 
 const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const
 
-/** Formats the change of one key as a line: action, key, changed fields with old and new value, source line. */
+/** Formats the change of one key as a line: action, key, reason or changed fields with old and new value, source line. */
 export function changeLine({ action, key, fields, reason, line }: PlanChange): string {
   const details = reason ?? (action === 'create' ? '' : fields.map(fieldText).join(' · '))
   const place = line === undefined ? '' : `   line ${line}`
@@ -28,7 +28,7 @@ function valueText(value: unknown): string {
 const markdownRows = 200
 const cellLength = 160
 
-/** Returns the Markdown of one plan: counts, guards, next commands, and the first 200 changes. */
+/** Returns the Markdown of one plan: counts, product sets, error and guards, next commands, and the first 200 changes. */
 export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
   const { counts, pipeline, planId = '' } = report
   const { changes: step, notPlanned } = runSteps(counts)

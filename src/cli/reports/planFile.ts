@@ -10,8 +10,10 @@ export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator
 }
 
 /**
- * Writes reports and their changes: as Markdown if the name ends in .md (the first 200 changes of each plan), else as JSON with every
- * change, of which one at a time is in memory.
+ * Writes reports with the changes of their plans. A file that ends in .md gets Markdown, with the first 200 changes of each plan. Any
+ * other file gets JSON with every change: an object for one report, a list for several. Only one change at a time is in memory.
+ *
+ * @throws errors of the file system and of the database; then an existing file is unchanged
  */
 export async function writePlans(db: Database, path: string, reports: readonly ShownRun[]): Promise<void> {
   const file = openWholeFile(path)

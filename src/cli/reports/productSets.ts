@@ -15,7 +15,7 @@ export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>)
     .join(' · ')
 }
 
-/** Returns a line for each set that does not get the content of its rule, with the reason. */
+/** Returns a line for each set whose change is refused, unresolved or cannot be applied, with the reason. */
 export function setProblems({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
   return productSets
     .filter(hasProblem)

@@ -10,7 +10,7 @@ export interface ShownReject {
   readonly hint: string
 }
 
-/** Returns every fault of one rejected row as its own entry, with the line of the row. */
+/** Returns every fault of one rejected row as its own entry, with the line of the row. `more`: faults after the first. */
 export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
   reject: R,
 ): readonly ShownReject[] {
@@ -18,7 +18,7 @@ export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit
   return [{ code, field, message, hint }, ...more].map((fault) => ({ line, ...fault }))
 }
 
-/** Rejects of one code and field, with their number and the first rows. */
+/** Faults of one code and field, with their number and the first rows. */
 export interface ShownRejectGroup {
   readonly code: string
   readonly field: string
@@ -50,7 +50,7 @@ export function renderRejects(rejects: Iterable<ShownReject>, output: Output): s
   return renderGroups(groupRejects(rejects), output)
 }
 
-/** Formats each group: code, number, field and hint on one line, then its first rows. */
+/** Formats each group: code, number, field and hint, then a line for each of its first rows. */
 export function renderGroups(groups: readonly ShownRejectGroup[], output: Output): string {
   const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
   const widest = Math.max(...groups.map((group) => group.code.length), 0)

@@ -2,14 +2,15 @@ import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Finding } from '../../model/report.ts'
 
-/** Maximum time in milliseconds to wait for the first findings. A service that does not answer takes 15 s for each request. */
+/** Maximum time in milliseconds to wait for the first findings. If the service does not answer, each of their requests takes 15 s. */
 const firstFindingsMs = 5_000
-/** Age in milliseconds from which findings of the doctor are refreshed. They are reused, because its checks call the service. */
+/** Age in milliseconds from which findings are refreshed. Younger ones are reused, because the checks call the service. */
 const maxAgeMs = 60_000
 
 /**
- * Returns a function that returns the last findings and refreshes old ones in the background. Only calls before the first findings wait, at
- * most 5 s, and reject if `examine` does; then the checks are shown as running. A later failure is logged, and the old findings are kept.
+ * Returns a function that returns the last findings of `examine`, and refreshes old ones in the background. Before the first findings, a
+ * call waits for them. After 5 s it returns a warning that the checks are still running; if `examine` rejects before that, it rejects.
+ * Later failures keep the last findings. All failures are logged.
  */
 export function cacheFindings(
   { clock, log }: { readonly clock: Clock; readonly log: Logger },

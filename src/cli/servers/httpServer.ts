@@ -6,13 +6,16 @@ import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeep
 import type { Context } from '../context.ts'
 import { listeningPort } from './listeningPort.ts'
 
+/** Running HTTP server. */
 export interface HttpServer {
+  /** Address without a final slash. */
   readonly url: string
+  /** Stops the replays, then the server. Open requests end after 1 s. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Starts an HTTP server with the webhook receiver, which also requests replays of missed events.
+ * Starts an HTTP server with the webhook receiver. Also requests replays of events that it refused while the database was down.
  *
  * @throws the system's error of `listen`, such as EADDRINUSE
  */
@@ -25,7 +28,7 @@ export async function startHttpServer(
     readonly host: string
     readonly port: number
     readonly path?: string | undefined
-    /** Called for each answer, with method and status only: query and body may contain tokens and personal data. */
+    /** Called for each answer, but without `others` not for `/health`. Gets no query or body, because they may contain secrets. */
     readonly onAnswer?: (method: string, status: number) => void
     /** Handles every request that is not for the receiver. Without it, `/health` gets 200 and all others 404. */
     readonly others?: RequestListener

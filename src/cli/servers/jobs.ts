@@ -10,8 +10,8 @@ import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
 
 /**
- * Returns the dependencies of scheduler and workers: those of the engine, and functions that load the pipelines with these credentials
- * (undefined: those of the environment). Each call loads the current files.
+ * Returns the dependencies of scheduler and workers: those of the engine, and functions that load the current pipeline files. They return
+ * only pipelines with these credentials; undefined: the credentials of the environment.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
   return {
@@ -37,7 +37,7 @@ export function concurrencyOf(invocation: Invocation): { readonly concurrency?: 
   return given === undefined ? {} : { concurrency: parseCount('--concurrency', given, { min: 1, max: 256 }) }
 }
 
-/** Returns the absolute path without symbolic links. A missing folder is no error here: the loader reports it. */
+/** Returns the absolute path without symbolic links. If the folder does not exist, returns its absolute path. */
 export function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
@@ -51,8 +51,8 @@ interface Running {
 }
 
 /**
- * Calls `start` for each named set of credentials that the pipelines of the folder use, each with its own connection to the service.
- * A set that a pipeline names later needs a restart.
+ * Calls `start` for each named set of credentials that the pipelines of the folder use, each with its own engine. Resolves once all are
+ * started. A set that a pipeline names later needs a restart of the process.
  */
 export async function withNamedCredentials(
   context: Context,

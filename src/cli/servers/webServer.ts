@@ -1,4 +1,4 @@
-/** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port. */
+/** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port, and alerts. */
 import { getRequestListener } from '@hono/node-server'
 import { checkedAccess, type AccessSettings } from '../../api/access.ts'
 import type { Config, KnownService } from '../../config/config.ts'
@@ -19,6 +19,7 @@ import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
 
+/** Configuration and address of the server. */
 export interface WebServerOptions {
   readonly config: Config
   readonly service: KnownService
@@ -28,7 +29,7 @@ export interface WebServerOptions {
   readonly schedulerIdleS: () => number | undefined
 }
 
-/** Returns who may use the dashboard and the API. @throws {UsageError} `TOKEN_REQUIRED` and others, as `checkedAccess` */
+/** Returns the access settings of dashboard and API. @throws {UsageError} `TOKEN_REQUIRED`, as `checkedAccess` */
 export function accessSettings(config: Config, host: string): AccessSettings {
   return checkedAccess({
     host,
@@ -39,6 +40,13 @@ export function accessSettings(config: Config, host: string): AccessSettings {
   })
 }
 
+/**
+ * Starts the server and the alerts. The caller must close the server.
+ *
+ * @throws {UsageError} as `accessSettings`
+ * @throws {ConfigError} `PROJECT_INVALID`
+ * @throws as `startHttpServer`
+ */
 export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<HttpServer> {
   const { config, service, host, port } = options
   const project = await readProjectFile(context.pipelines, config.env)
@@ -88,13 +96,13 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
   }
 }
 
-/** Returns the valid pipelines, and a text for each file that is not valid. */
+/** Returns the usable pipelines, and a text for each invalid file and each conflicting pipeline. Empty without a readable folder. */
 async function usablePipelines(context: Context) {
   try {
     const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
     return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
   } catch (error) {
-    // There is no folder yet. The page shows how to start.
+    // The folder cannot be read, in most cases because there is none yet. The page shows how to start.
     if (error instanceof UsageError) return { pipelines: [], problems: [] }
     // `sluice.yaml` is invalid, so no pipeline can be used.
     if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }

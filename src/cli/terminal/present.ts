@@ -78,8 +78,8 @@ function missingPackage(error: unknown): string | undefined {
 }
 
 /**
- * Returns the error as text: every problem, the place, the error, the hint. `command`: the failed command, whose help page is added
- * if the hint has no command.
+ * Returns the error as lines: every problem, the place, the error, the hint. Leaves out a place that the message has. `command`: the failed
+ * command, whose help page is added if the hint has no command.
  */
 export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []
@@ -97,7 +97,7 @@ export function errorLines(error: PresentedError, command?: string): string {
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
 }
 
-/** Returns the frames of the stack if the log level is `debug`, else nothing. The message is printed apart, without secrets. */
+/** Returns the frames of the stack if the log level is `debug`; otherwise empty. Without the message, which may contain secrets. */
 export function stackLines(error: unknown, env: Environment): string {
   if (env['SLUICE_LOG_LEVEL'] !== 'debug' || !(error instanceof Error)) return ''
   const frames = (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '))
@@ -105,8 +105,8 @@ export function stackLines(error: unknown, env: Environment): string {
 }
 
 /**
- * Returns the code of a lost connection, of a Postgres server without resources or of missing database rights; undefined for any other
- * error. Returns no text of Postgres, because such a text may contain values.
+ * Returns the code of a fault of the database: a lost connection, a server that failed, was stopped or has no resources, a cancelled
+ * statement, a read-only database or missing rights. Undefined for any other error. Returns no text of Postgres, which may contain values.
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
@@ -115,10 +115,11 @@ function databaseFault(error: unknown, code: string): string | undefined {
 
 interface SystemFacts {
   readonly code: string
+  /** Path, or `port 8080`. */
   readonly path: string | undefined
 }
 
-/** Returns code and place of an error of the operating system. `code`: empty if the error has none. */
+/** Returns the code of an error, empty if it has none, and the path or port that it names. */
 function systemFacts(error: unknown): SystemFacts {
   const { code, path, port } = recordOf(error)
   return {

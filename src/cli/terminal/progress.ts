@@ -15,7 +15,7 @@ export interface ProgressView {
   readonly end: () => void
 }
 
-/** Plain progress lines: within a stage at most one in 10 s and at least one in 15 s. A stage also logs its first and its last count. */
+/** Minimum and maximum time in milliseconds between two progress lines of a stage. Its first and its last count are always logged. */
 const lineEveryMs = 10_000
 const silenceMs = 15_000
 const redrawMs = 100
@@ -23,8 +23,8 @@ const redrawMs = 100
 const firstDrawMs = 400
 
 /**
- * Shows a bar on a terminal. Elsewhere, and on a terminal without cursor movement, writes lines in `format`, which name the pipeline or
- * command `label`.
+ * Returns a view that shows a bar on a terminal. Elsewhere, and on a plain terminal, it writes lines in `format`. `label`: name of the
+ * pipeline or command in these lines.
  */
 export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
   return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
@@ -146,7 +146,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
 }
 
 /**
- * Returns the stream for cli-progress, which drops the escapes that save and restore the cursor. After a log line the saved position
+ * Returns a stream for cli-progress. The stream drops the escapes that save and restore the cursor: after a log line, the saved position
  * would be wrong, and the bar would stay on the screen.
  */
 function barStream(output: Output): NodeJS.WritableStream {

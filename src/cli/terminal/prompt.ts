@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Context } from '../context.ts'
 
-/** Asks questions on stderr, one after the other. Must be closed. */
+/** Prompt that asks questions on stderr, one after the other. Must be closed. */
 export interface Prompt {
   /** Returns the trimmed answer; undefined after Ctrl-D. Rejects with an AbortError if a signal stops the command. */
   readonly ask: (question: string) => Promise<string | undefined>
@@ -13,6 +13,7 @@ export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
   return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
 }
 
+/** Opens a prompt on stdin. The signal of `context` aborts a question. */
 export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   // While readline waits for an answer, the process gets no SIGINT for Ctrl-C. So it is sent here.

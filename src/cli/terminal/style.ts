@@ -1,6 +1,6 @@
 import type { Environment } from '../../config/config.ts'
 
-/** Functions that colour a text for one stream. On a plain stream, each returns the text unchanged. */
+/** Functions that style a text for one stream. On a plain stream, each returns the text unchanged. */
 export interface Style {
   /** True if no escape may be written: no colours, no cursor movement. */
   readonly plain: boolean

@@ -1,11 +1,11 @@
-/** Formats numbers, times and external texts for terminals. Not used for `--json`. */
+/** Formats numbers, times, external texts and tables for terminals. */
 import { fitting, padded, width } from './width.ts'
 
 export { count, duration, instant, plural } from '../../format.ts'
 
 /**
- * Makes an external text safe for a terminal: control characters, bidirectional overrides and line breaks become visible
- * escapes, so that no feed can move the cursor or forge a line.
+ * Makes an external text safe for a terminal: control characters, bidirectional overrides and line breaks become visible escapes. So a
+ * feed cannot move the cursor or forge a line.
  */
 export function safe(text: string): string {
   return text.replace(
@@ -20,15 +20,15 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. Only for terminals: piped output is never cut. */
+/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
- * Folds lines that are wider than `columns`, between words. Further lines are indented like the last cell (text after two spaces)
- * that begins in the left half, else by two spaces. A word that is too wide is not broken. Piped output (`columns` undefined) is not
- * folded.
+ * Folds lines that are wider than `columns`, between words. A cell is a text after two spaces. Further lines are indented like the last
+ * cell that begins in the left half, else by two spaces. A word that is too wide is not broken. If `columns` is undefined (a pipe), returns
+ * the text unchanged.
  */
 export function fold(text: string, columns: number | undefined): string {
   if (columns === undefined) return text
@@ -77,8 +77,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
 }
 
 /**
- * Formats a table for a terminal. If the terminal is too narrow, each row is broken between cells into several lines, and a cell
- * wider than the terminal is cut. Piped output (`columns` undefined) has the whole table.
+ * Formats a table like `table`. If `columns` are too few, each row is broken between cells into several lines, without alignment, and a
+ * cell that is too wide is cut. `columns`: undefined for a pipe, which gets the whole table.
  */
 export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
   const whole = table(rows, right)

@@ -4,8 +4,8 @@ import { duration } from './text.ts'
 const everyMs = 1000
 
 /**
- * Runs `work` and returns its result. After one second, a terminal shows `activity` and the elapsed time until `work` ends; a plain
- * terminal gets one line, a pipe nothing. `work` must not write output.
+ * Runs `work` and returns its result. After one second, a terminal shows `activity` and the elapsed time until `work` ends. A plain
+ * terminal gets one line, and a pipe nothing. `work` must not write to stderr or stdout.
  */
 export async function waiting<Result>(context: Pick<Context, 'stderr'>, activity: string, work: () => Promise<Result>): Promise<Result> {
   const { stderr } = context

@@ -7,7 +7,7 @@ let letters: Intl.Segmenter | undefined
 
 const ascii = /^[ -~]*$/
 
-/** Returns the columns of a text, which must not contain control characters or colour codes. An emoji of several code points has two. */
+/** Returns the width of a text without control characters and colour codes. An emoji of several code points has two columns. */
 export function width(text: string): number {
   if (ascii.test(text)) return text.length
   // Loaded by the first text that is not ASCII, because loading takes 10 ms.
@@ -15,7 +15,7 @@ export function width(text: string): number {
   return library.default(text, { countAnsiEscapeCodes: true })
 }
 
-/** Returns the beginning of a text that fits into `columns`. A letter is not separated from its accents. */
+/** Returns the longest beginning of a text that fits into `columns`. A letter is not separated from its accents. */
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text
   letters ??= new Intl.Segmenter('en', { granularity: 'grapheme' })

@@ -1,10 +1,11 @@
-/** Page `/batches/:n`: one request with its attempts, and the outcome of each operation. */
+/** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/reports/batchDetails.ts'
 import { ago, clockTime, command, count, html, formatMs, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
 
+/** Builds the page of a batch. */
 export function batchPage(batch: BatchDetails, now: number): Page {
   const state = batchState(batch)
   return {

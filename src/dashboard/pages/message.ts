@@ -1,7 +1,8 @@
+/** Pages with a single message, and the sign-in page. */
 import { hintOf, html, none, notice, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
-/** Returns a page with a single message. `hint`: a command or a sentence. */
+/** Builds a page with a single message. `hint`: a command or a sentence. */
 export function messagePage(title: string, text: string, hint?: string): Page {
   return {
     title,
@@ -16,7 +17,7 @@ export function messagePage(title: string, text: string, hint?: string): Page {
   }
 }
 
-/** Renders the sign-in page. `next`: path to which the sign-in leads. `isWrong`: true after a wrong token. */
+/** Renders the content of the sign-in page. `next`: path to open after the sign-in. `isWrong`: true after a wrong token. */
 export function signInPage(next: string, isWrong: boolean): Html {
   return html`<h1>Sign in</h1>
     ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}

@@ -25,6 +25,7 @@ import { progressView } from '../progress.ts'
 import { runBars } from '../runBars.ts'
 import { destinationText } from '../../destinations/index.ts'
 
+/** Content of the page. */
 export interface NowData {
   readonly pipelines: readonly Pipeline[]
   /** Texts of files that cannot be used. */
@@ -36,6 +37,7 @@ export interface NowData {
   readonly now: number
 }
 
+/** Builds the page. */
 export function nowPage(data: NowData): Page {
   const needs = data.conditions.length + data.problems.length
   const isActive = data.overviews.some(({ open }) => open !== undefined)
@@ -175,6 +177,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
   </table>`
 }
 
+/** Renders the time of the next scheduled run, or the reason why there is none. */
 export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: number): Html {
   if (pause !== undefined) return html`<span class="muted">paused</span>`
   if (pipeline.schedule === undefined) return html`<span class="muted">by hand</span>`
@@ -182,6 +185,7 @@ export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: numbe
   return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
 }
 
+/** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
 export function changesText(counts: { readonly confirmed?: number; readonly withheld?: number; readonly rejected?: number }): string {
   const { confirmed = 0, withheld = 0, rejected = 0 } = counts
   return [

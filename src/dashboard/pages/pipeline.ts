@@ -14,19 +14,21 @@ import { progressView } from '../progress.ts'
 import { nextRun, stateOfPipeline } from './now.ts'
 import { runTable, type RunTableData } from './runTable.ts'
 
+/** Content of the page. */
 export interface PipelineData extends RunTableData {
-  /** Undefined without a valid file; its history is still shown. */
+  /** Undefined if no file defines the pipeline. Then the page shows only its history. */
   readonly pipeline: Pipeline | undefined
   readonly overview: PipelineOverview
   readonly pause: Pause | undefined
   readonly plots: readonly Plot[]
   readonly sources: readonly SourceFacts[]
   readonly actions: readonly StoredAction[]
-  /** Minutes that a full refresh takes at the service's limits; undefined if unknown. */
+  /** Least minutes that a full refresh takes at the service's limits; undefined if unknown. */
   readonly minutes: number | undefined
   readonly mayAct: boolean
 }
 
+/** Builds the page. */
 export function pipelinePage(data: PipelineData): Page {
   const { name, overview, pause, now } = data
   const state = stateOfPipeline(overview, pause)
@@ -150,6 +152,7 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
   </div>`
 }
 
+/** Renders the time of the last edit; a text that is not a time as it is. */
 function edit(text: string, now: number): Html {
   const at = Date.parse(text)
   return Number.isNaN(at) ? html`${text}` : html`${ago(new Date(at), now)} <span class="muted">(${clockTime(new Date(at))})</span>`

@@ -8,14 +8,16 @@ import type { Page } from '../layout.ts'
 import { batchState } from './batch.ts'
 import { productSetTable } from '../productSets.ts'
 
+/** Content of the page. */
 export interface PlanData {
   readonly plan: ReviewedPlan
   /** First batches of the plan, those without a final answer before the others. */
   readonly batches: readonly BatchLine[]
+  /** Number of deletes that guards withhold; 0 without guards. */
   readonly withheld: number
   /**
-   * True if the withheld deletes can be approved: only guards that an approval overrides withheld them, and this is the newest plan of the
-   * pipeline.
+   * True if the withheld deletes can be approved. Then an approval overrides every guard that withholds them, and this is the newest plan
+   * of the pipeline.
    */
   readonly approvable: boolean
   readonly mayAct: boolean
@@ -31,6 +33,7 @@ const statusWords = {
   superseded: 'replaced by a newer plan',
 } as const
 
+/** Builds the page. */
 export function planPage(data: PlanData): Page {
   const { plan, now } = data
   const { counts } = plan

@@ -5,13 +5,18 @@ import { clockTime, command, html, none, notice, raw, type Html, type Tone } fro
 import type { Page } from '../layout.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
+/** Content of the page. */
 export interface RecordsData {
   readonly pipelines: readonly Pipeline[]
+  /** Name of the pipeline that the form shows as selected. */
   readonly chosen?: string
+  /** History of the record; absent before a search. */
   readonly story?: Story
+  /** Reason why the search was rejected. */
   readonly problem?: string
 }
 
+/** Builds the page. */
 export function recordsPage({ pipelines, chosen, story, problem }: RecordsData): Page {
   return {
     title: 'Records',

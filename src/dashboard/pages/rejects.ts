@@ -5,7 +5,7 @@ import { command, count, html, none, plural } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { rejectGroups } from '../rejectGroups.ts'
 
-/** `columnsOf`: columns of a source by its number. */
+/** Builds the page. `columnsOf`: returns the columns of a source by its number. */
 export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], columnsOf: (source: number) => readonly string[]): Page {
   const shown = groups.reduce((sum, group) => sum + group.count, 0)
   const most = Math.max(1, ...groups.map((group) => group.count))

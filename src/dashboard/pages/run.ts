@@ -29,6 +29,7 @@ import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
 import { rejectGroups } from '../rejectGroups.ts'
 
+/** Content of the page. */
 export interface RunData {
   readonly run: StoredRun
   readonly details: RunDetails
@@ -38,6 +39,7 @@ export interface RunData {
   readonly now: number
 }
 
+/** Builds the page. */
 export function runPage(data: RunData): Page {
   const { run, details } = data
   const state = stateOf({ status: run.status, planId: run.planId ?? null, cancelRequested: details.cancelRequested })

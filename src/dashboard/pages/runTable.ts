@@ -1,17 +1,21 @@
-/** Renders the runs of a pipeline, newest first, one page of them. */
+/** Renders one page of the runs of a pipeline, newest first. */
 import type { RunLine } from '../../sync/reports/overview.ts'
 import { ago, command, count, duration, html, none, stateBadge, stateOf, type Html } from '../html.ts'
 import { changesText } from './now.ts'
 
+/** Content of the table. */
 export interface RunTableData {
+  /** Name of the pipeline. */
   readonly name: string
   readonly runs: readonly RunLine[]
+  /** Maximum number of runs on a page. */
   readonly pageSize: number
   /** Number of the run before which the list begins; undefined for the newest runs. */
   readonly before: number | undefined
   readonly now: number
 }
 
+/** Renders the table, with links to older and to the newest runs. Without runs, explains what a run does. */
 export function runTable({ name, runs, pageSize, before, now }: RunTableData): Html {
   if (runs.length === 0)
     return html`<div class="card empty">

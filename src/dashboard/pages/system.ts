@@ -8,12 +8,15 @@ import type { Finding } from '../../model/report.ts'
 import { ago, clockTime, command, count, duration, hintOf, html, icon, none, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
+/** Content of the page. */
 export interface SystemData {
+  /** Findings of `sluice doctor`. */
   readonly examined: readonly Finding[]
   readonly workers: readonly WorkerRow[]
   readonly queue: QueueState
   readonly budgets: readonly BudgetRow[]
   readonly deliveries: readonly DeliveryLine[]
+  /** Names of the receivers of alerts. */
   readonly receivers: readonly string[]
   readonly webhooks: WebhookState
   readonly now: number
@@ -21,6 +24,7 @@ export interface SystemData {
 
 const words = { ok: ['ok', 'ok'], warning: ['warning', 'warn'], failed: ['failed', 'fail'] } as const
 
+/** Builds the page. */
 export function systemPage(data: SystemData): Page {
   const failed = data.examined.filter(({ state }) => state === 'failed').length
   return {
@@ -83,7 +87,7 @@ export function systemPage(data: SystemData): Page {
 }
 
 /** Maximum number of workers in the table. */
-const SHOWN_WORKERS = 12
+const workersShown = 12
 
 function workers({ workers: rows, now }: SystemData): Html {
   if (rows.length === 0)
@@ -92,7 +96,7 @@ function workers({ workers: rows, now }: SystemData): Html {
       ${command('sluice worker')}
     </div>`
   const isUp = (row: WorkerRow): boolean => row.idleS < 60
-  const shown = [...rows.filter(isUp), ...rows.filter((row) => !isUp(row))].slice(0, SHOWN_WORKERS)
+  const shown = [...rows.filter(isUp), ...rows.filter((row) => !isUp(row))].slice(0, workersShown)
   return html`<table>
       <caption class="sr">
         Workers with a heartbeat within the last day
@@ -128,7 +132,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
       <dd>${count(state.running)}</dd>
       ${budgets.map(
         (row) =>
-          html`<dt class="mono">${className(row.class)}</dt>
+          html`<dt class="mono">${limitName(row.class)}</dt>
             <dd>
               ${count(row.used)} of ${count(row.limit)} requests in the last
               ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
@@ -191,8 +195,11 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
   </dl>`
 }
 
-/** Returns the name of a limit without its service: `product_puts` for `http://127.0.0.1:4010 product_puts`. */
-function className(name: string): string {
+/**
+ * Returns the name of a limit without its service, and with its user in brackets: `product_puts` for `http://127.0.0.1:4010 product_puts`,
+ * `product_puts (7)` if the limit is that of user 7.
+ */
+function limitName(name: string): string {
   const [, user = '', limitClass = name] = /^\S+ (.*?) ?(\S+)$/.exec(name) ?? []
   return user === '' ? limitClass : `${limitClass} (${user})`
 }

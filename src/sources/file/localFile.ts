@@ -1,3 +1,4 @@
+/** Finds and opens local files. */
 import { constants } from 'node:fs'
 import { glob, lstat, open, realpath, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -13,11 +14,11 @@ import { errorCode } from '../../unknownValue.ts'
 const chunkBytes = 262_144
 
 /**
- * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Accepts only regular files, symbolic links inside
- * their own folder, and relative paths inside the working directory; rejects /proc, /sys and /dev (docs/inputs.md, case 138).
- * A file that changes while it is read is rejected at its end.
+ * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Accepts only regular files outside /proc, /sys and /dev
+ * (docs/inputs.md, case 138). A relative path must stay inside the working directory, and a symbolic link inside its own folder.
+ * `end` rejects a file that changed while it was read.
  *
- * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED, SOURCE_UNAVAILABLE; SOURCE_CHANGED while reading
+ * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED, SOURCE_UNAVAILABLE; `end` SOURCE_CHANGED
  */
 export async function openLocalFile(uri: string): Promise<ByteStream> {
   const path = await findFile(uri)
@@ -53,7 +54,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
 }
 
 /**
- * Returns the absolute path of a source, or of the newest match of its pattern (docs/inputs.md, case 138).
+ * Returns the absolute path of a source, or of the newest match of its pattern. Does not check whether a path without a pattern exists.
  *
  * @throws RunError SOURCE_REFUSED for a path that is not allowed, SOURCE_MISSING if no file matches a pattern
  */
@@ -109,8 +110,8 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
 }
 
 /**
- * Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: see `reuseBuffers`. `fileBytes`:
- * length at the opening. The buffers of a small file are small; if it grows, more of them are read.
+ * Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: true once `reuseBuffers` was
+ * called. `fileBytes`: length at the opening. A small file gets small buffers.
  */
 async function* readChunks(
   file: FileHandle,

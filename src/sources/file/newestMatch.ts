@@ -1,5 +1,6 @@
 /** Chooses the newest finished file that matches a pattern; of files with the same time, the last one by name. */
 
+/** File that matches a pattern. */
 export interface Match {
   readonly name: string
   /** Time of the last change, in the same unit for all matches. */
@@ -13,8 +14,8 @@ const unfinished = /(\.(part|partial|filepart|tmp|temp|crdownload|download|uploa
 const beside = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
 
 /**
- * Returns the newer one of `best` and `match`. Ignores a match with the ending of an unfinished file or a marker, unless the pattern
- * has that ending too.
+ * Returns the newer one of `best` and `match`; undefined if there is none. Ignores a `match` with the ending of an unfinished file or of a
+ * marker, unless the pattern has that ending too.
  */
 export function newerMatch<T extends Match>(best: T | undefined, match: T, pattern: string): T | undefined {
   const ending = unfinished.exec(match.name)?.[0] ?? beside.exec(match.name)?.[0]

@@ -31,7 +31,7 @@ export function declaredLength(answer: Dispatcher.ResponseData): number | undefi
 }
 
 /**
- * Returns true if the last chunk marks the end of the body: if `chunked` is the last transfer coding. Source: RFC 9112 section 6.3.
+ * Returns true if `chunked` is the last transfer coding, so that the last chunk marks the end of the body. Source: RFC 9112 section 6.3.
  */
 export function isChunked(answer: Dispatcher.ResponseData): boolean {
   return /(^|[,\s])chunked\s*$/i.test([answer.headers['transfer-encoding'] ?? ''].flat().join(','))
@@ -44,7 +44,7 @@ export function contentRange(answer: Dispatcher.ResponseData): { readonly from: 
 }
 
 /**
- * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong ETag, or, without any ETag, a
+ * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong ETag; without any ETag, a
  * Last-Modified at least one second before the response, because its times are whole seconds. Undefined if there is neither. Source:
  * RFC 9110 sections 13.1.5, 8.8.2.2.
  */
@@ -61,7 +61,8 @@ export function strongValidator(
 
 /**
  * Returns true if two responses have different lengths or ETags; without ETags, different times of change. A value that only one response
- * has is not compared. Ignores a time of change less than two seconds before the response, because the server generated it then.
+ * has is not compared. Ignores a time of change less than two seconds before the second response, because the server may have generated
+ * that time for the response.
  */
 export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (showsAnotherLength(one, other)) return true

@@ -26,8 +26,8 @@ export interface Fetcher {
 
 /**
  * Reads the body of one feed, over as many connections as needed. A part is appended only if it has no other strong validator,
- * begins where the last part ended, and belongs to a whole of the same length. If a server without ranges sends the whole feed
- * again, the bytes already read are skipped.
+ * begins where the last part ended, and does not declare another length of the whole feed. If a server without ranges sends the whole
+ * feed again, the bytes already read are skipped.
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
@@ -62,7 +62,7 @@ export class ResumableBody {
 
   async *#part(from: number, cause: unknown): AsyncGenerator<Buffer> {
     const answer = cause === undefined ? this.#first : await this.#resume(from, cause)
-    /** Number of bytes at the start of this response that were read before. */
+    /** Number of bytes at the start of the rest of this response that were read before, and are skipped. */
     let known = answer.statusCode === 200 ? from : 0
     for await (const chunk of answer.body) {
       const whole = bufferOf(chunk)
@@ -80,6 +80,7 @@ export class ResumableBody {
     await this.#fetcher.pause(tries)
   }
 
+  /** Returns the facts about the end. Call this only after `read` has ended without an error. */
   async end(): Promise<TransportEnd> {
     // Bytes after the body close the connection, which this process notices at most two turns of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()

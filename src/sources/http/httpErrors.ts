@@ -90,7 +90,7 @@ export function hasExtraBytes(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
 }
 
-/** Returns true if a retry cannot succeed. */
+/** Returns true for an error that a retry does not change: a certificate that cannot be trusted. */
 export function isFinal(error: unknown): boolean {
   return badCertificate.test(errorCode(error) ?? '')
 }

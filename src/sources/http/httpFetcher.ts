@@ -19,6 +19,7 @@ import type { Tries } from '../../http/tries.ts'
 import { longestWaitMs, maxTries, retryWaitMs } from '../../http/tries.ts'
 import { bufferOf } from '../../unknownValue.ts'
 
+/** Part of `SourceContext` that HTTP sources use. */
 export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal
@@ -131,8 +132,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   /**
-   * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200 and for a web page, which many servers
-   * send for missing files. `changed`: Last-Modified of the feed.
+   * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200, and for content that seems to be a web
+   * page, because many servers send a page for a missing file. `changed`: Last-Modified of the feed.
    */
   async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
@@ -168,7 +169,7 @@ export class HttpFetcher implements Fetcher {
     return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
   }
 
-  /** Requests the current head of the feed. Returns `same` if it equals `known`; undefined if there is no usable response. */
+  /** Requests the current head of the feed. Returns `same` for a 304 to the validators of `known`; undefined without a usable response. */
   async #requestHead(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
     const headers = this.#headers(0, undefined, false)
     const [etag, lastModified] = [header(known, 'etag'), header(known, 'last-modified')]
@@ -219,7 +220,7 @@ export class HttpFetcher implements Fetcher {
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejection('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
-    // A redirect from this machine may only lead to this machine, because after a name lookup the two could not be distinguished.
+    // The name lookup of a source on this machine accepts private addresses. So it could not reject a redirect to another private address.
     if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
       throw rejection('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejection('a redirect from https to http')
@@ -233,7 +234,7 @@ export class HttpFetcher implements Fetcher {
     return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }
 
-  /** Returns true if the request was conditional. Only then is a 304 a valid answer. */
+  /** Returns true if requests from byte 0 are conditional. Only then is a 304 a valid answer. */
   #isConditional(): boolean {
     const { previous } = this.#context
     return previous?.etag !== undefined || previous?.lastModified !== undefined

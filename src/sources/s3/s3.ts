@@ -19,10 +19,11 @@ import { readResumable } from '../../http/resumableRead.ts'
 import { maxTries } from '../../http/tries.ts'
 
 /**
- * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names a
- * store other than AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from
- * those of AWS, else from the other places where the AWS client looks. The request is conditional on the last ETag. Resumes with If-Match after
- * a broken connection, and checks that the response is a part of the same object, because some stores ignore If-Match and ranges.
+ * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
+ * a store other than AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else
+ * from the AWS_… variables, else from the other places where the AWS client looks. The request is conditional on the last ETag. Resumes
+ * with If-Match after a broken connection. Checks that the response is a part of the same object, because some stores ignore If-Match
+ * and ranges.
  *
  * @returns `unchanged` if the store answers 304
  *
@@ -124,7 +125,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
   })
 }
 
-/** Returns false if one of the two times is not known. */
+/** Returns true if `one` is before `other`; false if one of the two times is not known. */
 function isBefore(one: Date | undefined, other: Date | undefined): boolean {
   return one !== undefined && other !== undefined && one < other
 }
@@ -175,7 +176,7 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
       httpAgent: agent,
       httpsAgent: agent,
     },
-    // Other stores do not support buckets as host names.
+    // Many other stores do not support buckets as host names.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, responseChecksumValidation: 'WHEN_REQUIRED' as const }),
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}

@@ -24,7 +24,10 @@ const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: stri
   InvalidToken: ['SOURCE_DENIED', 'the session token is not valid', 'Get new credentials for this source.'],
 }
 
-/** Converts the error of a store. The message has only its code, because some messages quote the request with its session token. */
+/**
+ * Converts an error of the S3 client to a RunError. The message has only the code of the store, because some messages of stores quote the
+ * request with its session token.
+ */
 export function s3Error(error: unknown, where: string): RunError {
   const refusal = findRunError(error)
   if (refusal !== undefined) return refusal
@@ -66,7 +69,7 @@ function nameOf(error: unknown): string {
   return /^\w{1,60}$/.test(name) ? name : 'unknown'
 }
 
-/** Returns a cause with only the status and code of the store. */
+/** Returns a cause with only the status and code of the store; without a response, as `bareCause`. */
 export function storeCause(error: unknown): Error | undefined {
   const status = statusOf(error)
   return status === undefined ? bareCause(error) : new Error(`the store answered ${status} (${nameOf(error)})`)

@@ -4,6 +4,7 @@ import { changedFile, cutFile, isLost, sftpError } from './sftpErrors.ts'
 import { openSftpFile, type SftpFacts } from './sftpFile.ts'
 import { readResumable, type Break } from '../../http/resumableRead.ts'
 
+/** File to read, with its connection. */
 export interface SftpReading {
   readonly connection: SftpConnection
   readonly path: string
@@ -36,7 +37,7 @@ export class SftpBody {
   /** True if the time of change is reliable, so that size and time identify the version of the file. */
   readonly #settled: boolean
   #received = 0
-  /** End of the received bytes. */
+  /** Last received bytes, at most `overlapBytes`. */
   #tail: Buffer = Buffer.alloc(0)
 
   constructor(reading: SftpReading, now: () => number = Date.now) {

@@ -34,8 +34,8 @@ export class SftpConnection {
   }
 
   /**
-   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, at most
-   * `maxTries` times.
+   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, up to `maxTries`
+   * attempts in all.
    *
    * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; the error of `step`; the last failure
    */
@@ -69,7 +69,7 @@ export class SftpConnection {
     return client
   }
 
-  /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if there are no tries left. */
+  /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if no attempts are left, or after `close`. */
   async prepareRetry(tries: Tries, bytes: number): Promise<boolean> {
     const { timeouts, backoffMs } = this.#login
     if (this.#closed || !tries.mayRetryAfter(bytes)) return false
@@ -79,6 +79,7 @@ export class SftpConnection {
     return true
   }
 
+  /** Closes the connection. Can be called twice. Never rejects. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -125,7 +126,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
       hint: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
     })
   let shown: string | undefined
-  // A host that is overloaded may close the connection first, so only the first bytes show another protocol.
+  // The first bytes show whether the server uses another protocol. An early end does not, because an overloaded SSH server may close too.
   const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
   let other: RunError | undefined
   socket.once('data', (bytes: Buffer) => {
@@ -136,7 +137,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
   }
-  // Some servers request the password by a prompt. Other prompts are not answered.
+  // Some servers request the password by a prompt. Other prompts get an empty answer.
   client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
     const isPasswordPrompt = prompts.length === 1 && prompts[0]?.echo !== true
     answer(isPasswordPrompt && password !== undefined ? [password] : [])

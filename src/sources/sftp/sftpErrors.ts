@@ -1,7 +1,8 @@
+/** Builds and classifies the errors of SFTP sources. */
 import { RunError } from '../../errors.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Converts an error of the SFTP client; returns a RunError unchanged. */
+/** Converts an error of the SFTP client to a RunError; returns a RunError unchanged. */
 export function sftpError(error: unknown, where: string): RunError {
   if (error instanceof RunError) return error
   const code = errorCode(error) ?? ''
@@ -60,11 +61,12 @@ export function isNoSsh(error: unknown): boolean {
   return error instanceof Error && noSsh.test(error.message) && !/Connection lost before handshake/i.test(error.message)
 }
 
-/** Returns true if another connection may succeed: one was lost, or none could be opened. */
+/** Returns true if another connection may succeed: the connection was lost, or could not be opened. False for a RunError. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }
 
+/** Returns the error for a file that changed while it was read. */
 export function changedFile(where: string, cause?: unknown): RunError {
   return new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
     where,
@@ -73,6 +75,7 @@ export function changedFile(where: string, cause?: unknown): RunError {
   })
 }
 
+/** Returns the error for a file whose read cannot be resumed after `received` bytes. */
 export function cutFile(where: string, received: number, cause: unknown): RunError {
   return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, hint: 'Run again.', cause })
 }

@@ -60,7 +60,7 @@ function queryFault(
       what: `a value breaks the query${after(rowsRead)}`,
       hint: 'Run the query by hand; exclude or replace values that cannot be computed or converted.',
     }
-  // The name of the routine, because the message may be translated.
+  // The routine is compared, because the message may be translated.
   if (code === '08P01' && routine === 'exec_bind_message')
     return {
       what: 'the number of parameters in the query differs from `parameters`',

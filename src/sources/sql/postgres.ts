@@ -29,9 +29,11 @@ const rowsPerFetch = 500
 const fetchBytes = 134_217_728
 
 /**
- * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are texts as Postgres writes them, with
- * these exceptions: a boolean is `true` or `false`, a timestamp ISO 8601 (with a zone: in UTC), an array of `listTypes` a cell of several
- * texts, and null an absent cell. Parameters are bound, never put into the text. The query must be one statement. Line 1 is the first row.
+ * Opens one query as a source. Reads its rows through a cursor, in one read-only snapshot of the database. Values are texts as Postgres
+ * writes them, with these exceptions: a boolean is `true` or `false`, a timestamp ISO 8601 (with a zone: in UTC), an array of `listTypes` a
+ * cell of several texts, and null an absent cell. Parameters are bound, never put into the text. The query must be one statement. Line 1
+ * is the first row.
+ *
  * The end of the cursor proves a complete read, once the transaction has ended. After a lost connection the read cannot be resumed, because
  * its snapshot is lost. Once connected, there is only the timeout of the whole read, because a query may take long; keep-alive detects a
  * lost server.
@@ -139,6 +141,7 @@ class QueryReading {
     this.#causeOf = options.causeOf
   }
 
+  /** Yields the rows in batches, and calls `close` at the end. @throws RunError as `databaseError` */
   async *rows(close: () => Promise<void>): AsyncGenerator<readonly Row[]> {
     let line = 0
     try {
@@ -266,7 +269,8 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
 }
 
 /**
- * Returns the address with the password of `credentials.password`, because the driver prefers the address to other settings.
+ * Returns the address with the password of `credentials.password` if it is named. The password is a part of the address, because the driver
+ * prefers the address to other settings.
  */
 function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
   const given = connectionOf(definition, env)

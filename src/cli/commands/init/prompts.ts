@@ -15,7 +15,7 @@ import { peopleColumns } from './peopleColumns.ts'
 import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
-/** Asks a question and returns the answer; empty if the user only presses Enter. */
+/** Function that asks a question and returns the answer; empty if the user only presses Enter. */
 export type Ask = (question: string) => Promise<string>
 
 /** Returns an `Ask` that throws `MISSING_OPTION` on Ctrl-D, because Ctrl-D is not an empty answer. */
@@ -30,6 +30,7 @@ export function requireAnswers(prompt: Prompt): Ask {
   }
 }
 
+/** Options with a known source. */
 export type SourcedOptions = InitOptions & { readonly source: string }
 
 /** Returns the options with the source, from the flag or from an answer. @throws {UsageError} `MISSING_OPTION` */
@@ -40,10 +41,11 @@ export async function withSource(options: InitOptions, ask: Ask | undefined): Pr
 }
 
 /**
- * Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain, and for the file of an archive with
- * several. Returns the rows, and the options with these answers.
+ * Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain. Asks for the file of an archive with
+ * several files. Returns the rows, and the options with these answers, a certain encoding and the settings that an error suggested.
  *
- * @throws {UsageError} `MISSING_OPTION` if `ask` is undefined and an answer is needed
+ * @throws {UsageError} `MISSING_OPTION` if `ask` is undefined and an answer is needed, and as `sourceOf`
+ * @throws {RunError} as `inspectSource`, if no setting is known that corrects the error
  */
 export async function inspectWithAnswers(
   context: Context,
@@ -76,7 +78,7 @@ export async function inspectWithAnswers(
 
 /**
  * Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it suggests no
- * setting and names no files, or if this was tried before.
+ * setting and names no files, or if this was tried before. Throws `MISSING_OPTION` if a file must be chosen and `ask` is undefined.
  */
 async function inspectWithSetting(
   context: Context,
@@ -106,7 +108,8 @@ async function inspectWithSetting(
 /**
  * Returns the definition of the source.
  *
- * @throws {UsageError} `INVALID_VALUE` for an invalid address or encoding, `MISSING_OPTION` for a database, which also needs a query
+ * @throws {UsageError} `INVALID_VALUE` for an invalid address or setting; `MISSING_OPTION` for a database, because `init` does not ask
+ *   for its query
  */
 function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
@@ -126,7 +129,12 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
       })
 }
 
-/** Returns the destination: from flags, from answers, or the sandbox's default. @throws {UsageError} `MISSING_OPTION` */
+/**
+ * Returns the destination: from flags, from answers, or the sandbox's default. Also returns the options, with `sandbox` true if the user
+ * chose the sandbox. `place`: name and file of the pipeline.
+ *
+ * @throws {UsageError} `MISSING_OPTION`
+ */
 export async function withTarget(
   context: Context,
   given: SourcedOptions,
@@ -173,9 +181,9 @@ function flagsOf(kind: string): string {
 const productFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
 
 /**
- * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless five product fields have a column.
- * Without such values, a column named like an email, phone or device id means an audience, unless there is a price column. All else
- * means a catalog.
+ * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless at least five of `productFields` have
+ * a column. Without such values, a column named like an email, phone or device id means an audience, unless there is a price column. All
+ * else means a catalog.
  */
 function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection
@@ -205,9 +213,11 @@ async function askOptional(ask: Ask | undefined, question: string): Promise<stri
 }
 
 /**
- * Asks until the draft is complete.
+ * Asks the open questions one after the other until the draft is complete. Without `ask`, skips optional questions, and takes
+ * the proposed consent tests if all are certain.
  *
- * @throws {UsageError} `MISSING_OPTION` with every missing flag if `ask` is undefined, or if a required question is not answered
+ * @throws {UsageError} `MISSING_OPTION` for a required question without an answer, or if the proposed columns reject every row. Without
+ *   `ask`, it has the flags of all required questions. Also throws as `draftPipeline`.
  */
 export async function completeDraft(inspection: Inspection, target: Target, given: InitOptions, ask: Ask | undefined): Promise<Draft> {
   let options = given
@@ -234,7 +244,7 @@ export async function completeDraft(inspection: Inspection, target: Target, give
   }
 }
 
-/** Throws `MISSING_OPTION` if every row is rejected with the proposed columns, because the user must name the columns then. */
+/** Throws `MISSING_OPTION` if the proposed columns reject every inspected row, because then the user must name the columns. */
 function rejectFailingProposals(draft: Draft, options: InitOptions, target: Target): void {
   const failing = failingProposals(draft, options)
   if (failing.length === 0) return
@@ -254,8 +264,8 @@ function shownColumn(value: unknown): string {
 }
 
 /**
- * Returns the draft with every proposed consent test if all are certain and some rows pass. Otherwise undefined: the run of such a
- * pipeline stops and shows the `consent:` line to write. Only for calls without a terminal, which ask no questions.
+ * Returns a draft with every proposed consent test, for calls that ask no questions. Undefined if there is no test, one is not certain, or
+ * no row passes. A pipeline without a needed test is safe: its run stops and shows the `consent:` line to write.
  */
 function withProposedConsent(inspection: Inspection, target: Target, options: InitOptions, { consent }: Draft): Draft | undefined {
   if (consent.length === 0 || !consent.every(({ certain }) => certain)) return undefined
@@ -263,7 +273,7 @@ function withProposedConsent(inspection: Inspection, target: Target, options: In
   return draft.valid > 0 ? draft : undefined
 }
 
-/** Returns the message of an invalid answer, to be shown above the repeated question; empty if the options are valid. */
+/** Returns the error of invalid options as one line of text; empty if the options are valid. */
 function errorOfAnswer(inspection: Inspection, target: Target, options: InitOptions): string {
   try {
     draftPipeline(inspection, target, options)

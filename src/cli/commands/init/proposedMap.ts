@@ -17,15 +17,18 @@ import type { Destination } from '../../../destinations/destination.ts'
 export interface ProposedMap {
   /** The `map:` of the pipeline file; empty if all columns map automatically. */
   readonly map: Readonly<Record<string, unknown>>
-  /** Preset to write beside `map`. Needed because a `map:` without `preset:` disables presets. */
+  /** Preset to write beside `map`. For people only: their `map:` without a `preset:` disables presets. */
   readonly preset: string | undefined
-  /** Preset that the header matches, even if `preset` is undefined. */
+  /** Preset that applies without a `map:`, even if `preset` is undefined; undefined if none applies. */
   readonly known: string | undefined
   /** Required fields without a column; `map` has a placeholder for each. */
   readonly openFields: readonly string[]
-  /** True if the address of the shop is missing. */
+  /** True if links need the address of the shop, and the options do not have it. */
   readonly needsShop: boolean
-  /** Columns of emails and phone numbers that are used as the key; undefined if a key column or a preset is used. */
+  /**
+   * Columns of emails and phone numbers that are used as the key. Undefined if a key column or a preset is used, or if the destination
+   * type removes by identifiers.
+   */
   readonly keyedBy: readonly string[] | undefined
   /** Settings for optional fields, one `field: column` each, that are not in `map`. */
   readonly hints: readonly string[]
@@ -45,7 +48,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
   const map: Record<string, unknown> = Object.create(null)
   for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
-  // If required fields are missing, optional fields are written too. If the user gave a mapping, optional fields are only comments.
+  // Optional fields are written only if required fields are missing and the user gave no mapping. Otherwise they are comments.
   const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
@@ -88,6 +91,7 @@ function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: 
     const known = preset === undefined ? [] : (presetByName(preset)?.map[field]?.columns ?? [])
     // The preset reads its own columns without a setting.
     if (columns.every((column) => known.some((name) => findColumn([column], name) === 0))) continue
+    // The values of digests do not show their type, so a column of digests that was mapped by its name is kept.
     const proposed =
       typeof map[field] === 'string' && !columns.includes(map[field]) && hasDigests(inspection, map[field]) ? [map[field]] : []
     const all = [...proposed, ...columns]
@@ -95,14 +99,14 @@ function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: 
   }
 }
 
-/** Returns true if the column has a SHA-256 digest. A digest does not show its type, so the column's name decides about the field. */
+/** Returns true if an inspected row has a SHA-256 digest in the column. */
 function hasDigests(inspection: Inspection, column: string): boolean {
   return inspection.rows.some((row) => /^[0-9a-f]{64}$/i.test(firstText(row.cells[row.columns.indexOf(column)]) ?? ''))
 }
 
 /**
- * Returns the columns that replace a missing or repeated key: the first column of emails and the first of phone numbers, else a column
- * named like an email. Undefined if the key column is unique, or if there is no such column.
+ * Returns the columns to use as the key, because the key column is missing, not unique or partly empty: the first column of emails and
+ * the first of phone numbers. Without such columns and without a key column, returns a column named like an email. Otherwise undefined.
  */
 function keyOf(
   map: Readonly<Record<string, unknown>>,
@@ -149,7 +153,7 @@ const standIns: Readonly<Record<string, string>> = {
   email: 'stand.in@example.com',
 }
 
-/** Adds the default country of phone numbers: from a country column, or from `--country`. */
+/** Adds the default country of phone numbers: `--country`, else a country column. */
 function addCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
   const phone = map['phone_number']
   const known = country ?? columnCalled('default_country', inspection.columns)
@@ -177,7 +181,7 @@ function linkOf({ setting = '' }: MissingColumn, shop: string | undefined): Read
       where: '--shop',
       hint: '--shop https://shop.example.com',
     })
-  // An address with a path is used as the whole prefix.
+  // An address with a path or a query is used as the whole prefix.
   const prefix = origin.pathname === '/' && origin.search === '' ? `${origin.origin}${pathname}${search}` : shop
   return settingsIn(setting.replace(given, () => prefix))
 }

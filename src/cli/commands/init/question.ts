@@ -24,6 +24,7 @@ export interface Question {
   readonly declined?: Partial<InitOptions>
 }
 
+/** Question for the address of the shop. */
 export const shopQuestion: Question = {
   flag: '--shop https://shop.example.com',
   reason: 'the export contains no links',
@@ -31,10 +32,10 @@ export const shopQuestion: Question = {
   answered: (shop) => ({ shop }),
 }
 
-/** Returns the question for the column of a field. For most fields of products, `=VALUE` answers it with one value for every row. */
+/** Returns the question for the column of a field. For products, the answer `=VALUE` sets one value for every row; not for their id. */
 export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
   const isKey = field === 'key'
-  // Products may have one value in all rows; people may not.
+  // All products may share a value, but not their id. A shared value does not identify a person.
   const orValue = type.keys === 'products' && field !== type.keyField
   return {
     flag: `--map ${field}=COLUMN`,
@@ -66,7 +67,10 @@ export function consentQuestion({ column, test, seen }: ConsentColumn, isPropose
 /** Fields of which a product needs at least one (spec 2.2). */
 const identifyingFields: readonly string[] = ['brand', 'gtin', 'mpn']
 
-/** Returns questions for values that at least half of the inspected rows lack: currency, brand, country of phone numbers. */
+/**
+ * Returns questions for values that at least half of the inspected rows lack: currency, brand, country of phone numbers. `rejects`,
+ * `warnings`: of the inspected rows. `optional` has the country if only warnings need it.
+ */
 export function questionsAbout(
   inspection: Inspection,
   type: Destination,
@@ -90,14 +94,14 @@ export function questionsAbout(
     share(rejects, 'IDENTIFIER_MISSING') >= 0.5
   )
     required.push(columnQuestion('brand', type, inspection, options))
-  const country: Question = {
+  const countryQuestion: Question = {
     flag: '--country DE',
     reason: 'phone numbers cannot be read without a country',
     text: 'Country of the phone numbers, most of which cannot be read without one (DE, US …)',
     answered: (given) => ({ country: given }),
   }
   if (options.country === undefined) {
-    if (share(rejects, 'PHONE_COUNTRY_MISSING') >= 0.5) required.push(country)
+    if (share(rejects, 'PHONE_COUNTRY_MISSING') >= 0.5) required.push(countryQuestion)
     // A row with a valid email is sent without its unreadable phone number, and gets a warning.
     else if (
       share(
@@ -105,7 +109,7 @@ export function questionsAbout(
         'IDENTIFIER_DROPPED',
       ) >= 0.5
     )
-      optional.push(country)
+      optional.push(countryQuestion)
   }
   return { required, optional }
 }

@@ -35,7 +35,7 @@ export function report(draft: Draft, inspection: Inspection, env: WrittenEnviron
 }
 
 function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: Inspection, env: WrittenEnvironment): readonly string[] {
-  const [worst] = groupRejects(rejects)
+  const [mostFrequent] = groupRejects(rejects)
   const { encoding } = settings.source
   return [
     ...(encodingSamples === undefined || encoding === undefined
@@ -43,7 +43,7 @@ function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: In
       : [
           `encoding ${encoding}, by statistics; it reads ${encodingSamples.map((text) => JSON.stringify(text)).join(', ')}. If that is wrong: --encoding NAME`,
         ]),
-    ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.hint}`]),
+    ...(mostFrequent === undefined ? [] : [`${mostFrequent.code} ${count(mostFrequent.count)} ×: ${mostFrequent.hint}`]),
     ...optional.map(({ flag, reason }) => `${reason}: ${flag}`),
     ...env.notes,
   ]
@@ -74,7 +74,7 @@ export function reportText(
     '',
   ].join('\n')
   const check = `sluice check ${pipeline.name}\n`
-  // A command is never folded, so that it can be pasted. The reason is left out if it does not fit.
+  // A command is never folded, so that it can be pasted. The text in parentheses is left out if it does not fit.
   const first = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
   const next = sandbox
     ? `${columns !== undefined && first.length > columns ? 'Next   sluice sandbox' : first}\n       ${check}`

@@ -8,7 +8,10 @@ import { changesOf, writePlans } from '../../reports/planFile.ts'
 import { planSummary } from './planReport.ts'
 import { planMarkdown } from '../../reports/planChanges.ts'
 
-/** Reads the sources, and stores and shows a plan for each pipeline. Sends nothing. Exits 4 if a guard withholds something, for CI. */
+/**
+ * Reads the sources of each pipeline, and stores and shows its plan. Changes nothing at the service. Exits 4 if a guard withholds deletes
+ * or stops the plan, so that CI can fail.
+ */
 export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
   const out = option(invocation, 'out')

@@ -13,11 +13,12 @@ import { pipelineNamed } from '../../pipelines.ts'
 import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/reports/rejectsCsv.ts'
 
 /**
- * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store. Returns the
- * number of rejects written. A changed source may have other line numbers. The change is known only at the end of the source; then
- * the file (mode 0600) is removed.
+ * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store, into `target.file`
+ * (mode 0600). Returns the number of rejects written. A changed source may have other line numbers, and only its end shows a change. So
+ * the file gets its final name only after the last source, and not after an error.
  *
- * @throws {RunError} `SOURCE_CHANGED`, and as `openSource`; {UsageError} if the pipeline has no file any more
+ * @throws {RunError} `SOURCE_CHANGED`, and as `openSource`
+ * @throws {UsageError} `UNKNOWN_RUN`, and as `pipelineNamed` if the pipeline no longer has a file
  */
 export async function writeClearRows(
   context: Context,
@@ -47,8 +48,8 @@ export async function writeClearRows(
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
-        // Rows of the same line are consecutive. The only row of a line has all rejects of the line, so this row is not mapped. Whether a
-        // row is the only one is known at the next row, so rows are written one row late.
+        // Rows of the same line are consecutive. The only row of a line has all rejects of the line, so the row is not mapped. The next row
+        // shows whether a row is the only one of its line, so each row is written when the next one is read.
         let previous: Row | undefined
         let several = false
         const writePrevious = () => {
@@ -81,8 +82,8 @@ export async function writeClearRows(
 }
 
 /**
- * Removes the first reject of this row from `ofLine` and returns it as a list; empty if the row has none. Needed if several rows share a
- * line (a feed without line ends), because only rejected rows may be written in clear.
+ * Removes the first reject of this row from `ofLine` and returns it as a list; empty if the row has none. Several rows may share a line
+ * (a feed without line ends), and only rejected rows may be written in clear.
  */
 function takeRejects({ record, reject }: Mapped, ofLine: StoredReject[]): readonly StoredReject[] {
   const key = record?.key ?? reject?.key

@@ -9,7 +9,7 @@ import { withStore } from '../../store.ts'
 import { plural } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
-/** Shows the rejected rows of a run: grouped by code as text, one by one with `--json` and `--csv`. */
+/** Shows the rejected rows of a run: as text grouped by code and field; with `--json` every fault; with `--csv` every row. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const file = option(invocation, 'csv')
@@ -34,7 +34,7 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** Returns the reason why there are no rejects to show: there were none, or they have expired (docs/retention.md). */
+/** Returns the reason why no rejects are stored: there were none, or they have expired (docs/retention.md). */
 async function reasonForNone(store: Store, runId: string): Promise<string> {
   const { rejected } = (await loadRun(store.db, runId)).counts
   return rejected === 0
@@ -55,7 +55,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
   return 0
 }
 
-/** Writes the rejects with masked cells. Returns their number. */
+/** Writes the rejects with masked cells, which are empty 7 days after the run. Returns the number of rejects. */
 async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly file: string }): Promise<number> {
   const csv = openCsv(target.file, context.stdout)
   // Starts at -1, because the header is not a reject.

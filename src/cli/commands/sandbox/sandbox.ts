@@ -6,7 +6,7 @@ import { environmentFor, sandboxPort, sandboxTargets } from './sandboxDefaults.t
 import { storeSandboxAddress } from './sandboxAddress.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
-/** Runs the sandbox until a signal. Prints its address, and credentials that are valid only for this sandbox. */
+/** Runs the sandbox until a signal. Prints its address and its credentials as variables for `.env`. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
   const credentials = {
@@ -16,7 +16,7 @@ export const run: CommandRun = async (context, invocation) => {
     accessTokenSecret: option(invocation, 'accessTokenSecret') ?? fixedCredentials.accessTokenSecret,
   }
   const state = option(invocation, 'state')
-  // Called by the fault that ends the process.
+  // Called by the sandbox's fault `crash`.
   const crash = () => process.kill(process.pid, 'SIGKILL')
   const { names } = context.config().service
   const sandbox = await startSandbox({

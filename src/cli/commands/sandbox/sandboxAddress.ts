@@ -7,7 +7,10 @@ import { writeWholeFile } from '../../wholeFile.ts'
 
 const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
 
-/** Stores the address, and returns the function that removes it. Does nothing if the folder is not writable. */
+/**
+ * Stores the address with the id of this process, and returns the function that removes it. Does nothing if the file cannot be written.
+ * A later sandbox of the folder replaces the address.
+ */
 export function storeSandboxAddress(dataDir: string, url: string): () => void {
   const file = fileIn(dataDir)
   try {

@@ -12,7 +12,7 @@ import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { identityOf } from '../../services.ts'
 
-/** Condition that needs action. The dashboard and alerts show the same conditions. */
+/** Problem that needs action. */
 interface Need {
   readonly code: string
   readonly message: string
@@ -21,6 +21,7 @@ interface Need {
 
 /** State of one pipeline. */
 export interface PipelineStatus extends PipelineState {
+  /** Conditions of the pipeline, as the dashboard and alerts show them. */
   readonly needs: readonly Need[]
   /** Time of the pause, ISO 8601; null if the pipeline is not paused. */
   readonly pausedAt: string | null
@@ -30,13 +31,18 @@ export interface PipelineStatus extends PipelineState {
   readonly lastSuccessAgeS: number | null
 }
 
+/** State of the pipelines of a folder. */
 export interface FolderStatus {
   readonly pipelines: readonly PipelineStatus[]
-  /** Other problems that need action: invalid files, no scheduler. */
+  /** Other problems: invalid files, two pipelines with the same destination, no scheduler. */
   readonly needs: readonly Need[]
 }
 
-/** Loads the status. `patterns`: names or globs, none for all pipelines. @throws as `pipelinesToCheck` if there are patterns */
+/**
+ * Loads the status. `patterns`: names or globs; none for all pipelines.
+ *
+ * @throws as `pipelinesToCheck` if there are patterns. Without patterns, problems of files are in `needs`.
+ */
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
   const states = await pipelineStates(
@@ -71,7 +77,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   }
 }
 
-/** Returns the service of a pipeline; undefined if it is not configured, because `status` needs no service. */
+/** Returns service and user of a pipeline; undefined if they are not configured, because `status` needs no service. */
 async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<ServiceIdentity | undefined> {
   try {
     return await identityOf(context, pipeline)
@@ -85,7 +91,10 @@ function needOf({ code, event, message, runId, hint }: Condition): Need {
   return { code, message: runId === undefined ? message : `${runId} ${event}: ${message}`, hint }
 }
 
-/** Returns every valid pipeline, and the error of every other file. If the folder cannot be loaded, returns only that error. */
+/**
+ * Returns every valid pipeline, also those with a conflicting destination, and an error for each invalid file and each conflict. If the
+ * folder cannot be loaded, returns only that error.
+ */
 async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
   try {
     const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines, context.config().env)

@@ -7,8 +7,8 @@ import { instant } from '../../terminal/text.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
 /**
- * Runs only a webhook receiver, until a signal. It answers challenges, stores each event once in the database, and requests replays of
- * the events that it refused.
+ * Runs only a webhook receiver, until a signal. It answers challenges and stores each event once in the database. It requests replays of
+ * the events that it refused while the database was down.
  */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8081', { min: 0, max: 65_535 })

@@ -11,6 +11,7 @@ export const add: CommandRun = async (context, invocation) => {
   return 0
 }
 
+/** Lists the registrations of the app. */
 export const list: CommandRun = async (context) => {
   const data = await dataOf(context, ({ call }) => call('webhooks.list', {}))
   if (!context.json && Array.isArray(data) && data.length === 0) context.stdout.write('none registered: sluice webhooks add https://…\n')
@@ -18,7 +19,7 @@ export const list: CommandRun = async (context) => {
   return 0
 }
 
-/** Requests a new challenge, which enables a registration again. Exits 1 if the address fails the challenge. */
+/** Requests a new challenge. If the address passes it, the registration is enabled again; otherwise exits 1. */
 export const check: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await dataOf(context, ({ call }) => call('webhooks.check', { webhook_id: id }))
@@ -29,6 +30,7 @@ export const check: CommandRun = async (context, invocation) => {
   return valid ? 0 : 1
 }
 
+/** Removes a registration. */
 export const remove: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await dataOf(context, ({ call }) => call('webhooks.delete', { webhook_id: id }))
@@ -43,7 +45,7 @@ async function dataOf(context: Context, send: (calls: ServiceCalls) => Promise<C
   return data ?? {}
 }
 
-/** Prints registrations for people; with `--json`, the service's own data. */
+/** Prints one line per registration; with `--json`, the data of the service unchanged. */
 function printRegistrations(context: Context, data: unknown): void {
   if (context.json) return writeJson(context, data)
   for (const row of Array.isArray(data) ? data : [data]) {

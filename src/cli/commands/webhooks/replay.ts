@@ -4,8 +4,8 @@ import { argument, option, writeJson, type CommandRun, type Invocation } from '.
 import { withClient } from '../../withClient.ts'
 
 /**
- * Requests that the service delivers the events of a time span again. The receiver stores each event only once (spec 6.1 rule 6,
- * docs/spec-notes.md#replays).
+ * Requests that the service delivers the events of a time span again (docs/spec-notes.md#replays). The receiver does not store an event
+ * twice.
  */
 export const run: CommandRun = async (context, invocation) => {
   const range = { webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') }
@@ -33,8 +33,8 @@ function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
 }
 
 /**
- * Converts a time to the service's format: minutes in UTC, `yyyymmddhhmm`. Accepts that format, and ISO 8601, in UTC unless it has a
- * zone. Undefined for any other text. Exported for its test.
+ * Converts a time to the service's format: minutes in UTC, `yyyymmddhhmm`. Accepts that format and ISO 8601, which is in UTC unless it
+ * has a zone. Drops seconds. Undefined for any other text. Exported for its test.
  */
 export function serviceMinute(text: string): string | undefined {
   const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text) ?? []
