@@ -248,7 +248,7 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurro
     return [{ parts: [key], path: key, message: `"${name}" is not in ${project.file}`, hint }]
   }
   const ofCredentials = (name: string): PathProblem[] => {
-    const [unset] = project.unusableCredentials[name] ?? []
+    const [unset] = (Object.hasOwn(project.unusableCredentials, name) ? project.unusableCredentials[name] : undefined) ?? []
     if (unset === undefined) return unknown('credentials', name, Object.keys(project.credentials))
     const message = `"${name}" cannot be used: ${unset.message}, for ${unset.path} of ${project.file}`
     return [{ ...unset, parts: ['credentials'], path: 'credentials', message }]

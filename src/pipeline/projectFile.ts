@@ -112,7 +112,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
       problems.push({ path: `alerts.${name}`, message: 'must be a receiver; only default is a list of names', where: at(['alerts', name]) })
   }
   for (const name of defaultReceivers)
-    if (!(name in receivers))
+    if (!Object.hasOwn(receivers, name))
       problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
   if (problems.length > 0) throw invalid(file, problems)
   // The defaults are taken as written, because their values are checked only in each pipeline, after the merge.

@@ -13,6 +13,8 @@ export interface ByteStream {
    * before `close`. Absent if a source of this type has no path.
    */
   readonly beside?: (suffix: string) => Promise<Beside | undefined>
+  /** Time of the last change of a local file, in milliseconds since 1970. Absent for other sources. */
+  readonly changedMs?: number
   /**
    * Returns facts about the end. Rejects, or returns a `doubt`, if the transport detects that the source changed. Call this only after
    * `chunks` ended without an error.

@@ -21,7 +21,7 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
     const found =
       path.startsWith(ownPath) && stream.beside !== undefined
         ? await stream.beside(path.slice(ownPath.length))
-        : await readLocalBeside(path.replaceAll(ownPath, stream.label), undefined)
+        : await readLocalBeside(path.replaceAll(ownPath, stream.label), stream.changedMs)
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {

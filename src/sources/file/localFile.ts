@@ -24,6 +24,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   const path = await findFile(uri)
   const file = await openChecked(path, uri)
   const opened = await file.stat({ bigint: true })
+  const changedMs = Number(opened.mtimeNs / 1_000_000n)
   let reuse = false
   let closed = false
   const close = async () => {
@@ -37,7 +38,8 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
     reuseBuffers: () => {
       reuse = true
     },
-    beside: (suffix) => readLocalBeside(path + suffix, Number(opened.mtimeNs / 1_000_000n)),
+    beside: (suffix) => readLocalBeside(path + suffix, changedMs),
+    changedMs,
     end: async (): Promise<TransportEnd> => {
       const now = await file.stat({ bigint: true })
       const atPath = await stat(path, { bigint: true }).catch(() => undefined)

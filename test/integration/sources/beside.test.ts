@@ -117,6 +117,17 @@ test.for(Object.keys(places))(
   },
 )
 
+test('a marker of this machine that is older than a local source proves nothing', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write('crm.csv', csv)
+  const marker = await folder.write('crm.done', '')
+  await utimes(marker, 1_000, 1_000)
+  const read = () => readSource(sourceOf(path, { complete: { kind: 'marker', path: marker } }))
+  expect((await read()).facts?.completeness).toMatchObject({ complete: false, reason: 'the done marker is older than the source' })
+  await utimes(path, 1_000, 1_000)
+  expect((await read()).facts?.completeness.complete).toBe(true)
+})
+
 test('a marker whose path does not begin with {path} is a file of this machine', async () => {
   await using store = await openStore()
   await using folder = await temporaryFolder()

@@ -150,6 +150,17 @@ describe('sluice.yaml', () => {
       { path: 'alerts', hint: 'write ops-slack' },
     ])
   })
+
+  test('names of JavaScript are ordinary names', async () => {
+    write('sluice.yaml', 'alerts:\n  default: [constructor]\n')
+    await expect(loadPipelines(pipelines())).rejects.toMatchObject({
+      problems: [expect.objectContaining({ path: 'alerts.default' })] as unknown,
+    })
+    write('sluice.yaml', 'alerts:\n  ops: { type: slack, url: "http://127.0.0.1:2" }\n')
+    write('pipelines/shop.yaml', `${shop}credentials: constructor\n`)
+    const { errors } = await loadPipelines(pipelines())
+    expect(errors[0]?.problems).toMatchObject([{ path: 'credentials' }])
+  })
 })
 
 describe('JSON Schema', () => {
