@@ -20,7 +20,7 @@ export interface Bound {
   readonly excludes?: (row: Row) => boolean
   /**
    * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. Also
-   * for a row that is left out. Members only.
+   * for a filtered or rejected row. Members only.
    */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
@@ -58,6 +58,12 @@ export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'map
         ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
         : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
   return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
+}
+
+/** Adds the identifiers that the row opts out to its result `mapped`, which has no record. */
+export function withOptOuts(mapped: Mapped, bound: Pick<Bound, 'optedOut'>, row: Row): Mapped {
+  const optedOut = bound.optedOut?.(row) ?? []
+  return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
 }
 
 /** Column whose cell is compared with the name of the column. */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { missingColumns, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
+import { missingColumns, withOptOuts, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
 import type { Mapped, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
@@ -82,8 +82,9 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
-        // A row with a join fault has correct cells, so row filters apply to the row.
-        if (row.fault.code.startsWith('JOIN_') && bound.excludes?.(row) === true) return { filtered: true, warnings: [] }
+        // A row with a join fault has correct cells, so row filters and consent apply to the row.
+        const isJoin = row.fault.code.startsWith('JOIN_')
+        if (isJoin && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
         const { code, message, field } = row.fault
         const reject = {
           line: row.line,
@@ -94,7 +95,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         }
         // Cells of a faulty row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
         const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
-        return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
+        const mapped: Mapped = { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
+        return isJoin ? withOptOuts(mapped, bound, row) : mapped
       }
       if (isHeaderAgain(row, bound.echo)) {
         return {
@@ -109,13 +111,14 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         }
       }
       try {
-        return withReaderWarnings(row, bound.map(row))
+        const mapped = bound.map(row)
+        return withReaderWarnings(row, mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row))
       } catch (error) {
         if (!(error instanceof TransformFault)) throw error
         const reject = { line: row.line, ...transformFault(error) }
         // The record is kept as it was, as with every other reject (docs/guarantees.md#nothing-lost).
         const key = keyDespite(bound, row)
-        return withReaderWarnings(row, { reject: key === undefined ? reject : { ...reject, key }, warnings: [] })
+        return withReaderWarnings(row, withOptOuts({ reject: key === undefined ? reject : { ...reject, key }, warnings: [] }, bound, row))
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),

@@ -1,9 +1,9 @@
 /** Row filters of a pipeline: `only:` and `except:`. */
 import type { Pipeline } from '../model/pipeline.ts'
-import { missingColumn, type Bound } from './boundColumns.ts'
+import { missingColumn, withOptOuts, type Bound } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
-import type { Cell, Mapped, PackedIdentifier, Row } from '../model/record.ts'
+import type { Cell, Row } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
 /**
@@ -25,7 +25,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
   return {
     ...bound,
     excludes: (row) => !passes(row),
-    map: (row) => (passes(row) ? bound.map(row) : filteredRow(bound.optedOut?.(row))),
+    map: (row) => (passes(row) ? bound.map(row) : withOptOuts({ filtered: true, warnings: [] }, bound, row)),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [
       ...bound.missing,
@@ -43,10 +43,6 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
       }),
     ],
   }
-}
-
-function filteredRow(optedOut: readonly PackedIdentifier[] = []): Mapped {
-  return { filtered: true, ...(optedOut.length === 0 ? {} : { optedOut }), warnings: [] }
 }
 
 function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>): boolean {

@@ -114,7 +114,7 @@ export type MappedRecord = ProductRecord | MemberRecord
 export interface Mapped {
   /** True if the pipeline's row filters exclude the row: it is missing for the destination. */
   readonly filtered?: true
-  /** Identifiers of a filtered row that lack consent. They are not sent for another row either. Absent if there are none. */
+  /** Identifiers of a filtered or rejected row that lack consent. They are not sent for another row either. Absent if there are none. */
   readonly optedOut?: readonly PackedIdentifier[]
   readonly record?: MappedRecord
   readonly reject?: Reject

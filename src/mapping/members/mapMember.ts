@@ -10,7 +10,7 @@ import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } fro
 import { hintOf } from '../rejectCodes.ts'
 import { comparableText, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from '../consent/consentTest.ts'
+import { passesConsent, type BoundConsent } from '../consent/consentTest.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
@@ -21,9 +21,10 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
  * @throws {TransformFault} if a transform of the key or of `expires_at` fails
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
-  const work = new RowIdentifiers(row, binding)
+  const isSent = mayBeSent(row, binding)
+  const work = new RowIdentifiers(row, binding, isSent)
   const key = work.key()
-  const desired = mayBeSent(row, binding) && (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
+  const desired = isSent && (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
   // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   // But a removal from a do-not-reach list needs the key, if a key column is mapped.
@@ -59,11 +60,17 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
   return consent.every((test) => passesConsent(row, test)) && !ages.some((age) => isChild(row, age))
 }
 
-/** Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. */
-export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
+/**
+ * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row without one match in the joined
+ * file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their tests do not apply.
+ */
+export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
+  const has = ({ index }: BoundConsent) => row.cells[index] !== undefined
+  const { consent, consentByType } = given
+  const binding = row.fault === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
-  const { packed, withoutConsent } = new RowIdentifiers(row, binding)
+  const { packed, withoutConsent } = new RowIdentifiers(row, binding, isSent)
   return isSent ? withoutConsent : [...packed, ...withoutConsent]
 }
 
@@ -134,7 +141,7 @@ function timeFaults(
  * @throws {TransformFault} if a transform of the key fails
  */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
-  return new RowIdentifiers(row, binding).key()
+  return new RowIdentifiers(row, binding, true).key()
 }
 
 /**

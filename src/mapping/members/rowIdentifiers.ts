@@ -35,6 +35,7 @@ export interface IdentifierFault {
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
+  readonly #isSent: boolean
   #warnings: Warning[] | undefined
   /** Normalized text of the key, if the key column is an identifier too. */
   #keyText: string | undefined
@@ -51,12 +52,14 @@ export class RowIdentifiers {
   #faults: IdentifierFault[] | undefined
   /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
-  /** Number of values that are not placeholders, and of their second forms. Values beyond `maxIdentifiers` are counted but not read. */
+  /** Number of values that are not placeholders, and of their second forms. Above `maxIdentifiers`, values to send are only counted. */
   count = 0
 
-  constructor(row: Row, binding: MemberBinding) {
+  /** `isSent`: false if the row opts out all its identifiers. */
+  constructor(row: Row, binding: MemberBinding, isSent: boolean) {
     this.#row = row
     this.#binding = binding
+    this.#isSent = isSent
     this.#keyCell = binding.keyKind === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
   }
@@ -117,7 +120,7 @@ export class RowIdentifiers {
     const text = trimText(cell)
     if (isPlaceholder(text)) return
     this.count += 1
-    if (this.count > maxIdentifiers) return
+    if (this.count > maxIdentifiers && this.#isSent && this.#target === this.packed) return
     const { kind, field } = bound
     if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     const country = kind === 'phone_number' ? this.#country(bound) : undefined
@@ -188,6 +191,11 @@ export class RowIdentifiers {
   #add(identifier: PackedIdentifier): void {
     const packed = this.#target
     let at = packed.length
+    if (this.count > maxIdentifiers) {
+      // The identifiers are only opted out, so order and repeats do not matter. Inserting each in order would take quadratic time.
+      packed.push(identifier)
+      return
+    }
     while (at > 0) {
       const before = packed[at - 1] as PackedIdentifier // at is within the array
       if (before[0] !== identifier[0]) break

@@ -11,21 +11,21 @@ import { stagedKind } from './stageTable.ts'
 
 /**
  * Number of staged rows that opt out all their identifiers (`optedOut`), of valid rows that opt out only some of them (`withholding`),
- * and of filtered rows that opt out identifiers (`filteredOut`).
+ * and of filtered and rejected rows that opt out identifiers (`unsentOptOuts`).
  */
 export interface OptingOut {
   readonly optedOut: number
   readonly withholding: number
-  readonly filteredOut: number
+  readonly unsentOptOuts: number
 }
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(tx: Connection, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
-  if (optedOut + withholding + filteredOut === 0) return 0
+export async function collectOptedOut(tx: Connection, { optedOut, withholding, unsentOptOuts }: OptingOut): Promise<number> {
+  if (optedOut + withholding + unsentOptOuts === 0) return 0
   const collected = await tx.execute(
     `insert into opted_out
      select i.identifier from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-     where s.kind in (${stagedKind.optedOut}, ${stagedKind.filtered})
+     where s.kind in (${stagedKind.optedOut}, ${stagedKind.optOuts})
      union
      select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
   )

@@ -33,7 +33,7 @@ const firstPartsUntilPartitioned = 8
 /** Result of staging all sources. */
 export interface Staged
   extends
-    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'filteredOut' | 'spread'>>,
+    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'unsentOptOuts' | 'spread'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
   /** False if no key was staged twice. */
   readonly mayRepeat: boolean
@@ -76,7 +76,7 @@ export async function stageSources(
     valid: 0,
     optedOut: 0,
     withholding: 0,
-    filteredOut: 0,
+    unsentOptOuts: 0,
     keys: new RepeatWatch({ areDigests: keysAreDigests }),
     identifiers: first ? new IdentifierWatch() : undefined,
     spread: keysAreDigests ? new KeySpread() : undefined,

@@ -191,11 +191,12 @@ export class SourceStager {
     const { gate, mapper, startedAtMs } = this.#staging
     const digest = gate?.digestOf(row.line)
     const { record, reject, filtered, optedOut } = mapper.map(row)
-    if (optedOut !== undefined) this.#writer.addFiltered(optedOut, row.line)
+    if (optedOut !== undefined) this.#writer.addOptOuts(optedOut, row.line)
     if (filtered) return 'filtered'
     if (reject) return reject
     if (!record) throw new Error('a mapper must return a record or a reject')
     if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= startedAtMs) {
+      if (record.withoutConsent !== undefined) this.#writer.addOptOuts(record.withoutConsent, row.line)
       return {
         line: row.line,
         code: 'EXPIRES_AT_INVALID',

@@ -14,10 +14,10 @@ import type { RepeatWatch } from './repeatWatch.ts'
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
  * `resolveStage.ts` also gives this kind to rows that another row opts out. `suppressed`: a valid row that must not be sent
- * (`resolveStage.ts`), such as the row of an erased person. `filtered`: identifiers that a filtered row opts out, under a key that no
- * record has.
+ * (`resolveStage.ts`), such as the row of an erased person. `optOuts`: identifiers that a filtered or rejected row opts out, under a key
+ * that no record has.
  */
-export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, filtered: 4 } as const
+export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, optOuts: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
@@ -66,8 +66,8 @@ export interface StageTally {
   optedOut: number
   /** Valid rows that opt out some of their identifiers. */
   withholding: number
-  /** Filtered rows that opt out identifiers. */
-  filteredOut: number
+  /** Filtered and rejected rows that opt out identifiers. */
+  unsentOptOuts: number
   /** Keys of all staged rows. */
   readonly keys: RepeatWatch
   /** Identifiers of all staged members. Undefined if the pipeline had a complete read before, except for a backfill. */
@@ -117,8 +117,8 @@ export abstract class StageWriter {
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
-  /** Stages the identifiers that a filtered row opts out. Does nothing for products. */
-  addFiltered(_optedOut: readonly PackedIdentifier[], _line: number): void {}
+  /** Stages the identifiers that a filtered or rejected row opts out. Does nothing for products. */
+  addOptOuts(_optedOut: readonly PackedIdentifier[], _line: number): void {}
 
   /** Starts a row and writes its common columns. The caller must write its own columns next. */
   protected writeCommonColumns(
@@ -192,9 +192,9 @@ class MemberStage extends StageWriter {
     else copy.timestamp(record.expiresAtMs)
   }
 
-  override addFiltered(optedOut: readonly PackedIdentifier[], line: number): void {
-    this.tally.filteredOut++
-    this.writeCommonColumns(filteredKey(optedOut), noHash, stagedKind.filtered, line, undefined, 0)
+  override addOptOuts(optedOut: readonly PackedIdentifier[], line: number): void {
+    this.tally.unsentOptOuts++
+    this.writeCommonColumns(keyOfOptOuts(optedOut), noHash, stagedKind.optOuts, line, undefined, 0)
     this.#addIdentifiers(optedOut)
     for (let i = 0; i < 3; i++) this.copy.null()
   }
@@ -216,9 +216,9 @@ function isDigest(identifier: PackedIdentifier): boolean {
   return identifier[0] !== plainType && identifier.length === identifierBytes
 }
 
-/** Returns a key that no row has: the prefix `filtered` and a NUL byte make the hashed bytes differ from those of any row. */
-function filteredKey(identifiers: readonly PackedIdentifier[]): Buffer {
-  return hash('sha256', Buffer.concat([Buffer.from('filtered\0'), ...identifiers]), 'buffer').subarray(0, 16)
+/** Returns a key that no row has: the prefix `opt-outs` and a NUL byte make the hashed bytes differ from those of any row. */
+function keyOfOptOuts(identifiers: readonly PackedIdentifier[]): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.from('opt-outs\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }
 
 /** Writers of the table `stage`, by type of key. `keysAreDigests`: true if the record keys are evenly distributed digests. */

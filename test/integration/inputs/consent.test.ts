@@ -357,6 +357,63 @@ test('an identifier of a row that opted out is not sent for another row, even if
   expect(await members(engine)).toEqual([digest(address(0)), digest(address(1))].toSorted())
 })
 
+describe('a phone number that a rejected row withholds', () => {
+  const phoneOf = (i: number) => `+1202555010${i}`
+  const person = (id: string, email: number, phone: number, sms: string, more: Fields = {}): Fields => ({
+    id,
+    email: address(email),
+    phone: phoneOf(phone),
+    sms_ok: sms,
+    ...more,
+  })
+  const yaml = (key: string, more = '') =>
+    `source: { url: "{folder}/crm.csv" }
+map: { key: ${key}, email: { column: email, transform: { split: "|" } }, phone_number: phone${more} }
+consent: [{ column: sms_ok, values: ["yes"], for: phone_number }]
+guards: { max_reject_percent: 100 }
+${audience}`
+
+  test('is not sent for another row, whatever the row is rejected for', async () => {
+    await using engine = await engineUnderTest()
+    const many = Array.from({ length: 51 }, (_, i) => `many${i}@example.com`).join('|')
+    const next = new Date().getUTCFullYear() + 1
+    const times = { from: '', until: '' }
+    engine.write(
+      'crm.csv',
+      csvOf([
+        person('', 0, 0, 'no', times),
+        person('01.02.2025', 1, 1, 'no', { from: '', until: '2024-01-01' }),
+        person('02.02.2025', 2, 2, 'no', { ...times, email: many }),
+        person('03.02.2025', 3, 3, 'no', { from: `${next}-02-01`, until: `${next}-01-01` }),
+        person('a', 4, 4, 'no', times),
+        ...[0, 1, 2, 3, 4, 5].map((i) => person(`1${i}.02.2025`, 10 + i, i, 'yes', times)),
+      ]),
+    )
+    engine.pipeline('crm', yaml('{ column: id, transform: { date: { form: DD.MM.YYYY } } }', ', effective_at: from, expires_at: until'))
+    expect((await engine.run('crm')).counts).toMatchObject({ read: 11, rejected: 5, valid: 6 })
+    const emails = [0, 1, 2, 3, 4, 5].map((i) => `email\t${digest(address(10 + i))}`)
+    expect(await identifiers(engine)).toEqual([...emails, `phone_number\t${digest(phoneOf(5))}`].toSorted())
+  })
+
+  test('is deleted when the row is new, and sent again without that row', async () => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('crm', yaml('id'))
+    const stay = [0, 1, 2].map((i) => person(`C${i}`, i, i, 'yes'))
+    const all = [0, 1, 2].flatMap((i) => [`email\t${digest(address(i))}`, `phone_number\t${digest(phoneOf(i))}`]).toSorted()
+    const read = async (rows: readonly Fields[]) => {
+      engine.write('crm.csv', csvOf(rows))
+      const { counts } = await engine.run('crm')
+      return [counts.rejected, await identifiers(engine)] as const
+    }
+    expect(await read(stay)).toEqual([0, all])
+    // The unchanged rows are known by their bytes: only the new one is read.
+    const without = all.filter((one) => !one.endsWith(digest(phoneOf(0))))
+    expect(await read([...stay, person('', 3, 0, 'no')])).toEqual([1, without])
+    expect(await read([...stay, person('', 4, 0, 'no')])).toEqual([1, without])
+    expect(await read(stay)).toEqual([0, all])
+  })
+})
+
 describe('a consent column whose values are written in another way', () => {
   const yaml = (test: string, more = '') =>
     `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\nconsent: { column: unsubscribed, ${test} }\n${more}${audience}`

@@ -33,10 +33,11 @@ function mapped(fields: Readonly<Record<string, string>>, definition: object = {
   const mapper = mapperOf(definition)
   const row = { line: 3, columns, cells: columns.map((column) => fields[column] ?? '') }
   mapper.start(columns)
-  const { record, reject, warnings } = mapper.map(row)
+  const { record, reject, warnings, optedOut } = mapper.map(row)
   return {
     record: record as MemberRecord | undefined,
     reject,
+    optedOut,
     code: reject?.code,
     codes: warnings.map(({ code }) => code),
     mask: mapper.mask(row),
@@ -44,10 +45,9 @@ function mapped(fields: Readonly<Record<string, string>>, definition: object = {
 }
 
 const digest = (text: string) => hash('sha256', text)
-const held = (record: MemberRecord | undefined) =>
-  record?.identifiers.map(
-    (packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`,
-  )
+const shown = (identifiers: MemberRecord['identifiers'] | undefined) =>
+  identifiers?.map((packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`)
+const held = (record: MemberRecord | undefined) => shown(record?.identifiers)
 
 test.for([
   ['column', 'uk', '020 7946 0958', '+442079460958'],
@@ -179,6 +179,63 @@ test('a row without a key whose identifiers lack consent opts them out; without 
   expect(mapped({ consent: 'no' }, definition).reject?.more).toMatchObject([
     { code: 'NO_IDENTIFIER', message: 'email is empty, and so is every other identifier' },
   ])
+})
+
+describe('a rejected row opts out the identifiers that lack consent', () => {
+  const bySms = { column: 'consent', values: ['yes'], for: 'phone_number' }
+  const byRow = { column: 'consent', values: ['yes'] }
+  const failing = { date: { form: 'DD.MM.YYYY' } }
+  const keyed = { ...map, key: { column: 'id', transform: failing } }
+  const ending = { ...map, expires_at: { column: 'until', transform: failing } }
+  const listed = { ...map, email: { column: 'email', transform: { split: ',' } } }
+  const many = Array.from({ length: 51 }, (_, i) => `p${i}@example.com`)
+  const email = `1 ${digest('a@b.example')}`
+  const phone = `5 ${digest('+12025550143')}`
+  const person = { id: '1', email: 'a@b.example', phone: '+12025550143', consent: 'no' }
+
+  test.for<[code: string, fields: Readonly<Record<string, string>>, definition: object, optedOut: readonly string[]]>([
+    ['KEY_MISSING', { ...person, id: '' }, { map, consent: bySms }, [phone]],
+    ['EXPIRES_AT_INVALID', { ...person, until: 'soon' }, { map, consent: bySms }, [phone]],
+    ['TIMES_CONTRADICT', { ...person, from: '2026-02-01', until: '2026-01-01' }, { map, consent: bySms }, [phone]],
+    ['TOO_MANY_IDENTIFIERS', { ...person, email: many.join(',') }, { map: listed, consent: bySms }, [phone]],
+    ['TRANSFORM_FAILED', person, { map: keyed, consent: bySms }, [phone]],
+    ['TRANSFORM_FAILED', person, { map: keyed, consent: byRow }, [email, phone]],
+    ['TRANSFORM_FAILED', { ...person, until: 'soon' }, { map: ending, consent: bySms }, [phone]],
+  ])('%s of %j by %j', ([code, fields, definition, optedOut]) => {
+    const row = mapped(fields, definition)
+    expect(row).toMatchObject({ code, record: undefined })
+    expect(shown(row.optedOut)).toEqual(optedOut)
+    expect(mapped({ ...fields, consent: 'yes' }, definition)).toMatchObject({ code, optedOut: undefined })
+  })
+
+  test('also if the joined file has no row of its id, by the cells that it has', () => {
+    const rowOf = (consent: string | undefined) => ({
+      line: 2,
+      columns: ['id', 'email', 'consent'],
+      cells: ['1', 'a@b.example', consent],
+      fault: { code: 'JOIN_ROW_MISSING', message: 'the joined file has no row of this id', field: 'id' },
+    })
+    for (const [filters, kind] of [
+      [{}, 'reject'],
+      [{ only: { id: '2' } }, 'filtered'],
+    ] as const) {
+      const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: byRow, ...filters })
+      expect(mapper.map(rowOf('no'))).toHaveProperty(kind)
+      expect(shown(mapper.map(rowOf('no')).optedOut)).toEqual([email])
+      expect(mapper.map(rowOf('yes')).optedOut).toBeUndefined()
+      // The column is in the joined file.
+      expect(mapper.map(rowOf(undefined)).optedOut).toBeUndefined()
+    }
+  })
+})
+
+test('a row without consent opts out every identifier, even if it has too many for a person', () => {
+  const definition = {
+    map: { key: 'id', email: { column: 'email', transform: { split: ',' } } },
+    consent: { column: 'consent', values: ['yes'] },
+  }
+  const list = Array.from({ length: 120 }, (_, i) => `p${i}@example.com`).join(',')
+  expect(mapped({ id: '1', email: list, consent: 'no' }, definition).record).toMatchObject({ desired: false, identifiers: { length: 120 } })
 })
 
 test('one bad identifier of several is dropped with a warning that does not repeat it', () => {
