@@ -6,6 +6,7 @@ import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
+import { formerSource } from './formerSource.ts'
 
 /** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
 export interface FallenSource {
@@ -54,11 +55,9 @@ export async function erodedNotes(
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
   if (now.length < 2) return []
+  const uris = now.map(({ uri }) => uri)
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    // A pattern may select a file of another name in each read. So a source without an equal name is compared by its place, if the number
-    // of sources is the same.
-    const last = before.find((source) => source.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
-    const former = last?.rows ?? 0
+    const former = formerSource(uris, index, before)?.rows ?? 0
     return former > 0 && (rows === 0 || (former >= comparedFrom && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
   })
 }

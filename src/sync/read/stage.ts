@@ -18,6 +18,10 @@ import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { KeySpread } from './keySpread.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
+import { isLocalFile } from '../../sources/sourceAddress.ts'
+import { findFile } from '../../sources/file/localFile.ts'
+import { shownAddress } from '../../shownAddress.ts'
+import { formerSource } from './formerSource.ts'
 import { isTable } from '../../formats/openFormat.ts'
 import { SourceStager, type Staging } from './stageSource.ts'
 import { stageWriters, type StageTally } from './stageTable.ts'
@@ -104,8 +108,9 @@ export async function stageSources(
     partitionFrom: first && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsUntilPartitioned : undefined,
   }
 
+  const uris = await Promise.all(pipeline.sources.map(({ uri }) => expectedAddress(uri)))
   for (const [index, definition] of pipeline.sources.entries()) {
-    const previous = options.previous[index]
+    const previous = formerSource(uris, index, options.previous)
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, previous, gate))
     const stager = new SourceStager(staging, index, {
       uri: definition.uri,
@@ -123,7 +128,7 @@ export async function stageSources(
         }
         deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
       }
-      await stager.end(source.facts(), options.lastGood[index])
+      await stager.end(source.facts(), formerSource(uris, index, options.lastGood))
     } catch (error) {
       await stager.abort()
       throw error
@@ -139,6 +144,11 @@ export async function stageSources(
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()]
   const { read, rejected, filtered, columns, doubts, facts } = staging
   return { read, rejected, filtered, columns, doubts, facts, ...counts, mayRepeat, identifiers: identifiers?.finish(), warnings }
+}
+
+/** Returns the address that the facts of a source will have, as far as it is known before the source is opened. */
+async function expectedAddress(uri: string): Promise<string> {
+  return isLocalFile(uri) ? findFile(uri).catch(() => uri) : shownAddress(uri)
 }
 
 /** Opens a source to read all its bytes: the request to a server is not conditional. */

@@ -181,3 +181,24 @@ test('one empty source of several withholds its deletes, also in the next run, u
   expect(await live()).toBe(60)
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
 })
+
+test('a source is compared with its own last read when a source before it is removed', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (...files: readonly string[]) =>
+    `source: [${files.map((file) => `{ url: "{folder}/${file}" }`).join(', ')}]
+map: { key: id, email: email }
+consent: { column: ok, values: ["yes"] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+  const people = (from: number, to: number, more: (i: number) => string) =>
+    Array.from({ length: to - from }, (_, i) => `C${from + i},p${from + i}@example.com,${more(from + i)}`).join('\n')
+  // `a.csv` has a column more, opt-outs, and a line end at its end.
+  engine.write('a.csv', `id,email,ok,city\n${people(0, 60, (i) => `${i < 30 ? 'yes' : 'no'},Rome`)}\n`)
+  engine.write('b.csv', `id,email,ok\n${people(60, 150, () => 'yes')}`)
+  engine.pipeline('crm', yaml('a.csv', 'b.csv'))
+  expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { valid: 120, suppressed: 30 } })
+  engine.pipeline('crm', yaml('b.csv'))
+  const report = await engine.run('crm', { approveDeletes: 30 })
+  expect(report).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 90, deletes: 30, confirmed: 30 } })
+  expect(report.warnings?.map(({ code }) => code)).not.toContain('COLUMN_VANISHED')
+})
