@@ -1,4 +1,5 @@
 import { isRepeat, numberRepeats } from '../mapping/repeatedColumns.ts'
+import { isBroken } from '../mapping/text.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
@@ -37,7 +38,7 @@ export interface SampleRecord {
  * A repeated name gets its position as a suffix, as in `Email (column 5)` (mapping/repeatedColumns.ts). A repeated column is an error only
  * if a field reads it.
  *
- * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
+ * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS, FILE_MALFORMED
  */
 export function chooseHeader(
   records: readonly SampleRecord[],
@@ -102,7 +103,11 @@ function commentError(comment: SampleRecord, next: readonly SampleRecord[], name
   })
 }
 
-/** Checks the names of a header. @throws RunError FILE_TOO_MANY_COLUMNS; FILE_NO_HEADER if a guessed header looks like data */
+/**
+ * Checks the names of a header.
+ *
+ * @throws RunError FILE_TOO_MANY_COLUMNS; FILE_MALFORMED for a broken name; FILE_NO_HEADER if a guessed header looks like data
+ */
 function checkHeader(
   header: readonly string[],
   line: number,
@@ -115,6 +120,14 @@ function checkHeader(
       name,
       at,
       hint: 'Check the delimiter, or export fewer columns.',
+    })
+  }
+  // Postgres cannot store such a name.
+  if (header.some(isBroken)) {
+    throw fileError('FILE_MALFORMED', 'a column name contains a NUL character or half of a surrogate pair', {
+      name,
+      at,
+      hint: 'Export the file again as UTF-8.',
     })
   }
   if (source.guessed && header.some(looksLikeData)) {

@@ -51,6 +51,11 @@ export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
+/** Replaces U+0000 and lone surrogates, which Postgres cannot store. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '␀').toWellFormed()
+}
+
 /**
  * Returns true for text that is only printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible
  * characters, so the caller need not search for each of these.

@@ -9,8 +9,8 @@ import type { RowFaultCode } from '../faultyRows.ts'
  * nested object gives columns named by its path (`price.value`). An array of scalars gives one cell of several texts, and an array of
  * objects gives such a cell for each inner key (`images.src`). A `__proto__` key of the record is ignored with its value.
  *
- * Faults are duplicate keys, keys that are an email or phone number, too many different keys, depth above the limit, lone surrogates, and
- * anything outside RFC 8259. Used instead of JSON.parse, which does not detect duplicate keys. The tests compare the two.
+ * Faults are duplicate keys, keys with a NUL, keys that are an email or phone number, too many different keys, depth above the limit, lone
+ * surrogates, and anything outside RFC 8259. Used instead of JSON.parse, which does not detect duplicate keys. The tests compare the two.
  */
 export function readJsonCells(
   text: string,
@@ -84,6 +84,8 @@ class JsonScanner {
       if (this.#peek() !== '"') throw this.#unexpected()
       const key = this.#string()
       if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key is repeated in one object')
+      // Postgres cannot store such a column name.
+      if (key.includes('\0')) throw new JsonFault('TEXT_BROKEN', 'a key contains a NUL character')
       if (isPersonal(key)) throw new JsonFault('ROW_JSON_NAME', 'a key is an email or phone number')
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()

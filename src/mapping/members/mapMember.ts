@@ -61,8 +61,9 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
 }
 
 /**
- * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row without one match in the joined
- * file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their tests do not apply.
+ * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row
+ * without one match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their
+ * tests do not apply.
  */
 export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
   const has = ({ index }: BoundConsent) => row.cells[index] !== undefined

@@ -5,6 +5,7 @@
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
+import { storable } from '../text.ts'
 
 /** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, counted from 1; 0 without a currency. */
 export const feature = {
@@ -95,7 +96,8 @@ export class FeatureSets {
     if (known !== undefined) return known
     if (this.#items.length === mostItems) return -1
     fields.set(field, this.#items.length)
-    return this.#items.push({ code, field, message }) - 1
+    // The message may contain a value of the row, which may be cut within a surrogate pair.
+    return this.#items.push({ code, field, message: storable(message) }) - 1
   }
 
   /** Returns the item number of an exactly counted value; -1 for any other value. */

@@ -1,6 +1,7 @@
 import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
+import { storable } from '../../mapping/text.ts'
 
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */
 export class RejectWriter {
@@ -40,9 +41,4 @@ export class RejectWriter {
     this.#rows = []
     await insertRejects(this.#db, this.#runId, rows)
   }
-}
-
-/** Replaces U+0000 and lone surrogates, which Postgres cannot store. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '␀').toWellFormed()
 }

@@ -7,6 +7,7 @@ import { StagedDigests } from '../../db/digests.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
+import { storable } from '../../mapping/text.ts'
 import type { QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
@@ -141,7 +142,10 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   const mayRepeat = keys.possible
   keys.free()
-  const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()]
+  const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
+    // A message may contain a value of a row, which may be cut within a surrogate pair.
+    (warning): WarningSummary => ({ ...warning, message: storable(warning.message) }),
+  )
   const { read, rejected, filtered, columns, doubts, facts } = staging
   return { read, rejected, filtered, columns, doubts, facts, ...counts, mayRepeat, identifiers: identifiers?.finish(), warnings }
 }

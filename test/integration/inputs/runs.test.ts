@@ -398,6 +398,40 @@ test('case 131: an export without its consent column withholds the run', async (
   expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { confirmed: 1 } })
 })
 
+test('case 14: NUL characters in keys and values of JSON do not fail the run', async () => {
+  await using engine = await engineUnderTest()
+  const records = [
+    { id: '1', email: 'p1@example.com' },
+    { id: '2', email: 'p2@example.com', 'a\0b': 1 },
+    { id: '3', email: ['p3@example.com', '\0x'] },
+    // Rows that contradict, whose cells are read again.
+    { id: '4', email: 'p4@example.com', note: '\0x' },
+    { id: '4', email: 'p5@example.com', note: '\0x' },
+  ]
+  engine.write('crm.jsonl', records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  engine.pipeline(
+    'crm',
+    `source: { url: "{folder}/crm.jsonl" }
+map: { key: id, email: email }
+guards: { max_reject_percent: 100 }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+  const report = await engine.run('crm')
+  expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 2, rejected: 3, confirmed: 2 } })
+  expect(report.warnings?.find(({ code }) => code === 'IDENTIFIER_DROPPED')?.message).toContain('␀')
+})
+
+test('case 13: a value that a warning cuts within a surrogate pair does not fail the run', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(
+    engine,
+    manyProducts(2, () => ({ gender: `${'x'.repeat(59)}😀 and more` })),
+  )
+  expect(report).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(report.warnings?.find(({ code }) => code === 'VALUE_DROPPED')?.message).toContain('xx\ufffd…')
+})
+
 test('case 23: of several sources the one whose column is missing is named', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(

@@ -168,6 +168,9 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   test('case 14: a row with a NUL byte is rejected', async () => {
     expect(faultsOf(await read(`${header}1,a\0b,2\n2,b,3\n`))).toEqual(['TEXT_BROKEN', undefined])
   })
+  test.for(['id,ti\0tle\n1,a\n', '\0id,title\n1,a\n'])('case 14: a NUL byte in the header rejects the file: %j', async (text) => {
+    await expect(read(text)).rejects.toMatchObject({ code: 'FILE_MALFORMED', where: 'feed, line 1' })
+  })
   test.for([
     ['as wide as the header', '# Required,# Required\nid,title\n1,a\n', 2],
     ['of one cell', '# made by hand\nid,title\n1,a\n', 2],

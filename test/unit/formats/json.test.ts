@@ -85,6 +85,9 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   test('case 13: an escaped lone surrogate rejects the row', async () => {
     expect(faultsOf(await read('{"id":"\\ud800"}\n'))).toEqual(['TEXT_BROKEN'])
   })
+  test.for(['{"a\\u0000b":1}\n', '{"x":{"\\u0000":null}}\n'])('case 14: a key with a NUL character rejects the row: %s', async (text) => {
+    expect(faultsOf(await read(text))).toEqual(['TEXT_BROKEN'])
+  })
   test('case 179: nested prices and image lists', async () => {
     const row = (await read('{"price":{"currencyCode":"USD","price":12.50},"images":["a","b"],"variants":[{"sku":"1"},{"sku":"2"}]}\n'))
       .rows[0]

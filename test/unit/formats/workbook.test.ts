@@ -68,6 +68,10 @@ describe('Excel workbooks', () => {
     for (const row of ['<row r="x"><c r="A2"><v>1</v></c></row>', '<row r="2"><c r="7"><v>1</v></c></row>'])
       expect(await refusal(workbook(`${header}${row}`))).toBe('FILE_MALFORMED')
   })
+  test.for(['ti_x0000_tle', 'ti_xD83D_tle'])('a column name that Postgres cannot store rejects the file: %s', async (name) => {
+    const rows = `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>${name}</t></is></c></row><row r="2"><c r="A2"><v>1</v></c></row>`
+    expect(await refusal(workbook(rows))).toBe('FILE_MALFORMED')
+  })
   test('readings of shared and inline texts are left out', async () => {
     const rows = `${header}<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" t="inlineStr"><is><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></is></c><c r="C2" t="inlineStr"><is><rPh><t>x</t></rPh><r><t>大阪</t></r></is></c></row>`
     expect((await read(workbook(rows))).rows.map(cellsOf)).toEqual([{ id: 'Blue shirt', title: '東京', since: '大阪' }])
