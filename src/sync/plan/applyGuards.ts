@@ -5,6 +5,7 @@ import type { Changes } from './changes.ts'
 import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './guard.ts'
 import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
 import type { GuardResult } from '../../model/report.ts'
+import { noneDeferred, type Deferred } from './pendingChanges.ts'
 import type { PlanWork } from './planWork.ts'
 
 /** Results of the guards that fired, and the counts of withheld, deferred and missing records. */
@@ -13,8 +14,8 @@ export interface GuardedChanges {
   readonly results: readonly GuardResult[]
   /** Number of withheld deletes and out-of-stock updates. After an incomplete read, includes the missing rows, unless `missing: keep`. */
   readonly withheld: number
-  /** Number of changes that wait for unresolved requests. */
-  readonly deferred: number
+  /** Changes that wait for unresolved requests. */
+  readonly deferred: Deferred
   /** Number of missing records that this plan removes or sets out of stock. */
   readonly missing: number
 }
@@ -33,7 +34,8 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   const { tx, desired, pending, type, input } = work
   const facts = factsOf(work)
   // A plain first load has no deletes to withhold, but the guards report an incomplete read or too few rows.
-  if (first?.plain === true) return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: 0, missing: 0 }
+  if (first?.plain === true)
+    return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
   await collectRemovals(tx, { missing: missingPolicy === 'delete' })
@@ -50,14 +52,16 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   const removesMissing = ['delete', 'out-of-stock'].includes(type.missing(work.pipeline.destination))
   const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing)
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
-  const deletes = all + (guardsMissing ? diff.missing : 0)
+  const missing = guardsMissing ? diff.missing : 0
+  const deletes = all + missing
+  const outOfStock = type.missing(work.pipeline.destination) === 'out-of-stock' ? missing : 0
   const largestCount = Math.max(deletes - cleared - replaced, replaced)
   // The percent limit is checked only above the count limit.
   const confirmed =
     largestCount > facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(largestCount, facts.guards.maxDeletePercent))
       : 0
-  const found = reasonsToWithhold({ ...facts, deletes, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
+  const found = reasonsToWithhold({ ...facts, deletes, outOfStock, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
   await stopIfPeopleReplaced(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
   const results: GuardResult[] = []
   for (const guard of found)
@@ -94,6 +98,7 @@ function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): Guar
     approveDeletes: run.options.approveDeletes,
     ignoresMissing,
     deletes: 0,
+    outOfStock: 0,
     cleared: 0,
     replaced: 0,
     confirmed: 0,

@@ -78,12 +78,13 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   await desired.dropUnneededRecords()
+  const outOfStock = missingPolicy === 'out-of-stock' ? await desired.leaveOutOfStock() : 0
   const earlierMissing = await desired.addEarlierMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
     optedOut: found.optedOut - erased.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
-    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing + earlierMissing,
+    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing - outOfStock + earlierMissing,
     stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }

@@ -22,6 +22,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     applyUpserts: () => applyUpserts(context),
     dropUnneededRecords: () => dropUnneededRecords(context),
     addEarlierMissing: async (policy) => (policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0),
+    leaveOutOfStock: () => leaveOutOfStock(context),
     collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
@@ -50,6 +51,9 @@ async function storeDesiredProducts({ tx, destinationId, changed }: DesiredConte
   await changed.add(`select key from change where what in (${recordChange.create}, ${recordChange.update})`)
 }
 
+/** SQL: true if `outOfStock` does not change the record `r`. A quote within a text has a backslash, so texts do not match. */
+const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
+
 /**
  * Adds to the changes the products that were missing before this read and are still desired: an earlier `missing` policy kept them or set
  * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns the number of added products.
@@ -59,9 +63,15 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
     `insert into change
      select r.key, ${recordChange.missing}
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
-     where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
+     where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and not ${isOutOfStock}`}`,
     [destinationId],
   )
+}
+
+async function leaveOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
+  const left = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
+  await records.markMissing(tx, destinationId, `select c.key from ${left}`)
+  return tx.execute(`delete from change where key in (select c.key from ${left})`)
 }
 
 /**

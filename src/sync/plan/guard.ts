@@ -27,6 +27,8 @@ export interface GuardFacts {
    * missing rows, unless `missing: keep`.
    */
   readonly deletes: number
+  /** Number of `deletes` that only set a missing product out of stock. */
+  readonly outOfStock: number
   /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
   /** Number of `deletes` that are not cleared and only remove identifiers of rows that are still in the source. */
@@ -89,6 +91,8 @@ export function tooManyRejects(
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const fresh = facts.deletes - facts.cleared
+  const deletedOr =
+    facts.outOfStock === 0 ? 'deleted' : facts.outOfStock < facts.deletes ? 'deleted or set out of stock' : 'set out of stock'
   const withhold = (code: string, message: string, hint: string, withheld: number) =>
     results.push({ code, message, hint, withheld, examples: facts.examples })
 
@@ -96,7 +100,7 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
     const leftOut = facts.valid === 0 && facts.rejected < facts.read
     withhold(
       'GUARD_MIN_ROWS',
-      `${count(facts.valid)} of ${count(facts.read)} rows are valid, fewer than min_rows ${count(facts.guards.minRows)}: nothing is deleted`,
+      `${count(facts.valid)} of ${count(facts.read)} rows are valid, fewer than min_rows ${count(facts.guards.minRows)}: nothing is ${deletedOr}`,
       leftOut
         ? `compare the cells of the consent and filter columns with those in the pipeline: sluice check ${facts.pipeline}; if all are right, set guards.min_rows there`
         : `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
@@ -108,7 +112,7 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
     withhold(
       'GUARD_INCOMPLETE',
-      `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
+      `the end of the source is not proven (${facts.incomplete}): nothing is ${deletedOr}`,
       facts.fromPipe
         ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
         : `sluice run ${facts.pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
@@ -127,7 +131,7 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
   const deleted = fresh - facts.replaced
-  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be deleted ${limits(deleted)}`, approve, fresh)
+  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be ${deletedOr} ${limits(deleted)}`, approve, fresh)
   if (overBoth(facts.replaced)) {
     withhold(
       'GUARD_IDENTIFIERS',

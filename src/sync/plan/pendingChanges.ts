@@ -28,8 +28,8 @@ export interface PendingContext {
 
 /** Pending changes of one type of key: products (`pendingProducts.ts`), or groups of identifiers (`pendingGroups.ts`). */
 export interface PendingChanges {
-  /** Fills the table of pending changes. Returns the number of deferred products or groups. */
-  readonly collect: () => Promise<number>
+  /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
+  readonly collect: () => Promise<Deferred>
   /**
    * Counts the deletes that a guard may withhold, and marks cleared and exempt ones for `withholdDeletes`. `suppressedBy`: do-not-reach
    * lists; no guard withholds the deletes of their people.
@@ -51,8 +51,28 @@ export interface PendingChanges {
   readonly countCreates: () => Promise<number>
   /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>
+  /** Counts the products that this plan sends although their row is missing, to set them out of stock; 0 for people. */
+  readonly countMissing: () => Promise<number>
   /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */
   readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
+}
+
+/** Numbers of products or groups that wait for unresolved requests. */
+export interface Deferred {
+  readonly all: number
+  /** Without deletes, and without missing products: each is at least one valid row. */
+  readonly valid: number
+}
+
+export const noneDeferred: Deferred = { all: 0, valid: 0 }
+
+/** Deletes the deferred rows of a table of pending changes, and returns their numbers. `isValid`: SQL of the condition of `Deferred.valid`. */
+export async function takeDeferred(tx: Transaction, table: 'pending_product' | 'pending_group', isValid: string): Promise<Deferred> {
+  const [counts] = await tx.query<{ all: string; valid: string }>(
+    `with taken as (delete from ${table} t where deferred returning ${isValid} as valid)
+     select count(*) as all, count(*) filter (where valid) as valid from taken`,
+  )
+  return { all: Number(counts?.all), valid: Number(counts?.valid) }
 }
 
 /** Number of deletes that a guard may withhold. */

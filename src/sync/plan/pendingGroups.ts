@@ -18,6 +18,8 @@ import {
   type GuardedDeletes,
   type PendingChanges,
   type PendingContext,
+  takeDeferred,
+  type Deferred,
 } from './pendingChanges.ts'
 import { fillTable, recordChange } from './planTables.ts'
 
@@ -47,6 +49,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     unifyGroups: () => unifyChanged(context),
     countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
+    countMissing: () => Promise.resolve(0),
     operations: (first) =>
       first?.plain === true
         ? firstMembers(context, context.terms, { shared: first.shared, range: {}, index: undefined })
@@ -54,8 +57,8 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
   }
 }
 
-/** Fills `pending_group` with the groups that have pending changes. Returns the number of deferred groups, which it leaves out. */
-async function collect(context: MembershipContext): Promise<number> {
+/** Fills `pending_group` with the groups that have pending changes. Returns the numbers of deferred groups, which it leaves out. */
+async function collect(context: MembershipContext): Promise<Deferred> {
   const { tx, destinationId, full, planId, hasResync } = context
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const unresolved = await hasRows(tx, 'select from unresolved')
@@ -112,7 +115,7 @@ async function collect(context: MembershipContext): Promise<number> {
          select ${mine} and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))`,
     )
   }
-  const deferred = await tx.execute('delete from pending_group where deferred')
+  const deferred = await takeDeferred(tx, 'pending_group', 't.desired')
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the selected identifiers only. A group is new only if none of its identifiers is confirmed.

@@ -4,7 +4,16 @@ import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { dropRenamed } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
-import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
+import {
+  begunPlans,
+  countRows,
+  onlyFailed,
+  takeDeferred,
+  type Deferred,
+  type GuardedDeletes,
+  type PendingChanges,
+  type PendingContext,
+} from './pendingChanges.ts'
 import { firstProducts, productOperations } from './operations.ts'
 import { fillTable, productChange } from './planTables.ts'
 
@@ -22,12 +31,17 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
     countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChange.lookup}`),
+    countMissing: () =>
+      countRows(
+        tx,
+        `select from pending_product where what = ${productChange.upsert} and key in (${missingProducts(context.destinationId)})`,
+      ),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
 }
 
-/** Fills `pending_product`. Returns the number of deferred products, which it leaves out. */
-async function collect(context: PendingContext): Promise<number> {
+/** Fills `pending_product`. Returns the numbers of deferred products, which it leaves out. */
+async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId, full, hasResync } = context
   const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
   const unlike = full ? outOfSync : context.changed.outOfSync
@@ -42,7 +56,11 @@ async function collect(context: PendingContext): Promise<number> {
   )
   await keepRenamed(context)
   await deferRenamed(context)
-  const deferred = await tx.execute('delete from pending_product where deferred')
+  const deferred = await takeDeferred(
+    tx,
+    'pending_product',
+    `t.what = ${productChange.upsert} and t.key not in (${missingProducts(destinationId)})`,
+  )
   await tx.query('analyze pending_product')
   return deferred
 }

@@ -85,7 +85,8 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   const frozen = await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
   const keyLookups = isPlainLoad ? 0 : await pending.countKeyLookups()
+  const missing = isPlainLoad ? 0 : await pending.countMissing()
   await endSnapshot(work)
-  const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
+  const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, missing })
   return { planned, next: undefined, isLoad: first !== undefined }
 }

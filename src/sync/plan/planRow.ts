@@ -51,7 +51,7 @@ export interface StoredPart {
 
 /**
  * Stores the counts and figures of the operations that are frozen so far. `keyLookups`: number of products that are put once more so that
- * the next plan can delete them.
+ * the next plan can delete them. `missing`: number of products that are sent although their row is missing.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */
@@ -60,14 +60,11 @@ export async function storePlan(
   changes: Changes,
   guarded: GuardedChanges,
   frozen: Frozen,
-  { isFirst, isLast, keyLookups = 0 }: StoredPart & { readonly keyLookups?: number },
+  { isFirst, isLast, keyLookups = 0, missing = 0 }: StoredPart & { readonly keyLookups?: number; readonly missing?: number },
 ): Promise<Planned> {
   const { tx, planId, run, input } = work
-  const { destination } = work.pipeline
   const { entries } = frozen
-  const outOfStock =
-    guarded.results.length === 0 && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
-  const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
+  const sent = Math.max(0, entries.create + entries.update - missing - keyLookups) + entries.renewal + guarded.deferred.valid
   const notSent = Math.max(0, input.rows.valid - sent)
   const counts = {
     ...input.rows,
@@ -79,7 +76,7 @@ export async function storePlan(
     renewals: entries.renewal,
     withheld: guarded.withheld,
     // The next plan deletes the products of key lookups. If this run is interrupted, the next plan also has the later parts.
-    deferred: guarded.deferred + keyLookups + (isLast ? 0 : notSent),
+    deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : notSent),
   }
   await plans.storeFigures(tx, planId, {
     digest: frozen.bodies.copy().digest('hex'),

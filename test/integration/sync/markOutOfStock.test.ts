@@ -6,6 +6,8 @@ import { connectionOf, inTransaction } from '../../../src/db/database.ts'
 import { contentHash } from '../../../src/sync/read/stageTable.ts'
 import { markOutOfStock } from '../../../src/sync/plan/desiredProducts.ts'
 import { plantDestination } from '../push/planted.ts'
+import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
+import { csvOf, manyProducts } from '../../support/through.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 const count = 5_003
@@ -70,4 +72,37 @@ test('all missing products are set out of stock, at most 5,000 at a time', async
   expect(rows).toEqual([kept, ended(1), ended(count)])
   const [all] = await db.query<{ n: number }>(`select count(*)::int as n from record where status = 'missing' and snapshot_id = 2`)
   expect(all?.n).toBe(count)
+})
+
+test('missing products that are out of stock already count for no guard, and not as changed rows', async () => {
+  await using engine = await engineUnderTest()
+  const ended = { availability: 'out of stock' }
+  const rows = manyProducts(40, (i) => (i < 15 ? ended : i < 30 ? { ...ended, inventory: '0' } : { inventory: '3' }))
+  engine.pipeline('shop', catalogYaml('feed.csv', ', missing: out-of-stock'))
+  engine.write('feed.csv', csvOf(rows))
+  await engine.run('shop')
+  const later = rows.slice(17).map((row, i) => (i === 0 ? { ...row, price: '9.99 USD' } : row))
+  engine.write('feed.csv', csvOf(later.slice(0, 22)))
+  const report = await engine.run('shop')
+  // One row changed, and one product is set out of stock.
+  expect(report).toMatchObject({
+    status: 'succeeded',
+    guards: [],
+    counts: { valid: 22, unchanged: 21, updates: 2, deletes: 0, confirmed: 2 },
+  })
+  expect(imbalance(report.counts)).toEqual([])
+  engine.write('feed.csv', csvOf(rows))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { valid: 40, updates: 2 } })
+})
+
+test('a deferred delete does not count as a changed row', async () => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 3_000 } })
+  const rows = manyProducts(12)
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  engine.write('feed.csv', csvOf(rows))
+  await engine.run('shop')
+  // An earlier request for this product may still be applied. The run waits for one horizon.
+  await engine.db.execute(`update sluice.remote set late_until = statement_timestamp() + interval '5.9 seconds' where key = 'P-0'`)
+  engine.write('feed.csv', csvOf(rows.slice(1)))
+  expect((await engine.run('shop')).counts).toMatchObject({ valid: 11, unchanged: 11, deletes: 0, deferred: 1 })
 })

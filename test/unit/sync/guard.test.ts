@@ -14,6 +14,7 @@ const calm: GuardFacts = {
   read: 1_000,
   rejected: 0,
   deletes: 0,
+  outOfStock: 0,
   cleared: 0,
   replaced: 0,
   noun: 'products',
@@ -51,6 +52,18 @@ test('counts confirmed records only as far as necessary', () => {
     { numRuns: 5_000 },
   )
   expect(held).toBeGreaterThan(100)
+})
+
+test.for([
+  [0, 'deleted'],
+  [10, 'deleted or set out of stock'],
+  [50, 'set out of stock'],
+] as const)('the message on 50 deletes, of which %i set products out of stock, says that they are %s', ([outOfStock, what]) => {
+  const messageOf = (facts: Partial<GuardFacts>) =>
+    reasonsToWithhold({ ...calm, deletes: 50, outOfStock, confirmed: 100, ...facts })[0]?.message
+  expect(messageOf({})).toBe(`50 of 100 synced products would be ${what} (50.0 %), over both limits (10 products and 10 %)`)
+  expect(messageOf({ valid: 0 })).toMatch(new RegExp(`: nothing is ${what}$`))
+  expect(messageOf({ incomplete: 'cut' })).toBe(`the end of the source is not proven (cut): nothing is ${what}`)
 })
 
 describe('deletes', () => {
