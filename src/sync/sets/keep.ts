@@ -208,11 +208,13 @@ async function startRemovals({ deps, run }: Work, name: string, newId: number): 
 type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 
 /** Deletes a set. A set that does not exist any more counts as deleted. */
-async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<Outcome> {
+async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
     // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
-    if (set.late) return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
+    // Only a listing shows that the create was not applied.
+    if (set.late || (listed === undefined && set.knownIds !== null))
+      return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }

@@ -222,6 +222,24 @@ test('a plan and its run show a create that never arrived, and whose rule was re
   expect((await engine.apply(plan.planId)).productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'confirmed' }])
 })
 
+test('a set whose create got no answer, and whose rule was removed, is deleted once the service lists it', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await control.fault({ method: 'POST', path: sets }, { kind: 'commit_then_reset' })
+  await engine.run('shop')
+  await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
+  engine.pipeline('shop', yaml())
+  await control.fault({ method: 'GET', path: sets }, { kind: 'status', status: 404, body: { errors: [] } }, 'always')
+  expect((await engine.run('shop')).productSets).toMatchObject([
+    { name: 'Summer', action: 'delete', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED' },
+  ])
+  await control.clearFaults()
+  expect((await engine.run('shop')).productSets).toEqual([{ name: 'Summer', action: 'delete', outcome: 'confirmed' }])
+  expect(await listed(engine)).toEqual([])
+})
+
 test('a create that never arrived is sent again only when the first request can no longer arrive', async () => {
   await using engine = await engineUnderTest({ settings: { horizonMs: 60_000 } })
   engine.write('feed.csv', feed(rows))
