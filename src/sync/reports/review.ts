@@ -130,6 +130,7 @@ function changedFields(
     .filter((field) => !serviceFields.has(field))
     .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
     .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
+    .map(({ field, ...line }) => ({ field, ...cutTexts(line) }))
 }
 
 /** Returns the product in an operation; undefined if its bytes are no longer stored or are not an object. */
@@ -143,8 +144,30 @@ function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undef
   }
 }
 
-/** Returns a value as text of at most 200 characters; null for an unset value. */
+/** Returns a value as text; null for an unset value. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
-  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Maximum number of shown characters of a text. */
+const shownLength = 200
+/** Number of shown characters before the first difference of two long texts. */
+const shownBefore = 40
+
+interface Texts {
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** Cuts both texts. If their first difference is far behind, cuts both at their start too, so that the difference is shown. */
+function cutTexts({ before, after }: Texts): Texts {
+  let from = 0
+  if (before !== null && after !== null) {
+    let same = 0
+    while (same < before.length && before[same] === after[same]) same++
+    if (same >= shownLength - shownBefore) from = same - shownBefore
+  }
+  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${text.slice(from, from + shownLength)}`)
+  return { before: cut(before), after: cut(after) }
 }

@@ -8,6 +8,8 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { loadReview } from '../../../src/sync/reports/review.ts'
+import { csvOf, goodProduct as shownProduct } from '../../support/through.ts'
 import { storeAllKeys } from '../../../src/db/remote/implied.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
@@ -292,6 +294,22 @@ test('products kept by `missing: keep` go out of stock when the policy becomes o
   const gone = rows.slice(0, 3).map((row) => ({ ...wanted(row), availability: 'out of stock' }))
   expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest([...gone, ...rows.slice(3).map(wanted)]))
   expect((await engine.run('shop')).counts.requests).toBe(0)
+})
+
+test('a change after the first 200 characters of a text is shown', async () => {
+  await using engine = await engineUnderTest()
+  const feed = (end: string) => engine.write('feed.csv', csvOf([{ ...shownProduct, description: `${'A long text. '.repeat(30)}${end}` }]))
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  feed('Red.')
+  await engine.run('shop')
+  feed('Blue.')
+  const { planId } = await engine.plan('shop')
+  expect((await loadReview(engine.db, planId)).samples).toMatchObject([
+    {
+      change: 'update',
+      fields: [{ field: 'description', before: expect.stringMatching(/^….*text\. Red\.$/), after: expect.stringMatching(/Blue\.$/) }],
+    },
+  ])
 })
 
 test('a plan that conflicts with a late answer starts again instead of failing', async () => {
