@@ -162,15 +162,21 @@ function isDatabaseError(error: unknown): boolean {
   return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
 }
 
-/** Stores an internal error with the run and returns the exception to throw. */
+/** Stores an internal error with the run and returns the exception to throw, even if the database stays down. */
 async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
-  await endRun(deps, run, {
+  const ending: Ending = {
     status: 'failed',
     guards: [],
     error: new RunError('INTERNAL', 'an internal error ended the run; confirmed changes are kept', {
       hint: 'SLUICE_LOG_LEVEL=debug shows where; please report it',
       cause: error,
     }),
-  })
+  }
+  await onceConnected(deps, () => endRun(deps, run, ending)).catch((failure: unknown) =>
+    deps.log.warn(
+      { runId: `r_${run.id}`, reason: failure instanceof Error ? failure.message : 'error' },
+      'the end of the run could not be stored; its destination is locked until the lease expires',
+    ),
+  )
   return error
 }

@@ -38,6 +38,23 @@ test('a run whose database restarts ends with that error as soon as the database
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
 })
 
+test('a run that ends with an internal error while the database restarts throws that error, and unlocks its destination', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.run('shop')
+  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
+  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
+  if ('report' in claimed) throw new Error('the destination is free')
+  const ended = runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed.row, async () => {
+    throw new TypeError('x is not a function')
+  })
+  await expect(ended).rejects.toThrow('x is not a function')
+  const [run] = await engine.db.query<{ error: unknown }>('select error from run order by id desc limit 1')
+  expect(run?.error).toMatchObject({ code: 'INTERNAL' })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+})
+
 test('a database that rejects a statement is not waited for', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
