@@ -111,83 +111,85 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   const key = await digestKey(deps.db, run.destinationId)
   const gate = new DigestGate(key)
   const bytes = comparable ? await sameBytes(deps, pipeline, last, gate) : { same: false, opened: new Map<number, OpenedSource>() }
-  await createStage(tx)
-  if (comparable && bytes.same) {
-    deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-    const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
-    await updateRun(deps.db, run, { columns: last.columns, warnings })
-    return {
-      snapshotId: last.id,
-      rows: last.rows,
-      reading: 'unchanged',
-      unseen: [],
-      previousValid: last.goodValid,
-      fallen: [],
-      incomplete: undefined,
-      suppressedBy: suppression.destinationIds,
-      proof: 'source unchanged since the last complete read',
-      warnings,
-    }
-  }
-
-  const { destinationId, id: runId } = run
-  // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
-  const { isGateable, knownRecords, readRecords } = await import('./readRecords.ts')
-  const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
-  crashPoint('read.opened')
   try {
-    const known =
-      comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
-        ? await knownRecords(tx, run.destinationId, last.rows)
-        : undefined
-    const context: ReadContext = {
-      deps,
-      tx,
-      pipeline,
-      run,
-      suppressedBy: suppression.destinationIds,
-      previous: last?.sources ?? [],
-      lastGood: last?.goodSources ?? [],
-      first: last === undefined,
+    await createStage(tx)
+    if (comparable && bytes.same) {
+      deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
+      const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
+      await updateRun(deps.db, run, { columns: last.columns, warnings })
+      return {
+        snapshotId: last.id,
+        rows: last.rows,
+        reading: 'unchanged',
+        unseen: [],
+        previousValid: last.goodValid,
+        fallen: [],
+        incomplete: undefined,
+        suppressedBy: suppression.destinationIds,
+        proof: 'source unchanged since the last complete read',
+        warnings,
+      }
     }
-    const read =
-      (known && (await readRecords(context, bytes.opened, gate, known))) ??
-      (await (known
-        ? readRecords(context, new Map(), new DigestGate(key), undefined)
-        : readRecords(context, bytes.opened, gate, undefined)))
-    if (read === undefined) throw new Error('a full read always has a result')
-    const { staged, rows } = read
-    const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
-    const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-    const warnings = [
-      ...notes,
-      ...staged.warnings,
-      ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
-      ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
-        ? []
-        : [otherPipeline(last)]),
-      ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
-    ]
-    await updateRun(deps.db, run, { columns: staged.columns, warnings })
-    await storeSources(deps.db, snapshotId, staged.facts)
-    return {
-      snapshotId,
-      rows,
-      reading: read.unseen === undefined ? 'whole' : 'gated',
-      unseen: read.unseen ?? [],
-      previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
-      fallen: fallenSources(staged.facts, last?.goodSources ?? []),
-      incomplete,
-      suppressedBy: suppression.destinationIds,
-      proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
-      warnings,
-      quality: read.quality,
-      ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
-      ...(staged.spread === undefined ? {} : { spread: staged.spread }),
+
+    const { destinationId, id: runId } = run
+    // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
+    const { isGateable, knownRecords, readRecords } = await import('./readRecords.ts')
+    const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
+    crashPoint('read.opened')
+    try {
+      const known =
+        comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
+          ? await knownRecords(tx, run.destinationId, last.rows)
+          : undefined
+      const context: ReadContext = {
+        deps,
+        tx,
+        pipeline,
+        run,
+        suppressedBy: suppression.destinationIds,
+        previous: last?.sources ?? [],
+        lastGood: last?.goodSources ?? [],
+        first: last === undefined,
+      }
+      const read =
+        (known && (await readRecords(context, bytes.opened, gate, known))) ??
+        (await (known
+          ? readRecords(context, new Map(), new DigestGate(key), undefined)
+          : readRecords(context, bytes.opened, gate, undefined)))
+      if (read === undefined) throw new Error('a full read always has a result')
+      const { staged, rows } = read
+      const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
+      const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
+      const warnings = [
+        ...notes,
+        ...staged.warnings,
+        ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
+        ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
+          ? []
+          : [otherPipeline(last)]),
+        ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
+      ]
+      await updateRun(deps.db, run, { columns: staged.columns, warnings })
+      await storeSources(deps.db, snapshotId, staged.facts)
+      return {
+        snapshotId,
+        rows,
+        reading: read.unseen === undefined ? 'whole' : 'gated',
+        unseen: read.unseen ?? [],
+        previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
+        fallen: fallenSources(staged.facts, last?.goodSources ?? []),
+        incomplete,
+        suppressedBy: suppression.destinationIds,
+        proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
+        warnings,
+        quality: read.quality,
+        ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
+        ...(staged.spread === undefined ? {} : { spread: staged.spread }),
+      }
+    } catch (error) {
+      await discardSnapshot(deps.db, snapshotId)
+      throw error
     }
-  } catch (error) {
-    await discardSnapshot(deps.db, snapshotId)
-    throw error
   } finally {
     // If an earlier source failed, the opened ones were not read. Closing a source twice is safe.
     for (const source of bytes.opened.values()) await source.close()
