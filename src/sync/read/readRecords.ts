@@ -3,10 +3,12 @@
  * docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Connection } from '../../db/database.ts'
+import { basename } from 'node:path'
 import { z } from 'zod'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
+import { shownAddress } from '../../shownAddress.ts'
 import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/statistics/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
@@ -168,6 +170,7 @@ export async function readRecords(
     keyField: type.keyField,
     removesBy: type.removesBy,
     duplicates: pipeline.duplicates ?? 'reject',
+    sources: namesOf(pipeline),
     suppressedBy: context.suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
     optedOutIdentifiers,
@@ -183,6 +186,12 @@ export async function readRecords(
   }
   const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
   return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
+}
+
+/** Returns the file name of each source; with the number of the source if several have that name. */
+function namesOf({ sources }: Pipeline): readonly string[] {
+  const names = sources.map(({ uri }) => basename(shownAddress(uri)))
+  return names.map((name, index) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (source ${index + 1})`))
 }
 
 async function lastQuality(tx: Connection, destinationId: number): Promise<StoredQuality | undefined> {

@@ -40,6 +40,8 @@ export async function resolveStage(
     readonly keyField: string
     readonly removesBy: 'key' | 'identifier'
     readonly duplicates: 'reject' | 'last'
+    /** Names of the sources, for messages. */
+    readonly sources: readonly string[]
     /** Ids of the do-not-reach lists whose people must not be sent. */
     readonly suppressedBy: readonly number[]
     /** Audience whose erased people are suppressed; undefined if the destination does not reach people. */
@@ -69,7 +71,12 @@ export async function resolveStage(
 /** Resolves repeated keys. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
-  options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
+  options: {
+    readonly runId: number
+    readonly keyField: string
+    readonly duplicates: 'reject' | 'last'
+    readonly sources: readonly string[]
+  },
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
@@ -86,12 +93,12 @@ async function resolveRepeats(
   await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
-      bool_or(s.kind <> ${stagedKind.rejected}) over (partition by s.key) as has_usable,
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)`)
   await tx.query(`
     create temp table contradiction as
-    select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines
+    select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines,
+      array_agg(source order by source, line) as sources
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(tx, options)
@@ -115,15 +122,24 @@ async function keepLast(tx: Connection): Promise<number> {
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 
-/** Rejects all rows with one key and different contents (docs/inputs.md 58). The message has at most ten lines. Returns their number. */
-async function rejectContradictions(tx: Connection, options: { readonly runId: number; readonly keyField: string }): Promise<number> {
+/**
+ * Rejects all rows with one key and different contents (docs/inputs.md 58), and returns their number. The message has at most ten lines, with
+ * their sources if there are several.
+ */
+async function rejectContradictions(
+  tx: Connection,
+  options: { readonly runId: number; readonly keyField: string; readonly sources: readonly string[] },
+): Promise<number> {
   const conflicting = await tx.execute(
     addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
-       'the same ' || $2::text || ' is in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
+       'the same ' || $2::text || ' is in ' ||
+         case when c.sources[1] = c.sources[cardinality(c.sources)] then 'lines ' || array_to_string(c.lines[1:10], ', ')
+         else (select string_agg('line ' || x.line || ' of ' || ($3::text[])[x.source + 1], ', ' order by x.nth)
+           from unnest(c.lines[1:10], c.sources[1:10]) with ordinality as x (line, source, nth)) end || ' with different content',
        'keep one of these rows; or set duplicates: last, if the last one is right', r.key
      from repeated_row r join contradiction c using (key)
      where r.kind = ${stagedKind.valid}`),
-    [options.runId, options.keyField],
+    [options.runId, options.keyField, options.sources],
   )
   await tx.query(`
     update stage s set kind = ${stagedKind.rejected}

@@ -1,5 +1,8 @@
 /** Outcomes that need a whole run: withheld runs, repeated and contradicting rows, suppression, deletes under the guard. */
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadRejects } from '../../../src/sync/reports/history.ts'
 import { encodeAs } from '../../support/encodeAs.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -103,6 +106,23 @@ test('case 58: an id twice with other content rejects every instance', async () 
   await using engine = await engineUnderTest()
   const report = await shop(engine, [...manyProducts(3), goodProduct, { ...goodProduct, price: '1.00 USD' }])
   expect(report).toMatchObject({ counts: { read: 5, rejected: 2, valid: 3 }, rejectCodes: [{ code: 'DUPLICATE_CONFLICT', count: 2 }] })
+})
+
+test.for([
+  [['a.csv', 'b.csv'], 'line 2 of a.csv, line 2 of b.csv'],
+  [['x/a.csv', 'y/a.csv'], 'line 2 of a.csv (source 1), line 2 of a.csv (source 2)'],
+] as const)('case 58: an id in several sources is rejected with their names: %j', async ([files, places]) => {
+  await using engine = await engineUnderTest()
+  for (const [i, file] of files.entries()) {
+    mkdirSync(dirname(join(engine.folder, file)), { recursive: true })
+    engine.write(file, csvOf([{ ...goodProduct, title: `Shoe ${i}` }]))
+  }
+  const sources = files.map((file) => `{ url: "{folder}/${file}" }`).join(', ')
+  engine.pipeline('shop', `source: [${sources}]\nguards: { max_reject_percent: 100 }\ndestination: { kind: catalog, catalog_id: "4001" }\n`)
+  const { runId } = await engine.run('shop')
+  const messages = (await Array.fromAsync(loadRejects(engine.db, runId))).map(({ message }) => message)
+  const message = `the same id is in ${places} with different content`
+  expect(messages).toEqual([message, message])
 })
 
 test('case 58: with `duplicates: last` the last row is used each day, and the others count as duplicates', async () => {
