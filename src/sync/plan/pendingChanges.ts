@@ -66,11 +66,10 @@ export interface Deferred {
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
-/** Deletes the deferred rows of a table of pending changes, and returns their numbers. `isValid`: SQL of the condition of `Deferred.valid`. */
-export async function takeDeferred(tx: Transaction, table: 'pending_product' | 'pending_group', isValid: string): Promise<Deferred> {
+/** Runs `taking`, SQL that deletes the deferred rows and returns for each `Deferred.valid` as `valid`. Returns their numbers. */
+export async function takeDeferred(tx: Transaction, taking: string): Promise<Deferred> {
   const [counts] = await tx.query<{ all: string; valid: string }>(
-    `with taken as (delete from ${table} t where deferred returning ${isValid} as valid)
-     select count(*) as all, count(*) filter (where valid) as valid from taken`,
+    `with taken as (${taking}) select count(*) as all, count(*) filter (where valid) as valid from taken`,
   )
   return { all: Number(counts?.all), valid: Number(counts?.valid) }
 }

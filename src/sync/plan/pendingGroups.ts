@@ -115,7 +115,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
          select ${mine} and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))`,
     )
   }
-  const deferred = await takeDeferred(tx, 'pending_group', 't.desired')
+  const deferred = await takeDeferred(tx, 'delete from pending_group where deferred returning desired as valid')
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the selected identifiers only. A group is new only if none of its identifiers is confirmed.

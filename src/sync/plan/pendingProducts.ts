@@ -58,8 +58,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
   await deferRenamed(context)
   const deferred = await takeDeferred(
     tx,
-    'pending_product',
-    `t.what = ${productChange.upsert} and t.key not in (${missingProducts(destinationId)})`,
+    `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and t.key not in (${missingProducts(destinationId)}) as valid`,
   )
   await tx.query('analyze pending_product')
   return deferred
