@@ -4,6 +4,31 @@ import type { Preset } from './preset.ts'
 /** Names of the option columns, in the order that `optionCalled` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
+/** Removes the apostrophe that the export puts before a cell that begins with `=`, `+`, `-` or `@`. */
+function withoutApostrophe(text: string): string {
+  return text.replace(/^'(?=[=+\-@])/, '')
+}
+
+/** Returns the first filled text, as the shop has it. */
+function firstFilled(texts: readonly string[]): string {
+  return withoutApostrophe(texts.find((text) => text !== '') ?? '')
+}
+
+/** Returns the description. The export writes a line end as the characters `\n`, and these characters as `\\n`. */
+function description(texts: readonly string[]): string {
+  return firstFilled(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
+}
+
+/**
+ * Returns the period of a sale; `''` if it has no dates. A sale with one date has no other bound. The export writes hours without a leading
+ * zero.
+ */
+function salePeriod([starts = '', ends = '']: readonly string[]): string {
+  if (starts === '' && ends === '') return ''
+  const [start, end] = [starts || '2000-01-01 00:00:00', ends || '2099-12-31 23:59:59'].map((time) => time.replace(/ (?=\d:)/, ' 0'))
+  return `${start}/${end}`
+}
+
 /**
  * Returns a function that reads an option of a variation. The function returns `''` for a list of values: a product with variations has the
  * values of all its variations. The export writes a comma inside a value as `\,`.
@@ -11,7 +36,7 @@ const optionColumns = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribut
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)
   return (texts) => {
-    const value = read(texts)
+    const value = withoutApostrophe(read(texts))
     return /(?<!\\),|\|/.test(value) ? '' : value.replaceAll('\\,', ',')
   }
 }
@@ -53,29 +78,26 @@ export const woocommerceProducts: Preset = {
   ],
   recognize: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
   map: {
-    id: { columns: ['SKU'] },
-    title: { columns: ['Name'] },
-    description: { columns: ['Description', 'Short description'] },
+    id: { columns: ['SKU'], compute: firstFilled },
+    title: { columns: ['Name'], compute: firstFilled },
+    description: { columns: ['Description', 'Short description'], compute: description },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
     // The dates of the export have no offset, so the period is sent only with `options.timezone`.
-    sale_price_effective_date: {
-      columns: ['Date sale price starts', 'Date sale price ends'],
-      compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),
-    },
+    sale_price_effective_date: { columns: ['Date sale price starts', 'Date sale price ends'], compute: salePeriod },
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
-    brand: { columns: ['Brands'] },
-    product_type: { columns: ['Categories'] },
+    brand: { columns: ['Brands'], compute: firstFilled },
+    product_type: { columns: ['Categories'], compute: firstFilled },
     // `parent`: the shop counts one stock for all variations, so the stock of a single variation is not known.
-    inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
-    item_group_id: { columns: ['Parent'] },
+    inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : withoutApostrophe(stock)) },
+    item_group_id: { columns: ['Parent'], compute: firstFilled },
     color: { columns: optionColumns, compute: singleOption('color', 'colour') },
     size: { columns: optionColumns, compute: singleOption('size') },
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {
         // 1 published, 0 private, -1 draft.
-        if (published === '0' || published === '-1') return 'discontinued'
+        if (published === '0' || withoutApostrophe(published) === '-1') return 'discontinued'
         return stock === '1' ? 'in stock' : stock === '0' ? 'out of stock' : stock === 'backorder' ? 'available for order' : stock
       },
     },

@@ -247,13 +247,52 @@ test.for([
   },
 )
 
-test('the period of a WooCommerce sale is sent with its price', async () => {
+const wooSettings = {
+  name: 'export.csv',
+  map: { link: { column: 'ID', transform: { prefix: { with: 'https://shop.example.com/?p=' } } } },
+  options: { default_currency: 'EUR', timezone: 'Europe/Berlin' },
+}
+
+test.for([
+  ['2026-12-01 0:00:00', '2026-12-24 23:59:59', '2026-12-01T00:00:00+01:00/2026-12-24T23:59:59+01:00'],
+  ['2026-12-01 10:30:00', '2026-12-24 9:05:00', '2026-12-01T10:30:00+01:00/2026-12-24T09:05:00+01:00'],
+  // A sale with one date has no other bound.
+  ['2026-12-01 0:00:00', '', '2026-12-01T00:00:00+01:00/2099-12-31T23:59:59+01:00'],
+  ['', '2026-12-24 23:59:59', '2000-01-01T00:00:00+01:00/2026-12-24T23:59:59+01:00'],
+  ['', '', undefined],
+])('the period %j to %j of a WooCommerce sale is sent with its price', async ([starts, ends, period]) => {
   const row = `7,simple,S7,,Cup,1,0,visible,,A cup,1,,7.00,9.50,,${image},Acme`
-  const text = `${woo},"Date sale price starts","Date sale price ends"\n${row},2026-12-01 00:00:00,2026-12-24 23:59:59\n`
-  const settings = { name: 'export.csv', map: { link: { column: 'ID', transform: { prefix: { with: 'https://shop.example.com/?p=' } } } } }
-  const { products } = await through(text, { ...settings, options: { default_currency: 'EUR', timezone: 'Europe/Berlin' } })
+  const text = `${woo},"Date sale price starts","Date sale price ends"\n${row},${starts},${ends}\n`
+  const { products } = await through(text, wooSettings)
+  expect([products[0]?.['sale_price'], products[0]?.['sale_price_effective_date']]).toEqual(['7.00 EUR', period])
+})
+
+test('line ends in texts of a WooCommerce export are line ends again', async () => {
+  const row = (id: string, short: string, long: string) => `${id},simple,S${id},,Cup,1,0,visible,${short},${long},1,,,9.50,,${image},Acme`
+  const rows = [row('1', '', String.raw`First line\nSecond line`), row('2', String.raw`Short\nText`, ''), row('3', '', String.raw`C:\\new`)]
+  const { products } = await through(`${woo}\n${rows.join('\n')}\n`, wooSettings)
+  expect(products.map(({ description }) => description)).toEqual(['First line\nSecond line', 'Short\nText', String.raw`C:\new`])
+})
+
+test('the apostrophe that a WooCommerce export puts before =, +, - and @ is not part of a text', async () => {
+  const rows = [
+    `1,simple,'-A1,,'+Size tee,1,0,visible,,'=A tee,1,,,9.50,'-Tees,${image},'@Acme,,'-small`,
+    `2,variation,'-A2,,'Tis,1,0,visible,,A tee,1,,,9.50,,${image},Acme,'-G1,`,
+    // A draft is -1.
+    `3,simple,A3,,Cup,'-1,0,visible,,A cup,1,,,9.50,,${image},Acme,,`,
+    `4,simple,A4,,Cup,1,0,visible,,A cup,backorder,'-2,,9.50,,${image},Acme,,`,
+  ]
+  const header = `${woo},Parent,"Attribute 1 value(s)","Attribute 1 name"`
+  const { products, codes } = await through(`${header}\n${rows.map((row) => `${row},Size`).join('\n')}\n`, wooSettings)
   expect(products[0]).toMatchObject({
-    sale_price: '7.00 EUR',
-    sale_price_effective_date: '2026-12-01T00:00:00+01:00/2026-12-24T23:59:59+01:00',
+    id: '-A1',
+    title: '+Size tee',
+    description: '=A tee',
+    product_type: '-Tees',
+    brand: '@Acme',
+    size: '-small',
   })
+  expect(products[1]).toMatchObject({ id: '-A2', title: "'Tis", item_group_id: '-G1' })
+  expect(products.map(({ availability }) => availability)).toEqual(['in stock', 'in stock', 'discontinued', 'available for order'])
+  expect(codes.filter((code) => code === 'INVENTORY_DROPPED')).toHaveLength(1)
 })
