@@ -138,7 +138,7 @@ export const recordCodes = {
     'Correct sale_price.',
   ),
   SALE_DATE_DROPPED: warning(
-    'The sale period is not two ISO 8601 times with offset, start before end, and was left out.',
+    'The sale period is not two ISO 8601 times with offset, start before end. It was left out, and the sale price with it.',
     'Write 2026-03-01T00:00:00+01:00/2026-03-31T23:59:59+02:00, or set options.timezone where only the offsets are missing.',
   ),
   SALE_DATE_NORMALIZED: warning('The sale period was written in another form.', 'Nothing.'),

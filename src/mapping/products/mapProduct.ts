@@ -4,7 +4,7 @@ import { hintOf } from '../rejectCodes.ts'
 import { TransformFault } from '../transforms.ts'
 import { transformFault } from '../transformFault.ts'
 import { imageOf, linkOf, mobileLinkOf, moreImagesOf } from './addresses.ts'
-import { inventoryOf, priceOf, salePeriodOf, salePriceOf } from './offer.ts'
+import { inventoryOf, priceOf, saleOf } from './offer.ts'
 import { idOf, identityOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
 import { colorOf, descriptionOf, levelsOf, optionalWordOf, titleOf, wordOf } from './productTexts.ts'
@@ -105,7 +105,7 @@ function jsonOf(row: ProductRow, id: string): string {
   const imageLink = imageOf(row)
   const [brand, gtin, mpn] = identityOf(row)
   const inventory = inventoryOf(row, availability)
-  const salePrice = salePriceOf(row, price)
+  const sale = saleOf(row, price)
   const images = moreImagesOf(row, imageLink)
   const ageGroup = optionalWordOf(row, 'age_group')
   // Prices, numbers and addresses have no character that JSON escapes. Words may have one, because `options.values` may contain any text.
@@ -137,9 +137,8 @@ function jsonOf(row: ProductRow, id: string): string {
   json += `,"price":"${price.text}"`
   const productType = row.json('product_type', productTypeOf)
   if (productType !== undefined) json += `,"product_type":${productType}`
-  if (salePrice !== undefined) json += `,"sale_price":"${salePrice}"`
-  const salePeriod = salePeriodOf(row)
-  if (salePeriod !== undefined) json += `,"sale_price_effective_date":${JSON.stringify(salePeriod)}`
+  if (sale.price !== undefined) json += `,"sale_price":"${sale.price}"`
+  if (sale.period !== undefined) json += `,"sale_price_effective_date":${JSON.stringify(sale.period)}`
   const size = row.json('size', sizeOf)
   if (size !== undefined) json += `,"size":${size}`
   return `${json},"title":${JSON.stringify(title)}}`

@@ -65,13 +65,34 @@ const currencySigns: ReadonlyMap<string, string> = new Map([
   ['£', 'GBP'],
 ])
 
+/** Sale price and its period `start/end` as they are sent. */
+export interface Sale {
+  readonly price: string | undefined
+  readonly period: string | undefined
+}
+
+/**
+ * Returns the sale. An invalid period is left out with a warning, and so is the sale price: without its period it would be advertised from
+ * now on and without an end.
+ *
+ * @throws {RowRejected} as `salePriceOf` and `salePeriodOf`
+ */
+export function saleOf(row: ProductRow, price: Price): Sale {
+  const salePrice = salePriceOf(row, price)
+  const period = salePeriodOf(row)
+  if (typeof period !== 'object') return { price: salePrice, period }
+  const left = salePrice === undefined ? 'it was left out' : 'it was left out, and sale_price with it'
+  row.warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `${period.invalid}; ${left}`)
+  return { price: undefined, period: undefined }
+}
+
 /**
  * Returns the sale price as it is sent. Undefined as for `ProductRow.optional`. Also undefined, with a warning, if it is invalid, not below
  * the price, in another currency, or zero without `options.allow: [zero_price]`.
  *
  * @throws {RowRejected} as `withCurrency` and `ProductRow.optional`
  */
-export function salePriceOf(row: ProductRow, price: Price): string | undefined {
+function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
@@ -95,25 +116,34 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
 }
 
 /**
- * Returns the sale period as `start/end`. Undefined as for `ProductRow.optional`. Also undefined, with a warning, if the text is not two
- * times, or the end is before the start. A time without an offset is read in `options.timezone`; without that option it is not valid.
+ * Returns the sale period as `start/end`, or the reason why it is not valid. Undefined if it is empty or a placeholder. A time without an
+ * offset is read in `options.timezone`; without that option it is not valid.
  *
  * @throws {RowRejected} as `ProductRow.optional`
  */
-export function salePeriodOf(row: ProductRow): string | undefined {
+function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | undefined {
   const text = row.optional('sale_price_effective_date')
-  if (text === undefined) return undefined
+  if (text === undefined) {
+    const failed = row.warnings.some(({ code, field }) => code === 'TRANSFORM_DROPPED' && field === 'sale_price_effective_date')
+    return failed ? { invalid: 'cannot be read' } : undefined
+  }
   const [from = '', to = '', more] = text.split('/').map(trimText)
+  if (from === '' || to === '' || more !== undefined) return { invalid: `"${showValue(text)}" is not two times with / between them` }
   const { timezone } = row.rules.options
   const start = parseInstant(from, undefined, timezone)
   const end = parseInstant(to, undefined, timezone)
-  if (start === undefined || end === undefined || more !== undefined || end.ms < start.ms) {
-    row.warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `"${showValue(text)}" is not a period of two times with offset`)
-    return undefined
-  }
+  if (start === undefined || end === undefined) return { invalid: `"${showValue(text)}" ${timeFault(from, to)}` }
+  if (end.ms < start.ms) return { invalid: `"${showValue(text)}" ends before it starts` }
   const period = `${start.text}/${end.text}`
   if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" was written as "${period}"`)
   return period
+}
+
+/** Returns what is wrong with the times of a period, at least one of which is not valid. */
+function timeFault(...times: readonly string[]): string {
+  if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
+  const dated = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
+  return dated ? 'has a date without a time' : 'is not two ISO 8601 times'
 }
 
 /**

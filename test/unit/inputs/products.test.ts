@@ -251,10 +251,16 @@ const cases: readonly Case[] = [
     '2026-03-01T00:00Z',
     '20260-01-01T00:00Z/20261-01-01T00:00Z',
   ].map((date): Case => [
-    `case 79: the sale period ${date} is left out`,
-    { sale_price_effective_date: date },
-    becomes('sale_price_effective_date', undefined, 'SALE_DATE_DROPPED'),
+    `case 79: the sale period ${date} is left out with the sale price`,
+    { sale_price: '9.99 USD', sale_price_effective_date: date },
+    { product: { sale_price: undefined, sale_price_effective_date: undefined }, says: ['SALE_DATE_DROPPED'] },
   ]),
+  [
+    'case 79: a sale price whose period a transform cannot read is left out',
+    { sale_price: '9.99 USD', sale_price_effective_date: 'soon' },
+    { product: { sale_price: undefined, sale_price_effective_date: undefined }, says: ['TRANSFORM_DROPPED', 'SALE_DATE_DROPPED'] },
+    { map: { sale_price_effective_date: { column: 'sale_price_effective_date', transform: { date: { form: 'YYYY-MM-DD' } } } } },
+  ],
   [
     'case 80: a sale that is over is kept',
     { sale_price_effective_date: '2020-01-01T00:00:00Z/2020-02-01T00:00:00Z' },

@@ -30,7 +30,7 @@ function mapped(fields: Fields, options: object = {}) {
   const columns = Object.keys(all)
   const { record, reject, warnings } = createMapper(pipeline, today).map({ line: 7, columns, cells: columns.map((column) => all[column]) })
   const product: Record<string, unknown> = record?.kind === 'product' ? JSON.parse(record.json) : {}
-  return { product, record, reject, codes: warnings.map(({ code }) => code), code: reject?.code }
+  return { product, record, reject, warnings, codes: warnings.map(({ code }) => code), code: reject?.code }
 }
 
 test('a valid product is written with only its fields, in byte order', () => {
@@ -237,6 +237,24 @@ test('optional settings', () => {
   expect(
     mapped({ availability: 'https://schema.org/InStock' }, { values: { availability: { instock: 'in stock' } } }).product['availability'],
   ).toBe('in stock')
+})
+
+test.for([
+  ['2026-03-02T00:00Z/2026-03-01T00:00Z', 'ends before it starts'],
+  ['2026-03-01/2026-04-01', 'has a date without a time'],
+  ['2026-03-01T00:00/2026-04-01T00:00', 'has a time without offset'],
+  ['2026-03-01T00:00Z', 'is not two times with / between them'],
+  ['2026-02-30T00:00Z/2026-03-01T00:00Z', 'is not two ISO 8601 times'],
+])('the warning about the sale period %s says what is wrong and what is left out', ([period, fault]) => {
+  const { product, warnings } = mapped({ sale_price: '9.99 USD', sale_price_effective_date: period })
+  expect(product['sale_price']).toBeUndefined()
+  expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+    ['SALE_DATE_DROPPED', `sale_price_effective_date "${period}" ${fault}; it was left out, and sale_price with it`],
+  ])
+})
+
+test('a period that is only a placeholder leaves the sale price as it is', () => {
+  expect(mapped({ sale_price: '9.99 USD', sale_price_effective_date: 'n/a' }).product['sale_price']).toBe('9.99 USD')
 })
 
 test('a price has one form for all its spellings', () => {
