@@ -244,5 +244,5 @@ export interface MappingOptions {
   /** Names of inputs that are accepted by default and that this pipeline rejects: `http_image`. */
   readonly refuse?: readonly string[]
   /** By field: words of the source with the words of the service for them (`availability: { "yes": "in stock" }`). */
-  readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly values: Readonly<Record<string, Readonly<Record<string, string>> | undefined>>
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
+import { words } from '../mapping/products/vocabulary.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
@@ -171,6 +172,12 @@ const guards = strict({
   accept: z.array(oneOf(guardedCodes)).optional(),
 })
 
+/** Words of the source for one field, each with the word of the service for it. */
+const wordsFor = (field: keyof typeof words) => {
+  const [first = '', ...others] = words[field]
+  return z.record(z.string(), oneOf([first, ...others]), 'must be a mapping from your words to words of the service').optional()
+}
+
 const options = strict({
   timezone: timezone.optional(),
   default_currency: z
@@ -182,7 +189,12 @@ const options = strict({
   link_hosts: z.array(text('a host such as shop.example.com')).optional(),
   allow: z.array(oneOf(allowances)).optional(),
   refuse: z.array(oneOf(refusals)).optional(),
-  values: z.record(z.string(), z.record(z.string(), word)).optional(),
+  values: strict({
+    availability: wordsFor('availability'),
+    condition: wordsFor('condition'),
+    gender: wordsFor('gender'),
+    age_group: wordsFor('age_group'),
+  }).optional(),
 })
 
 /** Several destinations that get the rows of one source. Each market becomes a pipeline (markets.ts). */

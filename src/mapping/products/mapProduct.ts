@@ -108,21 +108,21 @@ function jsonOf(row: ProductRow, id: string): string {
   const sale = saleOf(row, price)
   const images = moreImagesOf(row, imageLink)
   const ageGroup = optionalWordOf(row, 'age_group')
-  // Prices, numbers and addresses have no character that JSON escapes. Words may have one, because `options.values` may contain any text.
+  // Prices, numbers, addresses and the service's words have no character that JSON escapes.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
-  if (ageGroup !== undefined) json += `"age_group":${JSON.stringify(ageGroup)},`
-  json += `"availability":${JSON.stringify(availability)}`
+  if (ageGroup !== undefined) json += `"age_group":"${ageGroup}",`
+  json += `"availability":"${availability}"`
   if (brand !== undefined) json += `,"brand":${brand}`
   const color = row.json('color', colorOf)
   if (color !== undefined) json += `,"color":${color}`
-  json += `,"condition":${JSON.stringify(condition)}`
+  json += `,"condition":"${condition}"`
   for (const label of labels) {
     const text = row.json(label.field, label.read)
     if (text !== undefined) json += `,"${label.field}":${text}`
   }
   json += `,"description":${JSON.stringify(description)}`
   const gender = optionalWordOf(row, 'gender')
-  if (gender !== undefined) json += `,"gender":${JSON.stringify(gender)}`
+  if (gender !== undefined) json += `,"gender":"${gender}"`
   const category = row.json('google_product_category', categoryOf)
   if (category !== undefined) json += `,"google_product_category":${category}`
   if (gtin !== undefined) json += `,"gtin":"${gtin}"`

@@ -39,7 +39,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
     values: new Map(
       Object.entries(options.values).map(([field, map]) => [
         field,
-        new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to])),
+        new Map(Object.entries(map ?? {}).map(([from, to]) => [trimText(from).toLowerCase(), to])),
       ]),
     ),
     // The cast is safe: every field has an entry.

@@ -13,7 +13,7 @@ function shop() {
     {
       source: 'feed.xml',
       destination: { kind: 'catalog', catalog_id: '1' },
-      options: { values: { availability: { ja: 'a "quoted" word' } }, allow: ['price_code_first'] },
+      options: { values: { availability: { ja: 'in stock' } }, allow: ['price_code_first'] },
     },
     'shop',
     'shop.yaml',

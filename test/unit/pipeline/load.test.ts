@@ -182,6 +182,22 @@ guards: { min_rows: -1 }
     ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'not an active ISO 4217'],
+    [
+      'a word that the service does not know',
+      `options: { values: { availability: { yes: instock } } }\n${catalog('1')}`,
+      'options.values.availability.yes: must be one of in stock, available for order, preorder, out of stock, discontinued; did you mean "in stock"?',
+    ],
+    [
+      'words of a field with a misspelt name',
+      `options: { values: { avilability: { yes: in stock } } }\n${catalog('1')}`,
+      'options.values.avilability: unknown key "avilability"; did you mean "availability"?',
+    ],
+    [
+      'words of a field that has none',
+      `options: { values: { color: { rot: red } } }\n${catalog('1')}`,
+      'options.values.color: unknown key "color"; known are availability, condition, gender, age_group',
+    ],
+    ['words of every field', `options: { values: { availability: { 1: in stock }, gender: { m: male } } }\n${catalog('1')}`, undefined],
     ['a list for a pipeline', '- a\n', 'must be an object'],
     ['an empty file', '', 'must be an object'],
   ] as const)('%s', async ([, text, expected]) => {
