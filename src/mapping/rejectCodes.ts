@@ -170,8 +170,8 @@ export const recordCodes = {
   IMAGE_TYPE_UNKNOWN: warning('The address does not show the type of the image.', 'Nothing, if it is a JPG, GIF, WEBP or PNG.'),
   IMAGE_ENCODED: warning('Spaces or commas in an image address were percent-encoded.', 'Nothing.'),
   IMAGES_DROPPED: warning(
-    'Additional images were left out: invalid, refused, repeated, or beyond the tenth.',
-    'Give up to ten different image addresses.',
+    'Images were left out: additional ones that are invalid, not allowed, repeated, or beyond the tenth, or all but the first of image_link.',
+    'Give one address in image_link, and up to ten different ones in additional_image_link.',
   ),
   IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all absent.', 'Fill at least one of brand, gtin and mpn.'),
   GTIN_INVALID: reject('The gtin is invalid, and neither brand nor mpn replaces it.', 'Correct the gtin, or fill brand or mpn.'),

@@ -178,6 +178,8 @@ const wordsFor = (field: keyof typeof words) => {
   return z.record(z.string(), oneOf([first, ...others]), 'must be a mapping from your words to words of the service').optional()
 }
 
+const host = text('a host such as shop.example.com').regex(/^[^\s:/@]+$/, 'must be a host such as shop.example.com, without https:// and port')
+
 const options = strict({
   timezone: timezone.optional(),
   default_currency: z
@@ -186,7 +188,7 @@ const options = strict({
     .optional(),
   max_id_length: count(1, 100).optional(),
   image_sample: count(1, 100).optional(),
-  link_hosts: z.array(text('a host such as shop.example.com')).optional(),
+  link_hosts: z.array(host).optional(),
   allow: z.array(oneOf(allowances)).optional(),
   refuse: z.array(oneOf(refusals)).optional(),
   values: strict({

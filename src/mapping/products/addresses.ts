@@ -45,16 +45,19 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the address of the main image as it is sent.
+ * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, unless they are additional images.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformFault} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
-  const parsed = parseImage(row.required('image_link'))
+  const [first = '', ...others] = splitImages(row.required('image_link')).filter((text) => text !== '')
+  const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.http && row.rules.httpImagesRefused)
     throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
+  if (others.length > 0 && !sharesImageColumn(row))
+    row.warn('IMAGES_DROPPED', 'image_link', `lost ${others.length} addresses: only the first one is the image`)
   if (parsed.http) row.warn('IMAGE_HTTP', 'image_link', 'is http')
   if (parsed.encoded) row.warn('IMAGE_ENCODED', 'image_link', 'contained spaces or commas')
   if (!parsed.typeKnown) row.warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not show its type')

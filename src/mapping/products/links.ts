@@ -12,12 +12,14 @@ export type LinkResult = { readonly link: string; readonly toAscii: boolean; rea
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
-const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?$/
-const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,5})?$/
+// Without ports of five digits, because they may be too high.
+const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
+const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
  * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host as an A-label, and
- * drops the default port after it. Leaves the other parts unchanged. `invalid` contains no part of the address.
+ * drops the default port after it. Drops port 80 of http, which an upgrade to https would keep. Leaves the other parts unchanged. `invalid`
+ * contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -33,10 +35,11 @@ export function parseAnyLink(text: string): LinkResult {
   if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
   if (/[\s\u0000-\u001f\u007f\\<>"]/.test(text)) return { invalid: 'contains spaces or characters that are not allowed in an address' }
   const end = text.slice(scheme.length).search(/[/?#]/)
-  const authority = end < 0 ? text.slice(scheme.length) : text.slice(scheme.length, scheme.length + end)
-  const rest = text.slice(scheme.length + authority.length)
-  if (authority.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
+  const given = end < 0 ? text.slice(scheme.length) : text.slice(scheme.length, scheme.length + end)
+  const rest = text.slice(scheme.length + given.length)
+  if (given.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
   const http = scheme.length === 7
+  const authority = http ? given.replace(/:80$/, '') : given
   const start = http ? 'http://' : 'https://'
   if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..'))
     return { link: `${start}${authority}${rest}`, toAscii: false, http }

@@ -99,6 +99,7 @@ describe('rejects', () => {
     [82, { link: 'https:\\\\shop.example' }, 'LINK_INVALID'],
     [82, { link: 'https:///x' }, 'LINK_INVALID'],
     [83, { link: `https://shop.example/${'x'.repeat(2048)}` }, 'LINK_INVALID'],
+    [83, { link: 'https://shop.example:99999/p' }, 'LINK_INVALID'],
     [85, { image_link: undefined }, 'FIELD_MISSING'],
     [85, { image_link: 'https://shop.example/i.svg' }, 'IMAGE_INVALID'],
     [85, { image_link: 'data:image/png;base64,AA' }, 'IMAGE_INVALID'],
@@ -164,10 +165,18 @@ describe('values that are repaired or dropped with a warning', () => {
     [81, { mobile_link: 'http://m.shop.example/' }, 'mobile_link', undefined, 'MOBILE_LINK_DROPPED'],
     [83, { link: 'https://bücher.example/p' }, 'link', 'https://xn--bcher-kva.example/p', 'LINK_HOST_ASCII'],
     [83, { link: 'https://shop.example:8443/ü?a=1#b' }, 'link', 'https://shop.example:8443/ü?a=1#b', undefined],
+    [83, { link: 'https://shop.example:65535/p' }, 'link', 'https://shop.example:65535/p', undefined],
     [186, { link: 'https://shop.example/#!/p' }, 'link', 'https://shop.example/#!/p', undefined],
     [85, { image_link: 'http://shop.example/1.png' }, 'image_link', 'http://shop.example/1.png', 'IMAGE_HTTP'],
     [85, { image_link: 'https://shop.example/image?id=1' }, 'image_link', 'https://shop.example/image?id=1', 'IMAGE_TYPE_UNKNOWN'],
     [170, { image_link: 'https://shop.example/a b.jpg' }, 'image_link', 'https://shop.example/a%20b.jpg', 'IMAGE_ENCODED'],
+    [
+      171,
+      { image_link: 'https://shop.example/1.jpg, https://shop.example/2.jpg' },
+      'image_link',
+      'https://shop.example/1.jpg',
+      'IMAGES_DROPPED',
+    ],
     [
       86,
       { additional_image_link: ['https://shop.example/2.jpg', 'nope', 'https://shop.example/i/1.jpg', 'https://shop.example/3,4.jpg'] },
@@ -255,6 +264,27 @@ test.for([
 
 test('a period that is only a placeholder leaves the sale price as it is', () => {
   expect(mapped({ sale_price: '9.99 USD', sale_price_effective_date: 'n/a' }).product['sale_price']).toBe('9.99 USD')
+})
+
+test('an upgraded link loses the port of http, and no other', () => {
+  const upgraded = (link: string) => mapped({ link }, { allow: ['upgrade_http'] }).product['link']
+  expect(upgraded('http://shop.example:80/p')).toBe('https://shop.example/p')
+  expect(upgraded('http://bücher.example:80')).toBe('https://xn--bcher-kva.example')
+  expect(upgraded('http://shop.example:8080/p:80')).toBe('https://shop.example:8080/p:80')
+})
+
+test('the other addresses of image_link are additional images if both fields have one column', () => {
+  const { pipeline } = resolvePipeline(
+    { source: 'feed.csv', map: { additional_image_link: 'image_link' }, destination: { kind: 'catalog', catalog_id: '1' } },
+    'shop',
+    'shop.yaml',
+  )
+  if (pipeline === undefined) throw new Error('no pipeline')
+  const row = { ...good, image_link: 'https://shop.example/1.jpg,https://shop.example/2.jpg' }
+  const { record, warnings } = createMapper(pipeline, today).map({ line: 2, columns: Object.keys(row), cells: Object.values(row) })
+  expect(record).toMatchObject({ json: expect.stringContaining('"additional_image_link":"https://shop.example/2.jpg"') })
+  expect(record).toMatchObject({ json: expect.stringContaining('"image_link":"https://shop.example/1.jpg"') })
+  expect(warnings).toEqual([])
 })
 
 test('a price has one form for all its spellings', () => {

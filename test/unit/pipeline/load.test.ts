@@ -198,6 +198,14 @@ guards: { min_rows: -1 }
       'options.values.color: unknown key "color"; known are availability, condition, gender, age_group',
     ],
     ['words of every field', `options: { values: { availability: { 1: in stock }, gender: { m: male } } }\n${catalog('1')}`, undefined],
+    ...['shop.example.com:8443', 'https://shop.example.com'].map(
+      (host) =>
+        [
+          `${host} as a host of links`,
+          `options: { link_hosts: ["${host}"] }\n${catalog('1')}`,
+          'options.link_hosts[0]: must be a host such as shop.example.com, without https:// and port',
+        ] as const,
+    ),
     ['a list for a pipeline', '- a\n', 'must be an object'],
     ['an empty file', '', 'must be an object'],
   ] as const)('%s', async ([, text, expected]) => {
