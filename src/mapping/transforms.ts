@@ -3,6 +3,7 @@
  * are wrong, the message of the pipeline schema shows the fault that `check` returns, and `example`. No argument is a regular expression.
  */
 import type { Transform } from '../model/pipeline.ts'
+import { suggestName } from '../suggestName.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
 
 /** One transform. */
@@ -13,6 +14,8 @@ export interface TransformEntry {
   readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
   /** Returns the new texts of the field. Throws TransformFault if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
+  /** Names of its arguments, each with the type that `typeof` returns for it. */
+  readonly args?: Readonly<Record<string, 'string' | 'number' | 'object'>>
 }
 
 /**
@@ -69,6 +72,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
     example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
     check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs a from that is not empty' : undefined),
     apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
+    args: { from: 'string', to: 'string' },
   },
   split: {
     meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
@@ -89,6 +93,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
         return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
       })
     },
+    args: { at: 'string', part: 'number' },
   },
   join: {
     meaning: 'Joins the texts of all columns, without empty ones, with `with` (default: a space).',
@@ -98,6 +103,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
       const filled = texts.map(trimText).filter((text) => text !== '')
       return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
     },
+    args: { with: 'string' },
   },
   map: {
     meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
@@ -107,6 +113,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
       const values = lookup(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
     },
+    args: { values: 'object', otherwise: 'string' },
   },
   prefix: {
     meaning: 'Puts a text before every value that is not empty, does not begin with it and is not an absolute address already.',
@@ -119,6 +126,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
         return plain === '' || plain.startsWith(prefix) || /^https?:\/\//i.test(plain) ? text : prefix + plain
       })
     },
+    args: { with: 'string' },
   },
   date: {
     meaning:
@@ -132,14 +140,20 @@ const named: Readonly<Record<string, TransformEntry>> = {
     },
     apply: (texts, args) =>
       texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
+    args: { form: 'string', offset: 'string' },
   },
   price: {
     meaning:
       'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
     example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
-    check: (args) =>
-      args['currency'] === undefined || /^[A-Z]{3}$/.test(textOf(args, 'currency')) ? undefined : 'needs currency as three capital letters',
+    check: (args) => {
+      const [decimal, group] = [textOf(args, 'decimal', '.'), textOf(args, 'group')]
+      if (!/^\D$/.test(decimal)) return 'needs decimal as one character'
+      if (decimal === group) return 'needs decimal and group to differ'
+      return /^[A-Z]{3}$/.test(textOf(args, 'currency', 'EUR')) ? undefined : 'needs currency as three capital letters'
+    },
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
+    args: { decimal: 'string', group: 'string', currency: 'string' },
   },
   stock: {
     meaning: 'Turns a number of pieces into the words of availability: in stock above 0, else out of stock. An empty text stays empty.',
@@ -176,8 +190,34 @@ const named: Readonly<Record<string, TransformEntry>> = {
   },
 }
 
+/**
+ * Returns the entry with a check that also rejects unknown arguments, and arguments of another type. Numbers and mappings are left to the
+ * entry's own check, whose message says more.
+ */
+function withArguments(entry: TransformEntry): TransformEntry {
+  const { args: types = {}, check } = entry
+  const names = Object.keys(types)
+  return {
+    ...entry,
+    check: (args) => {
+      for (const [name, value] of Object.entries(args)) {
+        if (!names.includes(name)) {
+          const near = suggestName(name, names)
+          if (names.length === 0) return 'has no arguments'
+          return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
+        }
+        if (types[name] === 'string' && typeof value !== 'string') return `needs ${name} as text`
+      }
+      return check(args)
+    },
+  }
+}
+
 /** Transforms by name. The object has no prototype, so a name such as `constructor` is unknown. */
-export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), named)
+export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(
+  Object.create(null),
+  Object.fromEntries(Object.entries(named).map(([name, entry]) => [name, withArguments(entry)])),
+)
 
 /**
  * Returns the texts of a field after all transforms, applied in order.

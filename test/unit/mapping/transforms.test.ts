@@ -49,6 +49,44 @@ test.for(cases)('%s %j turns %j into %j', ([name, args, texts, expected]) => {
 })
 
 test.for([
+  ['replace', { from: 'yes', to: 1 }, 'needs to as text'],
+  ['replace', { from: '' }, 'needs a from that is not empty'],
+  ['split', { at: ';', part: '1' }, 'needs part as a number from 1'],
+  ['split', { at: ';', parts: 1 }, 'has no argument "parts" (did you mean "part"?)'],
+  ['join', { with: 1 }, 'needs with as text'],
+  ['map', { values: { yes: 'in stock' }, otherwise: 0 }, 'needs otherwise as text'],
+  ['map', { values: { yes: 1 } }, 'needs values, a mapping from text to text'],
+  ['date', { form: 'DD.MM.YYYY', offset: 1 }, 'needs offset as text'],
+  ['price', { decimals: ',' }, 'has no argument "decimals" (did you mean "decimal"?)'],
+  ['price', { value: 'EUR' }, 'has no argument "value" (its arguments are decimal, group, currency)'],
+  ['price', { decimal: '' }, 'needs decimal as one character'],
+  ['price', { decimal: '0' }, 'needs decimal as one character'],
+  ['price', { group: '.' }, 'needs decimal and group to differ'],
+  ['price', { decimal: ',', group: ',' }, 'needs decimal and group to differ'],
+  ['price', { currency: 5 }, 'needs currency as text'],
+  ['trim', { value: 'x' }, 'has no arguments'],
+  ['trim', { constructor: 'x' }, 'has no arguments'],
+] as const)('%s %j is rejected: %s', ([name, args, fault]) => expect(transforms[name]?.check(args)).toBe(fault))
+
+test('a wrong argument is reported with its place and an example', () => {
+  const { problems } = resolvePipeline(
+    {
+      source: 'feed.csv',
+      map: { price: { column: 'Preis', transform: { price: { decimal: '' } } } },
+      destination: { kind: 'catalog', catalog_id: '1' },
+    },
+    'shop',
+    'shop.ts',
+  )
+  expect(problems).toMatchObject([
+    {
+      path: 'map.price.transform[0]',
+      message: expect.stringMatching(/^price needs decimal as one character, for example \{ column: Preis/),
+    },
+  ])
+})
+
+test.for([
   ['date', { form: 'DD.MM.YYYY' }, '2025-12-31'],
   ['price', {}, '1,299.00'],
   ['price', { decimal: ',' }, 'free'],
