@@ -26,13 +26,16 @@ export interface FrequentRows {
   /** Values that are known to be on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and of those whose stored
-   * bound is above the limit.
+   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and, if the read has a single
+   * source, of those whose stored bound is above the limit.
    */
   readonly first: number
   /** Upper bound of the rows of any value. */
   readonly most: number
-  /** True if a value whose stored bound was within the limit may now be above it. Only a full read can decide. */
+  /**
+   * True if a value may be above the limit: its stored bound was within the limit, or is about several sources together. Only a full read
+   * can decide.
+   */
   readonly doubtful: boolean
 }
 
@@ -42,6 +45,7 @@ export class FrequentValues {
   /** Stored counts that the new rows add to. Empty in a full read. */
   readonly #earlier: ReadonlyMap<string, number>
   readonly #gated: boolean
+  readonly #sources: number
   /** Values that are counted exactly. */
   readonly #exact: ReadonlySet<string>
   /** Counts to store. */
@@ -51,7 +55,7 @@ export class FrequentValues {
 
   /**
    * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
-   * read only selects their most frequent values, which it then counts exactly.
+   * read only selects their most frequent values, which it then counts exactly. `sources`: number of sources of the read.
    */
   constructor(
     sets: FeatureSets,
@@ -60,11 +64,13 @@ export class FrequentValues {
       readonly limit: number
       readonly before: StoredFrequent | undefined
       readonly gated: boolean
+      readonly sources?: number
     },
   ) {
-    const { code, limit, before, gated } = options
+    const { code, limit, before, gated, sources = 1 } = options
     this.#limit = limit
     this.#gated = gated
+    this.#sources = sources
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.item(code, value, '')
@@ -98,7 +104,7 @@ export class FrequentValues {
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
       most = Math.max(most, bound)
-      const isKnown = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
+      const isKnown = !this.#gated || (this.#sources === 1 && (this.#earlier.get(value) ?? 0) > this.#limit)
       if (isKnown) first = Math.max(first, bound)
       if (bound <= this.#limit) continue
       if (isKnown) above.push([value, bound])

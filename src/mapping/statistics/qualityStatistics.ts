@@ -24,14 +24,15 @@ export interface StoredQuality extends StoredFeatureSets {
 
 /**
  * Creates the statistics of a read. In a gated read, `stored` has the feature sets and counts of the rows that are skipped. In a full
- * read, only the frequent values of `stored` are used.
+ * read, only the frequent values of `stored` are used. `sources`: number of sources of the read.
  */
-export function openStatistics(stored?: StoredQuality, gated = false): QualityStatistics {
+export function openStatistics(stored?: StoredQuality, gated = false, sources = 1): QualityStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)
+  const shared = { gated, sources }
   return {
     featureSets,
-    groups: new FrequentValues(featureSets, { code: tracked.group, limit: groupRows, before: stored?.groups, gated }),
-    identifiers: new FrequentValues(featureSets, { code: tracked.identifier, limit: repeatedRows, before: stored?.identifiers, gated }),
+    groups: new FrequentValues(featureSets, { code: tracked.group, limit: groupRows, before: stored?.groups, ...shared }),
+    identifiers: new FrequentValues(featureSets, { code: tracked.identifier, limit: repeatedRows, before: stored?.identifiers, ...shared }),
   }
 }
 

@@ -134,7 +134,7 @@ export async function readRecords(
   if (known) gate.setKnown(known.digests)
   // A full read uses only the frequent values of the last read (`openStatistics`).
   const before = known?.quality ?? (await lastQuality(tx, run.destinationId))
-  const statistics = openStatistics(before, known !== undefined)
+  const statistics = openStatistics(before, known !== undefined, pipeline.sources.length)
   const staged = await stageSources(deps, pipeline, {
     tx,
     runId: run.id,
