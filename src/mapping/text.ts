@@ -333,8 +333,9 @@ function shortKey(text: string, start: number, end: number): number {
 }
 
 /**
- * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. The result also has at most `units` code
- * points, because a code point takes one or two units (docs/inputs.md, case 61). Returns a text that is short enough unchanged.
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. If already the first grapheme is longer, cuts
+ * it between two code points. The result also has at most `units` code points, because a code point takes one or two units
+ * (docs/inputs.md, case 61). Returns a text that is short enough unchanged.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text
@@ -343,5 +344,6 @@ export function cutAtGrapheme(text: string, units: number): string {
     if (index + segment.length > units) break
     end = index + segment.length
   }
+  if (end === 0) end = /[\ud800-\udbff]/.test(text.charAt(units - 1)) ? units - 1 : units
   return text.slice(0, end).trimEnd()
 }

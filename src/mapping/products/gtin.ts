@@ -20,12 +20,11 @@ export function parseGtin(text: string): GtinResult {
   if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
   if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
   if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
+  // Leading zeros do not change the number, so all lengths are compared in the form of 14 digits: an indicator, then a number of 13.
   const padded = plain.padStart(14, '0')
-  const prefix = padded.slice(1, 3)
-  if (plain.length === 8 ? plain.startsWith('2') : plain.length === 12 ? plain.startsWith('2') : prefix.startsWith('2')) {
-    return { invalid: 'is in the range for use inside a store' }
-  }
-  if (plain.length > 8 && (prefix === '98' || prefix === '99')) return { invalid: 'is in the range for coupons' }
+  const isShort = padded.startsWith('000000')
+  if (isShort ? padded[6] === '2' : /^.(?:2|02)/.test(padded)) return { invalid: 'is in the range for use inside a store' }
+  if (/^.9[89]/.test(padded)) return { invalid: 'is in the range for coupons' }
   return { gtin: plain, normalized: plain !== text }
 }
 
