@@ -25,7 +25,7 @@ export const recordCodes = {
     'Give the row as many cells as the header; quote cells that contain the delimiter.',
   ),
   ROW_QUOTE: reject(
-    'An unquoted cell contains a quote.',
+    'A quote is in an unexpected place: inside an unquoted cell, or before more text of a quoted one.',
     'Quote the whole cell and double the quotes inside it, or set csv.relaxed_quotes of the source.',
   ),
   PRICE_ZERO: warning(
@@ -134,7 +134,7 @@ export const recordCodes = {
   ),
   PRICE_NORMALIZED: warning('The price was written in another form.', 'Nothing.'),
   SALE_PRICE_DROPPED: warning(
-    'The sale price is invalid, not below the price, or in another currency, and was left out.',
+    'The sale price is invalid, zero, not below the price, or in another currency, and was left out.',
     'Correct sale_price.',
   ),
   SALE_DATE_DROPPED: warning(
@@ -173,13 +173,13 @@ export const recordCodes = {
     'Images were left out: additional ones that are invalid, not allowed, repeated, or beyond the tenth, or all but the first of image_link.',
     'Give one address in image_link, and up to ten different ones in additional_image_link.',
   ),
-  IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all absent.', 'Fill at least one of brand, gtin and mpn.'),
+  IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all missing.', 'Fill at least one of brand, gtin and mpn.'),
   GTIN_INVALID: reject('The gtin is invalid, and neither brand nor mpn replaces it.', 'Correct the gtin, or fill brand or mpn.'),
   GTIN_DROPPED: warning(
     'The gtin is invalid (length, check digit, reserved range) and was left out.',
     'Correct the gtin; write it as text, with its zeros.',
   ),
-  GTIN_NORMALIZED: warning('Spaces and hyphens were removed from the gtin, or an ISBN-10 became an ISBN-13.', 'Nothing.'),
+  GTIN_NORMALIZED: warning('Spaces, hyphens, apostrophes or ="…" were removed from the gtin, or an ISBN-10 became an ISBN-13.', 'Nothing.'),
   STOCK_CONTRADICTION: reject('The product is in stock with an inventory below 1.', 'Correct availability or inventory.'),
   INVENTORY_DROPPED: warning(
     'The inventory is not a whole number from 0 to 2147483647 and was left out.',
@@ -187,7 +187,7 @@ export const recordCodes = {
   ),
   VALUE_DROPPED: warning(
     'An optional field contains a value the service does not accept, and was left out.',
-    'Correct the value, or map your words in options.values.',
+    'Correct the value, or map your words: for gender and age_group in options.values, for color with the transform map.',
   ),
   VALUE_TOO_LONG: warning('An optional field is too long and was left out.', 'Shorten the value.'),
   SEPARATOR_NORMALIZED: warning('Levels of a category were separated by " > ".', 'Nothing.'),

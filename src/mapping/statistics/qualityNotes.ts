@@ -96,7 +96,7 @@ export function qualityNotes(
     )
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && repeated.first > shareLimit)
-    note('IDENTIFIER_SHARE', repeated.first, `one identifier is on ${percent(repeated.first, members)} of the rows`)
+    note('IDENTIFIER_SHARE', repeated.first, `${percent(repeated.first, members)} of the members have one identifier`)
   else if (members >= minRowsForShare && repeated.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
 }
