@@ -24,11 +24,11 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value: from then on, `add` returns `item` for the value. `name`: 16 hex digits, as `entries()` returns. */
-  watch(name: string, item: number): void {
-    const low = Number.parseInt(name.slice(8), 16)
+  /** Watches a value: from then on, `add` returns `item` for the value. `hex`: 16 hex digits, as `entries()` returns. */
+  watch(hex: string, item: number): void {
+    const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []
-    this.#watched.set(low, [...others, { high: Number.parseInt(name.slice(0, 8), 16), item }])
+    this.#watched.set(low, [...others, { high: Number.parseInt(hex.slice(0, 8), 16), item }])
   }
 
   /** Counts an identifier. Returns its item if it is watched, else -1. */
@@ -56,8 +56,8 @@ export class FrequentDigests {
     return this.#watched.get(low)?.find((one) => one.high === high)?.item ?? -1
   }
 
-  /** Returns the kept values with their counts. The name of a value is 16 hex digits. */
-  entries(): [name: string, count: number][] {
+  /** Returns the kept values with their counts. A value is named by 16 hex digits. */
+  entries(): [hex: string, count: number][] {
     const entries: [string, number][] = []
     for (const [slot, count] of this.#counts.entries()) {
       if (count === 0) continue
@@ -65,11 +65,6 @@ export class FrequentDigests {
       entries.push([high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0'), count])
     }
     return entries
-  }
-
-  /** Returns the counts above `limit`, highest first. */
-  above(limit: number): number[] {
-    return [...this.#counts].filter((count) => count > limit).sort((a, b) => b - a)
   }
 
   #count(high: number, low: number): void {

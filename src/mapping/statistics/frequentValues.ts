@@ -115,7 +115,7 @@ export class FrequentValues {
   }
 
   /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and fewer than `mostTracked` are. */
-  get due(): boolean {
+  get needsFullRead(): boolean {
     return this.#exact.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
 

@@ -18,8 +18,8 @@ export interface QualityStatistics {
 export interface StoredQuality extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read (`FrequentValues.due`). */
-  readonly due: boolean
+  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). */
+  readonly needsFullRead: boolean
 }
 
 /**
@@ -38,5 +38,10 @@ export function openStatistics(stored?: StoredQuality, gated = false, sources = 
 
 /** Returns the statistics in the form that is stored. */
 export function storeStatistics({ featureSets, groups, identifiers }: QualityStatistics): StoredQuality {
-  return { ...featureSets.stored(), groups: groups.stored(), identifiers: identifiers.stored(), due: groups.due || identifiers.due }
+  return {
+    ...featureSets.stored(),
+    groups: groups.stored(),
+    identifiers: identifiers.stored(),
+    needsFullRead: groups.needsFullRead || identifiers.needsFullRead,
+  }
 }

@@ -63,7 +63,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
         const options = { code: tracked.group, limit } as const
         const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
         whole.classify(new Map(), [...total])
-        if (whole.due) return
+        if (whole.needsFullRead) return
         let before = whole.stored()
         const sets = new FeatureSets()
         for (const { come, leave } of days) {
