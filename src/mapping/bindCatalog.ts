@@ -152,10 +152,10 @@ function byName(field: string, preset: FieldMapping): FieldMapping {
  * a prefix before its values. Undefined if the preset names no such column, or if the header does not have it.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
-  const ask = preset?.ask?.[field]
-  const column = ask?.columns.find((name) => columns.includes(name))
-  if (ask === undefined || column === undefined) return undefined
-  const setting = `${field}: { column: ${JSON.stringify(column)}, transform: { prefix: { with: ${JSON.stringify(ask.prefix)} } } }`
+  const suggested = preset?.suggestedPrefix?.[field]
+  const column = suggested?.columns.find((name) => columns.includes(name))
+  if (suggested === undefined || column === undefined) return undefined
+  const setting = `${field}: { column: ${JSON.stringify(column)}, transform: { prefix: { with: ${JSON.stringify(suggested.prefix)} } } }`
   return {
     field,
     message: `no column for ${field}: a ${preset?.title} does not have one`,

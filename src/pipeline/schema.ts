@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
-import { words } from '../mapping/products/vocabulary.ts'
+import { serviceWords } from '../mapping/products/vocabulary.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
@@ -173,12 +173,15 @@ const guards = strict({
 })
 
 /** Words of the source for one field, each with the word of the service for it. */
-const wordsFor = (field: keyof typeof words) => {
-  const [first = '', ...others] = words[field]
+const wordsFor = (field: keyof typeof serviceWords) => {
+  const [first = '', ...others] = serviceWords[field]
   return z.record(z.string(), oneOf([first, ...others]), 'must be a mapping from your words to words of the service').optional()
 }
 
-const host = text('a host such as shop.example.com').regex(/^[^\s:/@]+$/, 'must be a host such as shop.example.com, without https:// and port')
+const host = text('a host such as shop.example.com').regex(
+  /^[^\s:/@]+$/,
+  'must be a host such as shop.example.com, without https:// and port',
+)
 
 const options = strict({
   timezone: timezone.optional(),

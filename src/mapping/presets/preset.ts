@@ -28,7 +28,7 @@ export interface Preset {
    * Required field that the export never has → how the hint derives it: put a prefix before the values of a column. The hint names the
    * first of `columns` that is in the header with exactly this name. `prefix` is an example.
    */
-  readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
+  readonly suggestedPrefix?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /**
    * Consent tests, used if the pipeline has no `consent:`. A test is skipped if its column is not in the header. A row must pass every
    * other test; `appliesTo` limits a test to the identifiers of one type. On a do-not-reach list without `map: { remove }`, a row that

@@ -153,5 +153,5 @@ export const shopifyProducts: Preset = {
     ],
     inheritedLike: /\(product\.metafields\./i,
   },
-  ask: { link: { columns: ['Handle', 'URL handle'], prefix: 'https://shop.example.com/products/' } },
+  suggestedPrefix: { link: { columns: ['Handle', 'URL handle'], prefix: 'https://shop.example.com/products/' } },
 }

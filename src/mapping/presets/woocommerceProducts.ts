@@ -114,5 +114,5 @@ export const woocommerceProducts: Preset = {
     published: 'Published',
     inherited: ['Name', 'Short description', 'Description', 'Categories', 'Tags', 'Images', 'Brands'],
   },
-  ask: { link: { columns: ['ID'], prefix: 'https://shop.example.com/?p=' } },
+  suggestedPrefix: { link: { columns: ['ID'], prefix: 'https://shop.example.com/?p=' } },
 }

@@ -2,7 +2,7 @@
 import { isBroken, trimText } from '../text.ts'
 import { hostOf, maxLinkLength, parseImage, parseLink, splitImages } from './links.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
-import { absent } from './vocabulary.ts'
+import { commonPlaceholders } from './vocabulary.ts'
 
 const maxImages = 10
 
@@ -54,7 +54,7 @@ export function imageOf(row: ProductRow): string {
   const [first = '', ...others] = splitImages(row.required('image_link')).filter((text) => text !== '')
   const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
-  if (parsed.http && row.rules.httpImagesRefused)
+  if (parsed.http && row.rules.httpImagesRejected)
     throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
   if (others.length > 0 && !sharesImageColumn(row))
     row.warn('IMAGES_DROPPED', 'image_link', `lost ${others.length} addresses: only the first one is the image`)
@@ -77,9 +77,9 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
   let encoded = false
   for (const text of texts) {
     const trimmed = trimText(text)
-    if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
+    if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
-    const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
+    const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRejected)
     // If both fields share a column, the list contains the main image by design, so it is left out without a warning.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1

@@ -9,7 +9,7 @@ import { idOf, identityOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
 import { colorOf, descriptionOf, levelsOf, optionalWordOf, titleOf, wordOf } from './productTexts.ts'
 import type { ProductRules } from './rules.ts'
-import { absentLabel } from './vocabulary.ts'
+import { labelPlaceholders } from './vocabulary.ts'
 
 /**
  * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. In four
@@ -146,7 +146,7 @@ function jsonOf(row: ProductRow, id: string): string {
 
 const labels = (['custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4'] as const).map((field) => ({
   field,
-  read: (row: ProductRow) => row.text(field, absentLabel),
+  read: (row: ProductRow) => row.text(field, labelPlaceholders),
 }))
 const categoryOf = (row: ProductRow) => levelsOf(row, 'google_product_category')
 const productTypeOf = (row: ProductRow) => levelsOf(row, 'product_type')

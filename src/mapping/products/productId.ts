@@ -4,7 +4,7 @@ import { showValue } from '../mask.ts'
 import { hasInvisible, isBroken, trimText } from '../text.ts'
 import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
-import { absentBrand, spreadsheet } from './vocabulary.ts'
+import { brandPlaceholders, spreadsheetDamage } from './vocabulary.ts'
 
 const plainId = /^[\w.-]+$/
 /** Matches every plain id that `spreadsheet` matches (dates such as `1-Mar`), and some others. */
@@ -28,7 +28,7 @@ export function idOf(row: ProductRow): string {
   if (text === '') throw new RowRejected('FIELD_MISSING', 'id', 'is missing')
   if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', 'id', 'contains a NUL or half of a character pair')
   if (hasInvisible(text)) throw new RowRejected('ID_INVALID', 'id', 'contains control or invisible characters')
-  if (spreadsheet.test(text)) throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${showValue(text)}" was changed by a spreadsheet`)
+  if (spreadsheetDamage.test(text)) throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${showValue(text)}" was changed by a spreadsheet`)
   const id = text.normalize('NFC')
   if (id.length > row.rules.options.maxIdLength)
     throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${row.rules.options.maxIdLength} are allowed`)
@@ -59,4 +59,4 @@ export function identityOf(row: ProductRow): readonly [brand: string | undefined
   return [brand, parsed?.gtin, mpn]
 }
 
-const brandOf = (row: ProductRow) => row.text('brand', absentBrand)
+const brandOf = (row: ProductRow) => row.text('brand', brandPlaceholders)

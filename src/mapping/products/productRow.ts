@@ -6,7 +6,7 @@ import type { RecordCode } from '../rejectCodes.ts'
 import { decodeEntities, isBroken, isPlainText, stripControls, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
-import { absent, type ProductField } from './vocabulary.ts'
+import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
 /** Product field → the columns of one header that fill the field. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
@@ -78,7 +78,7 @@ export class ProductRow {
    *
    * @throws {RowRejected} if the text is broken
    */
-  optional(field: ProductField, placeholders: ReadonlySet<string> = absent): string | undefined {
+  optional(field: ProductField, placeholders: ReadonlySet<string> = commonPlaceholders): string | undefined {
     if (this.binding[field] === undefined) return undefined
     const text = trimText(firstText(this.cell(field)) ?? '')
     if (text === '') return undefined

@@ -2,7 +2,7 @@
 import { showValue } from '../mask.ts'
 import { cutAtGrapheme, isVisible, stripHtml, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
-import { spreadsheet, topCategories, words } from './vocabulary.ts'
+import { spreadsheetDamage, topCategories, serviceWords } from './vocabulary.ts'
 
 const maxTitle = 150
 const maxDescription = 5000
@@ -16,7 +16,8 @@ const maxDescription = 5000
 export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.required('title'))
   if (!isVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
-  if (spreadsheet.test(title)) throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
+  if (spreadsheetDamage.test(title))
+    throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
   if (title.length <= maxTitle) return title
   if (!row.rules.allowed.has('cut_title'))
     throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
@@ -117,11 +118,11 @@ export function levelsOf(row: ProductRow, field: 'google_product_category' | 'pr
  * it. For an address such as `https://schema.org/InStock`, `options.values` needs only the last part. Undefined for an unknown word. Warns
  * if the word differs from the text.
  */
-function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
-  if (words[field].has(text)) return text
+function knownWord(row: ProductRow, field: keyof typeof serviceWords, text: string): string | undefined {
+  if (serviceWords[field].has(text)) return text
   const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
   const mapped = row.rules.values.get(field)
-  const found = words[field].has(spelled)
+  const found = serviceWords[field].has(spelled)
     ? spelled
     : (mapped?.get(text.toLowerCase()) ?? mapped?.get(spelled) ?? mapped?.get(text.slice(text.lastIndexOf('/') + 1).toLowerCase()))
   if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)

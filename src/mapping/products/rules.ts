@@ -12,9 +12,9 @@ export interface ProductRules {
   /** Names in `options.allow`. */
   readonly allowed: ReadonlySet<string>
   /** True if `options.refuse` names `http_image`. */
-  readonly httpImagesRefused: boolean
+  readonly httpImagesRejected: boolean
   /** True if `options.refuse` names `zero_price`. */
-  readonly zeroRefused: boolean
+  readonly zeroRejected: boolean
   /** Field → word of the source in lower case → word to send, from `options.values`. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Field → cell → JSON of its value, for cells that caused no warning. */
@@ -29,8 +29,8 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
   return {
     options,
     allowed,
-    httpImagesRefused: options.refuse?.includes('http_image') === true,
-    zeroRefused: options.refuse?.includes('zero_price') === true,
+    httpImagesRejected: options.refuse?.includes('http_image') === true,
+    zeroRejected: options.refuse?.includes('zero_price') === true,
     price: {
       ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
       codeFirstAllowed: allowed.has('price_code_first'),

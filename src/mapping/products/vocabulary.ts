@@ -47,7 +47,7 @@ export const requiredProductFields: readonly ProductField[] = [
 export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
 
 /** Words that the service accepts in a field. */
-export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
+export const serviceWords: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
   availability: new Set(['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued']),
   condition: new Set(['new', 'used', 'refurbished']),
   gender: new Set(['female', 'male', 'unisex']),
@@ -56,13 +56,29 @@ export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'a
 /**
  * Placeholders in custom labels, in lower case. Fewer than in other fields, because a merchant may use a word such as `test` as a label.
  */
-export const absentLabel = new Set(['n/a', 'na', 'none', 'null', 'undefined', 'nil', 'nan', '-', '--', '—', '.', '?', '#n/a', 'tbd', 'tba'])
+export const labelPlaceholders = new Set([
+  'n/a',
+  'na',
+  'none',
+  'null',
+  'undefined',
+  'nil',
+  'nan',
+  '-',
+  '--',
+  '—',
+  '.',
+  '?',
+  '#n/a',
+  'tbd',
+  'tba',
+])
 /** Placeholders in other optional fields, in lower case. */
-export const absent = new Set([...absentLabel, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
+export const commonPlaceholders = new Set([...labelPlaceholders, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
 /** Placeholders in the brand, in lower case. */
-export const absentBrand = new Set([...absent, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
+export const brandPlaceholders = new Set([...commonPlaceholders, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
 /** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a title (docs/inputs.md, case 30). */
-export const spreadsheet =
+export const spreadsheetDamage =
   /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
 /** First levels of the product taxonomy (English). */
 export const topCategories = new Set([

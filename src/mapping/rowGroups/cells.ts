@@ -33,7 +33,7 @@ export function textSize(row: Row): number {
 }
 
 /** Returns the row with `count` more warnings `ROWS_JOINED`. Each warning counts one joined row, which has no record of its own. */
-export function joinedInto(row: Row, count: number): Row {
+export function withJoinWarnings(row: Row, count: number): Row {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'a row without a record of its own was joined to the rows of its product' }
   return { ...row, warnings: [...(row.warnings ?? []), ...Array.from({ length: count }, () => warning)] }

@@ -1,7 +1,7 @@
 import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
+import { filledFrom, withJoinWarnings, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /** Maximum number of buffered rows. A product of a shop has at most 2,048 variants and 250 images. */
@@ -148,7 +148,7 @@ export class HandleRows implements RowJoiner {
     this.#bufferedText = 0
     this.#joinedHere = 0
     // The first row of a product is buffered first and has no fault.
-    return first === undefined ? others : [joinedInto(first, joined), ...others]
+    return first === undefined ? others : [withJoinWarnings(first, joined), ...others]
   }
 
   /** Returns the row with all known images of the current product in its image column. */

@@ -1,7 +1,7 @@
 import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
+import { filledFrom, withJoinWarnings, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
@@ -77,7 +77,7 @@ export class ParentRows implements RowJoiner {
     }
     const joined = this.#joinedSince
     this.#joinedSince = 0
-    return [joinedInto(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
+    return [withJoinWarnings(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
   }
 
   end(): readonly Row[] {
