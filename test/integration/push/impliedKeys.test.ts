@@ -237,6 +237,20 @@ test('the delete guard counts people whose keys are implied too', async () => {
   expect((await engine.run('people')).guards).toMatchObject([{ code: 'GUARD_DELETES', message: expect.stringContaining('100 of 940') }])
 })
 
+test('the delete guard counts each person once after a renewal, also once the batches of the load are deleted', async () => {
+  await using engine = await open(range(0, 100))
+  engine.pipeline('people', yaml.replace('max_delete_count: 100000', 'max_delete_count: 10, max_delete_percent: 10'))
+  await engine.run('people')
+  await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '20 days'`)
+  engine.write('people.csv', csv(range(0, 101)))
+  expect((await engine.run('people')).counts).toMatchObject({ renewals: 100, confirmed: 101 })
+  await pass500Days(engine)
+  await applyRetention(engine.db)
+  expect(await engine.db.query('select from batch where load_id is not null')).toEqual([])
+  engine.write('people.csv', csv(range(0, 86)))
+  expect((await engine.run('people')).guards).toMatchObject([{ code: 'GUARD_DELETES', message: expect.stringContaining('15 of 101') }])
+})
+
 test('an address of an unchanged row is deleted when another row opts it out', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', `${yaml}consent: { column: consent, values: ["yes"] }\n`)
@@ -257,9 +271,8 @@ test('a lost answer stores the keys of its batch, each with the time until which
   await converges(engine, range(0, 10))
 })
 
-test('a batch that implies keys is kept, however old its run is', async () => {
-  await using engine = await open(range(0, 10))
-  await engine.run('people')
+/** Makes all runs, plans and requests 500 days older. */
+async function pass500Days(engine: EngineUnderTest): Promise<void> {
   for (const [table, column] of [
     ['run', 'finished_at'],
     ['plan', 'created_at'],
@@ -267,6 +280,12 @@ test('a batch that implies keys is kept, however old its run is', async () => {
     ['batch', 'settled_at'],
   ])
     await engine.db.execute(`update ${table} set ${column} = ${column} - interval '500 days'`)
+}
+
+test('a batch that implies keys is kept, however old its run is', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  await pass500Days(engine)
   engine.write('people.csv', csv(range(0, 11)))
   await engine.run('people')
   await applyRetention(engine.db)
