@@ -39,19 +39,24 @@ export const decodeReview = jsonColumn('plan', 'review', review)
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
 /**
- * SQL of the last plan of each destination, without plans that wait for `apply`. Retention keeps these plans, because the next plan reads
- * their cleared deletes and outstanding keys.
+ * SQL of the plans `p` with their runs `u`, except plans of `sluice plan` that were never applied. Retention supersedes such a plan too, so
+ * its status does not show that it was applied.
  */
-export const lastPlans = lastBegun('true')
-/**
- * SQL of the last plan with deletes of each destination, without plans that wait for `apply`. The next plan sends the unconfirmed deletes
- * of these plans without a new approval.
- */
-export const lastDeletingPlans = lastBegun(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
+export const begunPlans = `plan p join run u on u.id = p.run_id and (u.trigger <> 'plan' or p.applied_at is not null)`
+/** SQL of the order of `begunPlans`: by the time at which a plan was started, else stored, the last one first. */
+const lastBegunFirst = 'coalesce(p.applied_at, p.created_at) desc'
 
-function lastBegun(where: string): string {
-  return `select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
-    where (p.status <> 'ready' or u.trigger <> 'plan') and ${where} order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
+/** SQL of the last begun plan of each destination. Retention keeps it, because the next plan reads its cleared deletes and outstanding keys. */
+export const lastPlans = lastPlansWhere('true')
+/** SQL of the last such plans with deletes. The next plan sends their unconfirmed deletes without a new approval. */
+export const lastDeletingPlans = lastPlansWhere(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
+
+/** Returns SQL of the last begun plan of one destination. */
+export const lastPlanOf = (destinationId: number) =>
+  `select p.id, p.review from ${begunPlans} where p.destination_id = ${destinationId} order by ${lastBegunFirst} limit 1`
+
+function lastPlansWhere(where: string): string {
+  return `select distinct on (p.destination_id) p.id, p.review from ${begunPlans} where ${where} order by p.destination_id, ${lastBegunFirst}`
 }
 
 /** SQL of the ids of the plans whose outstanding keys the next plan of their destination sends too (`decodeResync`). */

@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { isUnresolved } from '../../db/batches/states.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
-import { decodeResync } from '../../db/plans.ts'
+import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './operations.ts'
@@ -101,18 +101,12 @@ export async function collectUnresolved(tx: Transaction, destinationId: number):
   await tx.query('analyze unresolved')
 }
 
-/** Returns SQL of the plans `p` of a destination and their runs `u`, except plans of `sluice plan` that wait for `apply`. */
-export const begunPlans = (destinationId: number) => `plan p join run u on u.id = p.run_id
-     where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
-/** SQL to append to `begunPlans`: selects only the last plan, by the time at which it was started, else stored. */
-export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
-
 /**
  * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these refreshes. If no such key is
  * left, returns no plan, and the table may not exist.
  */
 export async function collectResync(tx: Transaction, destinationId: number): Promise<readonly string[]> {
-  const rows = await tx.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
+  const rows = await tx.query<Row<'plan', 'id' | 'review'>>(lastPlanOf(destinationId))
   const plans = rows.flatMap(({ id, review }) => decodeResync(review, id).resync)
   if (plans.length === 0) return []
   const filled = await fillTable(

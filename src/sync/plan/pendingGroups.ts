@@ -6,20 +6,19 @@ import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
+import { lastPlanOf } from '../../db/plans.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { firstMembers, memberOperations, type MembershipTerms } from './operations.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
-  begunPlans,
   countRows,
-  lastBegun,
   onlyFailed,
+  takeDeferred,
+  type Deferred,
   type GuardedDeletes,
   type PendingChanges,
   type PendingContext,
-  takeDeferred,
-  type Deferred,
 } from './pendingChanges.ts'
 import { fillTable, recordChange } from './planTables.ts'
 
@@ -229,7 +228,7 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
     'cleared',
     `with own as materialized (
        select b.id, b.status from batch b
-       where b.plan_id = (select p.id from ${begunPlans(destinationId)} ${lastBegun}) and b.operation = 'delete')
+       where b.plan_id = (select l.id from (${lastPlanOf(destinationId)}) l) and b.operation = 'delete')
      select distinct e.record_key as key from own b cross join ${entriesOf('b.id')} e
      where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from pending_group where deletes)`,
   )

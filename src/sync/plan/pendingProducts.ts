@@ -4,8 +4,8 @@ import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { dropRenamed } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
+import { begunPlans } from '../../db/plans.ts'
 import {
-  begunPlans,
   countRows,
   onlyFailed,
   takeDeferred,
@@ -149,6 +149,6 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id
        where e.destination_id = ${destinationId} and e.record_key = t.key and e.change = 'delete' and ${entryOutcome} <> 'confirmed'
-         and exists (select from ${begunPlans(destinationId)} and p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
+         and exists (select from ${begunPlans} where p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
   )
 }

@@ -10,6 +10,7 @@ import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '.
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 import { loadReview } from '../../../src/sync/reports/review.ts'
 import { csvOf, goodProduct as shownProduct } from '../../support/through.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
 import { storeAllKeys } from '../../../src/db/remote/implied.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
@@ -337,6 +338,25 @@ test('a plan that conflicts with a late answer starts again instead of failing',
   } finally {
     other.release(true)
   }
+})
+
+test.for(['people', 'shop'])('%s: a plan that expires without an apply clears no deletes and refreshes nothing', async (name) => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const write = (from: number) => {
+    engine.write('people.csv', csv(...many(from, 100)))
+    engine.write('feed.xml', rss(products(100 - from, from).map((row) => item(row))))
+  }
+  write(0)
+  await engine.run(name)
+  write(9)
+  expect(await engine.plan(name, { full: true })).toMatchObject({ counts: { updates: 91, deletes: 9 } })
+  await engine.db.execute(`update plan set created_at = created_at - interval '8 days', applied_at = applied_at - interval '8 days'`)
+  await applyRetention(engine.db)
+  expect(await engine.db.query(`select from plan where status = 'superseded'`)).toHaveLength(1)
+  write(18)
+  expect(await engine.run(name)).toMatchObject({ status: 'withheld', counts: { updates: 0, deletes: 0, withheld: 18, requests: 0 } })
 })
 
 test('a rerun of a backfill deletes nothing, and later reads are not compared with it', async () => {
