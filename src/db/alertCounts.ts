@@ -15,15 +15,19 @@ export interface Unresolved {
 }
 
 /**
- * Counts the operations of batches without a clear answer, by pipeline: ambiguous batches, and parked batches with attempts. Leaves out
- * batches in flight, and batches that are at most `minutes` minutes old.
+ * SQL condition: the service may have applied the open batch `b`, also while its bytes are sent again. A delete that was added beside an
+ * update (`insertDeleteBatch`) counts as perhaps applied from the start, so its own attempts decide.
  */
+const hasNoClearAnswer = `b.status in ${openStatuses} and b.maybe_applied
+       and (b.operation = 'upsert' or not exists (select from batch u where u.id = b.parent_id and u.operation = 'upsert')
+         or exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous'))`
+
+/** Counts the operations of batches without a clear answer that are more than `minutes` minutes old, by pipeline. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
-     where b.status in ${openStatuses} and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
-       and b.created_at < statement_timestamp() - $1 * interval '1 minute'
+     where ${hasNoClearAnswer} and b.created_at < statement_timestamp() - $1 * interval '1 minute'
      group by p.pipeline`,
     [minutes],
   )

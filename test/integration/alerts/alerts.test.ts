@@ -6,6 +6,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
+import { openUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
 import { declareSchedules } from '../../../src/db/schedules.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -225,6 +226,35 @@ test('an operation without a clear answer, and memberships about to end, fire an
   await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '300 days'`)
   await expect.poll(good.events).toContain('lapse recovered')
   expect(good.received.map(({ text }) => text).join()).not.toContain('jane')
+})
+
+test('requests count as without a clear answer while they are sent again, but not if the service cannot have them', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  feed(engine, 3)
+  await engine.run('shop')
+  const operations = async () => (await openUnresolved(engine.db, 15)).map(({ operations: n }) => n)
+  const become = (state: string, lease = 'null') =>
+    engine.db.execute(`update batch set settled_at = null, lease_until = ${lease}, created_at = now() - interval '20 minutes', ${state}`)
+  await become(`status = 'ambiguous', maybe_applied = true`)
+  expect(await operations()).toEqual([3])
+  await become(`status = 'in_flight'`, `now() + interval '1 minute'`)
+  expect(await operations()).toEqual([3])
+  await become(`status = 'parked', attempts = 5`)
+  expect(await operations()).toEqual([3])
+  // Each of its attempts was answered with 429.
+  await become(`status = 'parked', attempts = 5, maybe_applied = false`)
+  expect(await operations()).toEqual([])
+  // The delete of a suppressed user beside an update, as \`insertDeleteBatch\` adds it.
+  await engine.db.execute(
+    `insert into batch (plan_id, destination_id, seq, operation, status, body_sha256, entry_count, user_count, parent_id, maybe_applied, attempts, created_at)
+     select plan_id, destination_id, 100, 'delete', 'ambiguous', body_sha256, 1, 1, id, true, 1, created_at from batch`,
+  )
+  expect(await operations()).toEqual([])
+  await engine.db.execute(
+    `insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256, outcome) select id, 1, 1, 'w', body_sha256, 'ambiguous' from batch where seq = 100`,
+  )
+  expect(await operations()).toEqual([1])
 })
 
 test('a mail names the condition and the link', async () => {
