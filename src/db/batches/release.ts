@@ -6,7 +6,7 @@ import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
 import { markLate } from '../remote/lateRequests.ts'
-import type { Row } from '../row.ts'
+import type { Row, Value } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { isExpired, LeaseLost } from './lease.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
@@ -36,21 +36,25 @@ export const settledAt = (horizonMs: string): string =>
      select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
 
 /**
- * Sets the next state of a claimed batch and ends its lease. `settled_at` is in the future if an attempt may still arrive late.
+ * Sets the next state of a claimed batch, ends its lease, and returns the state as it is stored. `settled_at` is in the future if an attempt may still arrive late.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written
  */
-export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id' | 'epoch'>, release: Release): Promise<void> {
+export async function releaseBatch(
+  tx: Queryable,
+  batch: Pick<ClaimedBatch, 'id' | 'epoch'>,
+  release: Release,
+): Promise<Value<'batch', 'status'>> {
   const open = release.to === 'open'
   const maybeApplied = 'maybeApplied' in release && release.maybeApplied
   const reason = release.to === 'settled' ? null : release.reason
-  const hit = await tx.execute(
+  const [row] = await tx.query<Row<'batch', 'status'>>(
     `update batch b set status = case when $3 <> 'open' then $3 when maybe_applied or $8 then 'ambiguous' else 'pending' end,
        maybe_applied = maybe_applied or $8, reason = case when $3 = 'open' and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
        miscounts = coalesce($6, case when $3 = 'settled' then 0 else miscounts end),
        settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7::float8')} end
-     where id = $1 and epoch = $2 and status = 'in_flight'`,
+     where id = $1 and epoch = $2 and status = 'in_flight' returning status`,
     [
       batch.id,
       batch.epoch,
@@ -62,7 +66,8 @@ export async function releaseBatch(tx: Queryable, batch: Pick<ClaimedBatch, 'id'
       maybeApplied,
     ],
   )
-  if (hit !== 1) throw new LeaseLost()
+  if (row === undefined) throw new LeaseLost()
+  return row.status
 }
 
 /**

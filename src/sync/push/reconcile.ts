@@ -20,6 +20,7 @@ import { markLate } from '../../db/remote/lateRequests.ts'
 import { storeAnsweredKeys } from '../../db/remote/productKeys.ts'
 import { confirmKeys, refuseKeys } from '../../db/remote/syncedState.ts'
 import type { Transaction } from '../../db/database.ts'
+import type { Value } from '../../db/row.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -33,8 +34,10 @@ export interface Reconciled {
   readonly done: number
   readonly confirmed: number
   readonly refused: number
-  /** `split`: entries moved to other batches. `paused`: the batch is open, and its destination is paused. */
-  readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
+  /** State of the batch as it is stored. */
+  readonly state: Value<'batch', 'status'>
+  /** Batches to which the ambiguous entries of a settled batch moved. */
+  readonly rest?: readonly number[]
   /** True if an earlier answer pointed only at records that did not fail. Then this push ignores the pointers of the service. */
   readonly pointerWrong?: boolean
 }
@@ -76,8 +79,8 @@ export async function reconcile(
     const { trustPointers } = sending.state
     const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
     const result = await apply(work, outcome)
-    const { state, confirmed, refused } = result
-    await noteBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, epoch: batch.epoch })
+    const { state, confirmed, refused, rest } = result
+    await noteBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
@@ -140,17 +143,18 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 
   const done = confirmed + refused
   if (open.length === 0) {
-    await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
-    return { done, confirmed, refused, state: 'settled' }
+    const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+    return { done, confirmed, refused, state }
   }
   if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
   // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
   const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: reasons, waitMs: parked ? 0 : work.waitMs }
-  for (const id of await splitBatch(tx, work.destination, batch, [part])) if (!parked) await reopenEntries(tx, id)
-  await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
-  return { done, confirmed, refused, state: 'split' }
+  const rest = await splitBatch(tx, work.destination, batch, [part])
+  for (const id of rest) if (!parked) await reopenEntries(tx, id)
+  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+  return { done, confirmed, refused, state, rest }
 }
 
 async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
@@ -162,9 +166,9 @@ async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: '
   const { tx, batch } = work
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
   await storeAttempt(work, outcome, outcome.code, { message: outcome.reason })
-  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
+  const state = await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
   await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
-  return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
+  return { done: 0, confirmed: 0, refused: 0, state }
 }
 
 async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
@@ -175,8 +179,8 @@ async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind:
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
-  await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
-  return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
+  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+  return { done: 1, confirmed: 0, refused: 1, state }
 }
 
 async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
@@ -199,8 +203,8 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
 async function scheduleAgain(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
   const { tx, batch } = work
   if (batch.attempts + 1 >= work.maxAttempts) return park(work, reason, maybeApplied)
-  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts })
-  return { done: 0, confirmed: 0, refused: 0, state: 'open' }
+  const state = await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts })
+  return { done: 0, confirmed: 0, refused: 0, state }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
@@ -208,8 +212,8 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
-  await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied })
-  return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
+  const state = await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied })
+  return { done: batch.entryCount, confirmed: 0, refused: 0, state }
 }
 
 /** Splits the batch, because a failing record is assumed. */

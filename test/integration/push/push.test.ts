@@ -6,6 +6,7 @@ import { pushPlan } from '../../../src/sync/push/push.ts'
 import { openProgress } from '../../../src/sync/push/pushProgress.ts'
 import type { Progress } from '../../../src/model/report.ts'
 import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
+import type { Database } from '../../../src/db/database.ts'
 import { supersedeUnsent } from '../../../src/db/batches/release.ts'
 import { resumeDestination } from '../../../src/db/destinations.ts'
 import { silentLogger, type LogFields } from '../../../src/log.ts'
@@ -30,6 +31,9 @@ import { everyKey } from '../../support/everyKey.ts'
 
 const users = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => user(email(from + i)))
 const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => hex(email(from + i))).sort()
+/** States of batches in the audit log. */
+const loggedStates = async (db: Database) =>
+  (await db.query<{ what: string }>(`select what from audit where what like 'batch.%' order by id`)).map(({ what }) => what)
 
 describe('pushing a plan', () => {
   test('sends every batch once, as it was frozen, and confirms exactly the answered entries', async () => {
@@ -232,6 +236,7 @@ describe('recording an answer', () => {
     expect(service.seen.length).toBe(8)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
     expect(await planCounts(db, planted.planId)).toMatchObject({ ambiguous: 5, confirmed: 0 })
+    expect(await loggedStates(db)).toEqual([...Array.from({ length: 7 }, () => 'batch.ambiguous'), 'batch.parked'])
   })
 
   test('C8: a parked batch sends its bytes once in each later run', async () => {
@@ -385,6 +390,12 @@ describe('products', () => {
       '{"products":[{"id":"c","title":"c"}]}',
     ])
     expect(await planCounts(db, planted.planId)).toEqual({ confirmed: 2, refused: 1, ambiguous: 0, pending: 0, requests: 2 })
+    // The batch has ended, and its entry without a result is in the second one.
+    const [, second] = await db.query<{ id: string }>('select id from batch order by id')
+    expect(await db.query(`select what, detail -> 'rest' as rest from audit where what like 'batch.%' order by id`)).toEqual([
+      { what: 'batch.settled', rest: [Number(second?.id)] },
+      { what: 'batch.settled', rest: null },
+    ])
     expect(await failuresOf(db, planted.planId)).toEqual([
       { outcome: 'refused', code: 'INVALID_PARAMETER', message: 'bad link', count: 1, examples: ['b'] },
     ])
@@ -490,6 +501,7 @@ describe('products', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 1, refused: 0 })
     expect((await db.query('select from sluice.destination where paused_at is not null')).length).toBe(1)
+    expect(await loggedStates(db)).toEqual(['batch.pending'])
     // The pause and its end are in the audit log once, also if a second run starts or pauses again.
     await pushPlan(await engineDeps(db, service), planted.planId)
     for (let run = 1; run <= 2; run++) await resumeDestination(db, planted.destinationId)
