@@ -30,13 +30,17 @@ export async function probePooler(url: string): Promise<Pooler> {
 }
 
 async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
-  if (await isSeenByServer(first)) return 'none'
-  const second = await connectPlain(url)
   try {
-    for (let round = 0; round < rounds; round++) if (await sharesProcess(first, second)) return 'transaction'
-    return 'session'
-  } finally {
-    await second.end()
+    if (await isSeenByServer(first)) return 'none'
+    const second = await connectPlain(url)
+    try {
+      for (let round = 0; round < rounds; round++) if (await sharesProcess(first, second)) return 'transaction'
+      return 'session'
+    } finally {
+      await second.end()
+    }
+  } catch (error) {
+    throw error instanceof RunError ? error : connectionFault(error, url)
   }
 }
 
@@ -81,8 +85,11 @@ async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boole
     await second.query('begin')
     occupied = await processOf(second)
   } catch (error) {
-    // A pooler in statement mode rejects transactions. A session pooler with a single server connection never answers.
-    return !(error instanceof Error && /timeout/i.test(error.message))
+    // Statement mode rejects transactions.
+    if (error instanceof pg.DatabaseError) return true
+    // A session pooler with a single server connection never answers. Otherwise the connection was lost.
+    if (error instanceof Error && /timeout/i.test(error.message)) return false
+    throw error
   }
   try {
     return occupied === before || (await processOf(first)) !== before

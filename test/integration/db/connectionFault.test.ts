@@ -1,5 +1,5 @@
 /** A configured database that cannot be reached: the cause is named, and no hint suggests to leave out DATABASE_URL. */
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,6 +102,27 @@ test('a server that accepts a connection and never answers ends the attempt to c
   } finally {
     await db.close()
     server.close()
+  }
+})
+
+test('a proxy that closes a connection is not taken for a pooler', async () => {
+  const target = new URL(inject('postgresUrl'))
+  let connections = 0
+  // Closes the second connection, which the probe opens behind a proxy, at its first statement.
+  const proxy = createServer((socket) => {
+    const closesAtStatement = ++connections === 2
+    const server = connect(Number(target.port), target.hostname)
+    server.on('error', () => undefined).pipe(socket)
+    socket.on('error', () => undefined).on('close', () => server.destroy())
+    socket.on('data', (data) => (closesAtStatement && data.includes('begin') ? socket.destroy() : server.write(data)))
+  })
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  try {
+    const error = await openingOf((url) => (url.port = String((proxy.address() as AddressInfo).port)))
+    expect(error).toMatchObject({ code: 'DATABASE_UNREACHABLE', message: expect.stringContaining('does not answer') })
+    expect(connections).toBeGreaterThan(1)
+  } finally {
+    proxy.close()
   }
 })
 
