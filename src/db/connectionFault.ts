@@ -80,7 +80,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
       'DATABASE_UNREACHABLE',
       `no database server listens on ${place.host}`,
       url === undefined
-        ? 'the same command again; it starts the embedded Postgres, and any other server must be started first'
+        ? 'if DATABASE_URL is set, start its server; if not, run the same command again, which starts the embedded Postgres'
         : `start it, or correct host and port in DATABASE_URL: pg_isready -h ${place.hostname} -p ${place.port}`,
     )
   return failed(

@@ -117,9 +117,10 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 /** Stops the server if no program is connected and no command keeps it. */
 async function releaseEmbedded(dataDir: string): Promise<void> {
   const places = preparePlaces(dataDir)
-  if (existsSync(places.keep)) return
   const unlock = await lock(places.lock)
   try {
+    // Under the lock, because another command may start to keep the server while this one waits.
+    if (existsSync(places.keep)) return
     if ((await running(places)) && (await connectedPrograms(places)).length === 0) await stop(places)
   } finally {
     unlock()

@@ -87,6 +87,19 @@ describe('the server of one data directory', () => {
     expect([await stopEmbedded(folder), await stopEmbedded(folder)]).toEqual([true, false])
   })
 
+  test('a command that ends does not stop a server that another command has kept meanwhile', async () => {
+    const { url, release } = await startEmbedded(folder)
+    const places = preparePlaces(folder)
+    const unlock = await lock(places.lock)
+    const released = release()
+    // As \`sluice db url\` does under the lock.
+    writeFileSync(places.keep, '')
+    unlock()
+    await released
+    expect(await embeddedUrl(folder)).toBe(url)
+    await stopEmbedded(folder)
+  })
+
   test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
     await (await startEmbedded(folder)).release()
     const places = preparePlaces(folder)

@@ -48,7 +48,7 @@ test('a connection that fails later names the address that the pool tried', () =
     code: 'DATABASE_UNREACHABLE',
     message: 'no database server listens on 192.0.2.7:6543',
     where: '192.0.2.7:6543',
-    hint: 'the same command again; it starts the embedded Postgres, and any other server must be started first',
+    hint: 'if DATABASE_URL is set, start its server; if not, run the same command again, which starts the embedded Postgres',
   })
   expect(refused({ address: '::1', port: 6543 }).message).toBe('no database server listens on [::1]:6543')
   expect(refused({}).message).toBe('no database server listens on DATABASE_URL')
