@@ -20,22 +20,19 @@ export interface RunOptions {
    * workers of earlier versions ignore.
    */
   readonly audit?: 'report' | 'repair'
-  /** Plan that an `apply` run applies. */
-  readonly planId?: string
   /** Set for a run that was requested over HTTP or from the dashboard, so that any worker may claim it. */
   readonly anyWorker?: true
 }
 
 /** Decodes `run.options`. Leaves out unknown options, and values of another type. */
 export function readOptions(stored: unknown): RunOptions {
-  const { full, approveDeletes, source, failedOnly, audit, planId, anyWorker } = recordOf(stored)
+  const { full, approveDeletes, source, failedOnly, audit, anyWorker } = recordOf(stored)
   return {
     ...(typeof full === 'boolean' ? { full } : {}),
     ...(typeof approveDeletes === 'number' ? { approveDeletes } : {}),
     ...(typeof source === 'string' ? { source } : {}),
     ...(typeof failedOnly === 'boolean' ? { failedOnly } : {}),
     ...(audit === 'report' || audit === 'repair' ? { audit } : {}),
-    ...(typeof planId === 'string' ? { planId } : {}),
     ...(anyWorker === true ? { anyWorker } : {}),
   }
 }

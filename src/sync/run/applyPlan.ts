@@ -52,7 +52,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     )
   }
   assertOwnCredentials(deps, plan.pipeline, plan.credentials)
-  const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
+  const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (lease) => {
     await assertOwnDatabase(deps, run.row)

@@ -29,7 +29,6 @@ test('stored options are read as they were given', () => {
     source: 'a.csv',
     failedOnly: false,
     audit: 'repair',
-    planId: 'p_1',
     anyWorker: true,
   } as const
   expect(readOptions(JSON.parse(JSON.stringify(options)))).toEqual(options)
