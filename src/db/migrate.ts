@@ -190,6 +190,6 @@ async function connect(url: string): Promise<pg.Client> {
 function mismatch(message: string): RunError {
   return new RunError('MIGRATION_MISMATCH', message, {
     where: 'database',
-    hint: 'run the version of Sluice that made this schema, or name another one in SLUICE_SCHEMA',
+    hint: 'run the version of Sluice that made this schema, or set SLUICE_SCHEMA to another schema',
   })
 }

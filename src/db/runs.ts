@@ -112,8 +112,9 @@ export async function updateQueuedDefinitions(
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
-       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline, 'hint', 'sluice run ' || pipeline,
-         'message', 'no worker that is up has ' || pipeline || ' in the version that was requested; nothing was sent')
+       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
+         'message', 'no running worker has the requested version of ' || pipeline || '. Nothing was sent.',
+         'hint', 'start or update a worker; or sluice run ' || pipeline || ', which runs the current version')
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
        and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id

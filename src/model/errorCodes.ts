@@ -177,7 +177,7 @@ export const errorGroups = [
       ],
       RUN_UNCLAIMED: [
         'The run waited for ten minutes: no running worker has the requested version of its pipeline.',
-        'Start a worker with that folder of pipelines, or `sluice run PIPELINE`.',
+        'Start a worker with that folder of pipelines, or `sluice run PIPELINE`, which runs the current version.',
       ],
       RUN_CANCELLED: [
         'An operator cancelled the run with `sluice cancel RUN_ID`. What was confirmed is kept.',

@@ -218,7 +218,13 @@ describe('a worker with another folder', () => {
     mkdirSync(folder, { recursive: true })
     await work({ ...engine.deps, settings: { ...engine.deps.settings, unclaimedAfterMs: 100 } }, folder)
     await expect.poll(() => status(engine, runId), { timeout: 20_000 }).toBe('skipped')
-    expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ error: { code: 'RUN_UNCLAIMED' } })
+    expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({
+      error: {
+        code: 'RUN_UNCLAIMED',
+        message: 'no running worker has the requested version of shop. Nothing was sent.',
+        hint: 'start or update a worker; or sluice run shop, which runs the current version',
+      },
+    })
     expect(await engine.writes()).toEqual([])
   })
 })
