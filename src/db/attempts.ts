@@ -34,8 +34,8 @@ export async function beginAttempt(
 }
 
 /**
- * SQL of the id of the run that made attempt `a` of a batch of plan `p`. The attempts of an apply are stored with the run that made the plan:
- * the result is the last apply that started before the attempt.
+ * SQL of the id of the run that made attempt `a` of a batch of plan `p`. The attempts of an apply are stored with the run that made the
+ * plan: the result is the last apply that started before the attempt.
  */
 export const sendingRun = `coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
   and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id)`

@@ -46,7 +46,9 @@ export const begunPlans = `plan p join run u on u.id = p.run_id and (u.trigger <
 /** SQL of the order of `begunPlans`: by the time at which a plan was started, else stored, the last one first. */
 const lastBegunFirst = 'coalesce(p.applied_at, p.created_at) desc'
 
-/** SQL of the last begun plan of each destination. Retention keeps it, because the next plan reads its cleared deletes and outstanding keys. */
+/**
+ * SQL of the last begun plan of each destination. Retention keeps it, because the next plan reads its cleared deletes and outstanding keys.
+ */
 export const lastPlans = lastPlansWhere('true')
 /** SQL of the last such plans with deletes. The next plan sends their unconfirmed deletes without a new approval. */
 export const lastDeletingPlans = lastPlansWhere(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)

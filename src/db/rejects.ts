@@ -55,8 +55,8 @@ export interface FoundCells {
 }
 
 /**
- * Stores the cells of contradicting rows (`DUPLICATE_CONFLICT`) in their rejects. `source`: index of the source in the pipeline. Rejects with
- * the same line and key differ only in their cells, so their order does not matter.
+ * Stores the cells of contradicting rows (`DUPLICATE_CONFLICT`) in their rejects. `source`: index of the source in the pipeline. Rejects
+ * with the same line and key differ only in their cells, so their order does not matter.
  */
 export async function fillCells(db: Queryable, runId: number, source: number, found: readonly FoundCells[]): Promise<void> {
   await db.execute(

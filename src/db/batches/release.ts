@@ -36,7 +36,8 @@ export const settledAt = (horizonMs: string): string =>
      select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
 
 /**
- * Sets the next state of a claimed batch, ends its lease, and returns the state as it is stored. `settled_at` is in the future if an attempt may still arrive late.
+ * Sets the next state of a claimed batch, ends its lease, and returns the state as it is stored. `settled_at` is in the future if an
+ * attempt may still arrive late.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written
  */

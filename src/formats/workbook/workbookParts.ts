@@ -122,8 +122,8 @@ export interface WorkbookParts {
  * Reads the parts that a sheet refers to. Keeps the shared texts, which are most of the text of a workbook, in memory. `requested`: name
  * of the sheet; if undefined, the first sheet.
  *
- * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_TOO_LARGE if the shared texts are too long; FILE_MALFORMED if a part is not readable, or the sheet has no part; the errors
- * of `ZipDirectory.read`
+ * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_TOO_LARGE if the shared texts are too long; FILE_MALFORMED if a part is
+ * not readable, or the sheet has no part; the errors of `ZipDirectory.read`
  */
 export async function readWorkbookParts(
   archive: ZipDirectory,

@@ -26,8 +26,8 @@ export interface FrequentRows {
   /** Values that are known to be on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and, if the read has a single
-   * source, of those whose stored bound is above the limit.
+   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and, if the read has a
+   * single source, of those whose stored bound is above the limit.
    */
   readonly first: number
   /** Upper bound of the rows of any value. */

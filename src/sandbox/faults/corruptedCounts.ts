@@ -9,8 +9,8 @@ type Json = Record<string, unknown>
  * of `total_count`; `n-1` and `n+2` are relative to this sum. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set.
  * A value that is not a whole number is written into the last result.
  *
- * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a value
- * that is not a number.
+ * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a
+ * value that is not a number.
  *
  * Returns an answer without counts unchanged.
  */

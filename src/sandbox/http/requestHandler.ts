@@ -198,8 +198,8 @@ export class RequestHandler {
   }
 
   /**
-   * Returns the refusal for a request over its rate limit. Records the violation, and the wait that its headers request, unless the limit is
-   * that of the bearer token endpoints.
+   * Returns the refusal for a request over its rate limit. Records the violation, and the wait that its headers request, unless the limit
+   * is that of the bearer token endpoints.
    */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts

@@ -283,8 +283,8 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, the caller has a premium subscription (spec 4.7), and
- * it has edits remaining
+ * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, the caller has a premium subscription (spec 4.7),
+ * and it has edits remaining
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']

@@ -219,8 +219,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incomin
 }
 
 /**
- * Returns the 403 of the core host for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of a v2 problem in
- * one body (docs/spec-notes.md#tokens).
+ * Returns the 403 of the core host for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of
+ * a v2 problem in one body (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {

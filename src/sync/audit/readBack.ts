@@ -54,8 +54,8 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
 }
 
 /**
- * Requests one page, and repeats the request after an unclear answer. Returns the refusal of a cursor: any 400, because the service accepted
- * all other parameters for the first page.
+ * Requests one page, and repeats the request after an unclear answer. Returns the refusal of a cursor: any 400, because the service
+ * accepted all other parameters for the first page.
  */
 async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
   const { clock, settings, signal } = reading.deps

@@ -23,7 +23,11 @@ interface PersonDigests {
   readonly customers: readonly Buffer[]
 }
 
-/** Hashes the identifiers of a person. `keyKind`: identifier type of the customer keys, if they are one. @throws {UsageError} `INVALID_VALUE`, without the value */
+/**
+ * Hashes the identifiers of a person. `keyKind`: identifier type of the customer keys, if they are one.
+ *
+ * @throws {UsageError} `INVALID_VALUE`, without the value
+ */
 function digestsOf(person: Person, keyKind: IdentifierType | undefined): PersonDigests {
   const emails = person.emails.map((text, i) => formsOf('email', text, place('--email', person.emails, i)))
   const phones = person.phones.map((text, i) => formsOf('phone_number', text, place('--phone', person.phones, i)))

@@ -123,8 +123,8 @@ async function keepLast(tx: Connection): Promise<number> {
 }
 
 /**
- * Rejects all rows with one key and different contents (docs/inputs.md 58), and returns their number. The message has at most ten lines, with
- * their sources if there are several.
+ * Rejects all rows with one key and different contents (docs/inputs.md 58), and returns their number. The message has at most ten lines,
+ * with their sources if there are several.
  */
 async function rejectContradictions(
   tx: Connection,
