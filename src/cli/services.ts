@@ -11,8 +11,8 @@ import { withStore } from './store.ts'
 import type { Row } from '../db/row.ts'
 
 /**
- * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no address of an
- * advertising host, its `base_url` is used. If it has no `base_url` either, the address of the environment is used.
+ * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising
+ * host, its own `base_url` is used; without a `base_url`, the hosts of the environment.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -36,9 +36,9 @@ export async function serviceOf(context: Context, credentials: string | undefine
     )
   const withoutSlash = (url: string) => url.replace(/\/+$/, '')
   return {
-    baseUrl: withoutSlash(baseUrl),
-    adsBaseUrl: withoutSlash(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
-    adsSandboxBaseUrl: withoutSlash(set.ads_sandbox_base_url ?? set.base_url ?? config.service.adsSandboxBaseUrl ?? baseUrl),
+    baseUrl: address(baseUrl),
+    adsBaseUrl: address(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
+    adsSandboxBaseUrl: set.ads_sandbox_base_url ?? (set.base_url === undefined ? config.service.adsSandboxBaseUrl : undefined),
     adsVersion: set.ads_version ?? config.service.adsVersion,
     consumerKey: set.consumer_key,
     consumerSecret: set.consumer_secret,

@@ -61,7 +61,7 @@ export interface ServerSettings {
 
 /** Configuration of the service, as far as it is set. `needService` checks that it is complete. */
 export interface ServiceSettings {
-  /** Addresses of the three hosts, without a final slash. The two advertising hosts default to `baseUrl`. */
+  /** Addresses of the three hosts, without a final slash. `adsBaseUrl` defaults to `baseUrl`. */
   readonly baseUrl: string | undefined
   readonly adsBaseUrl: string | undefined
   readonly adsSandboxBaseUrl: string | undefined
@@ -80,7 +80,8 @@ export interface ServiceSettings {
 export interface KnownService {
   readonly baseUrl: string
   readonly adsBaseUrl: string
-  readonly adsSandboxBaseUrl: string
+  /** Undefined for the default of the client (`service/client/config.ts`). */
+  readonly adsSandboxBaseUrl: string | undefined
   readonly adsVersion: string
   readonly consumerKey: string
   readonly consumerSecret: string
@@ -148,7 +149,7 @@ export function loadConfig(
     service: {
       baseUrl,
       adsBaseUrl: url('SLUICE_ADS_BASE_URL') ?? baseUrl,
-      adsSandboxBaseUrl: url('SLUICE_ADS_SANDBOX_BASE_URL') ?? baseUrl,
+      adsSandboxBaseUrl: url('SLUICE_ADS_SANDBOX_BASE_URL'),
       adsVersion,
       consumerKey: secret('SLUICE_CONSUMER_KEY'),
       consumerSecret: secret('SLUICE_CONSUMER_SECRET'),
@@ -210,7 +211,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
   const known: KnownService = {
     baseUrl: need(service.baseUrl, 'SLUICE_BASE_URL'),
     adsBaseUrl: service.adsBaseUrl ?? '',
-    adsSandboxBaseUrl: service.adsSandboxBaseUrl ?? '',
+    adsSandboxBaseUrl: service.adsSandboxBaseUrl,
     adsVersion: service.adsVersion,
     consumerKey: need(service.consumerKey?.reveal(), 'SLUICE_CONSUMER_KEY'),
     consumerSecret: need(service.consumerSecret?.reveal(), 'SLUICE_CONSUMER_SECRET'),

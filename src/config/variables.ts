@@ -12,7 +12,7 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_SCHEMA', meaning: 'database schema of all tables, migration journal and queue included; default sluice' },
   { name: 'SLUICE_BASE_URL', meaning: 'core host of the service; the sandbox is http://127.0.0.1:4010' },
   { name: 'SLUICE_ADS_BASE_URL', meaning: 'advertising host; default: the core host' },
-  { name: 'SLUICE_ADS_SANDBOX_BASE_URL', meaning: 'advertising sandbox; default: the core host' },
+  { name: 'SLUICE_ADS_SANDBOX_BASE_URL', meaning: 'sandbox of the service; default: the core host, if it is the advertising host too' },
   { name: 'SLUICE_ADS_VERSION', meaning: 'version of the advertising interface, default 12' },
   { name: 'SLUICE_CONSUMER_KEY', meaning: 'OAuth 1.0a, the application', secret: true },
   { name: 'SLUICE_CONSUMER_SECRET', meaning: "OAuth 1.0a, the application's secret", secret: true },

@@ -364,8 +364,8 @@ export const errorGroups = [
       SERVICE_ANSWER_UNREADABLE: ['The answer is not of the documented shape.', 'Try again; a gateway may have answered.'],
       SERVICE_CURSOR_REPEATS: ['A list returns the same page again.', 'Report it to the service.'],
       CALL_INVALID: [
-        'The client was called with parameters that the contract does not allow. Nothing was sent.',
-        'Correct the parameter in the message.',
+        'The client was called with parameters that the contract does not allow, or for a host without an address. Nothing was sent.',
+        'Correct the parameter in the message, or set the address.',
       ],
       PIN_REFUSED: [
         'The service refused the PIN: it is wrong, was used before, or is too old.',

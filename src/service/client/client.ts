@@ -61,13 +61,7 @@ export type Client = Methods & General
  * ```
  */
 export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
-  // A sandbox serves all three hosts at one address.
-  const config: ServiceConfig = {
-    adsBaseUrl: given.baseUrl,
-    adsSandboxBaseUrl: given.adsBaseUrl ?? given.baseUrl,
-    adsVersion: '12',
-    ...given,
-  }
+  const config: ServiceConfig = { adsBaseUrl: given.baseUrl, adsVersion: '12', ...given }
   const sender = createSender(config, options)
   const spelling = createSpelling(config.names)
   const clock = options.clock ?? systemClock

@@ -7,10 +7,11 @@ export interface ServiceConfig {
   /** Address of the advertising host. */
   readonly adsBaseUrl: string
   /**
-   * Address of the service's own sandbox. Without it, calls to that sandbox fail before a request is sent. `createClient` sets a default.
+   * Address of the service's own sandbox. Default: `baseUrl` if `adsBaseUrl` is the same address, as with the local emulator. Else calls to
+   * that sandbox fail before a request is sent, because some of them delete accounts.
    */
-  readonly adsSandboxBaseUrl?: string
-  /** Version in the paths of the advertising host, such as `12`. Paths of version 5 keep it (spec 9). */
+  readonly adsSandboxBaseUrl?: string | undefined
+  /** First path segment of the advertising paths; `12` (spec 9). */
   readonly adsVersion: string
   readonly consumerKey: string
   readonly consumerSecret: string
@@ -21,5 +22,5 @@ export interface ServiceConfig {
   readonly names?: Readonly<Record<string, string>>
 }
 
-/** Configuration of `createClient`. Defaults: version 12; advertising host: the core host; service's own sandbox: the advertising host. */
+/** Configuration of `createClient`. Defaults: version 12; advertising host: the core host. */
 export type ClientConfig = Omit<ServiceConfig, 'adsBaseUrl' | 'adsVersion'> & Partial<Pick<ServiceConfig, 'adsBaseUrl' | 'adsVersion'>>

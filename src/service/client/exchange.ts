@@ -49,7 +49,10 @@ export interface ExchangeRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Layer that signs requests for the configured user and sends each once: no retry, no redirect. */
+/**
+ * Signs and sends requests, once each: no retry, no redirect. Returns failures as an `Exchange`, except a `CallError` for a host without an
+ * address.
+ */
 export interface Transport {
   /** Sends a request. Returns a failure as an `Exchange`. */
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>

@@ -118,10 +118,7 @@ export class UnreadableAnswerError extends ServiceError {
   readonly recovery: Recovery = 'stop-run'
   readonly notApplied = false
 }
-/**
- * No byte was sent: DNS, connection or TLS failed, no address is configured, or `timeoutMs` or `signal` ended the call before a connection
- * was free.
- */
+/** No byte was sent: DNS, connection or TLS failed, or the call ended before a connection was free. */
 export class UnreachableError extends ServiceError {
   readonly code = 'SERVICE_UNREACHABLE'
   readonly recovery: Recovery = 'retry'
@@ -140,7 +137,10 @@ export class RepeatingCursorError extends ServiceError {
   readonly notApplied = true
 }
 
-/** Call that does not match the contract: an unknown endpoint, or an unknown, missing or malformed parameter. Nothing was sent. */
+/**
+ * Call that does not match the contract or the configuration: an unknown endpoint, an unknown, missing or malformed parameter, or a host
+ * without an address. Nothing was sent.
+ */
 export class CallError extends SluiceError {
   readonly code = 'CALL_INVALID'
   readonly recovery: Recovery = 'fix-config'

@@ -3,9 +3,10 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
-import type { NotSent, Transport } from './exchange.ts'
+import type { Transport } from './exchange.ts'
 import { type Sender, type SentRequest, userProof } from './sender.ts'
 import { createSpelling, type Spelling } from './names.ts'
+import { CallError } from './serviceErrors.ts'
 import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
@@ -40,21 +41,19 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes: options.maxAnswerBytes ?? 8 * 1024 * 1024 }),
     ))
   const spelling = createSpelling(config.names)
-  const bases = { core: splitBase(config.baseUrl), ads: splitBase(config.adsBaseUrl), 'ads-sandbox': splitBase(config.adsSandboxBaseUrl) }
+  const baseOf = createBases(config)
   const offset = createClockOffset(clock)
 
   return {
     async send(request) {
-      const base = bases[request.host]
-      if (base === undefined) return noAddress()
+      const base = baseOf(request)
       const { send } = await loadWire()
       const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
       if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
       return exchange.kind === 'answer' && spelling.active ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) } : exchange
     },
     async open(request) {
-      const base = bases[request.host]
-      if (base === undefined) return noAddress()
+      const base = baseOf(request)
       const { openWire } = await import('./wireStream.ts')
       return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
     },
@@ -64,8 +63,24 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   }
 }
 
-function noAddress(): NotSent {
-  return { kind: 'not-sent', error: new Error('no address is configured for this host'), durationMs: 0 }
+/**
+ * Returns the function that returns the address of a request's host. It throws a `CallError` for the service's own sandbox if that has no
+ * address (`ServiceConfig.adsSandboxBaseUrl`).
+ */
+function createBases(config: ServiceConfig): (request: SentRequest) => Base {
+  const core = splitBase(config.baseUrl)
+  const ads = splitBase(config.adsBaseUrl)
+  const isOneAddress = core.origin === ads.origin && core.prefix === ads.prefix
+  const given = config.adsSandboxBaseUrl
+  const sandbox = given !== undefined ? splitBase(given) : isOneAddress ? core : undefined
+  return ({ host, method, path }) => {
+    const base = host === 'core' ? core : host === 'ads' ? ads : sandbox
+    if (base !== undefined) return base
+    throw new CallError("no address of the service's own sandbox is configured; nothing was sent", {
+      where: `${method} ${path}`,
+      hint: 'Set SLUICE_ADS_SANDBOX_BASE_URL, or adsSandboxBaseUrl of createClient.',
+    })
+  }
 }
 
 interface Preparation {
@@ -128,10 +143,7 @@ interface Base {
   readonly prefix: string
 }
 
-function splitBase(url: string): Base
-function splitBase(url: string | undefined): Base | undefined
-function splitBase(url: string | undefined): Base | undefined {
-  if (url === undefined) return undefined
+function splitBase(url: string): Base {
   const { origin, pathname } = new URL(url)
   return { origin, prefix: pathname.replace(/\/+$/, '') }
 }

@@ -37,12 +37,12 @@ test('an application without a user gets the hint to sign in', () => {
   expect(error.hint).toContain('sluice auth login')
 })
 
-test('the two advertising hosts default to the core host', () => {
+test('the advertising host defaults to the core host, and the sandbox of the service has no default here', () => {
   const { service } = load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010/' })
   expect(service).toMatchObject({
     baseUrl: 'http://127.0.0.1:4010',
     adsBaseUrl: 'http://127.0.0.1:4010',
-    adsSandboxBaseUrl: 'http://127.0.0.1:4010',
+    adsSandboxBaseUrl: undefined,
   })
 })
 

@@ -314,6 +314,20 @@ describe('sends', () => {
     expect(service.asked).toHaveLength(0)
   })
 
+  test('calls of the service’s own sandbox to its address, or to the core host if advertising is there too', async () => {
+    const elsewhere = 'http://127.0.0.1:9'
+    const service = await serve([{ body: { data: { id: 'a', deleted: true } } }])
+    for (const config of [{ adsBaseUrl: elsewhere }, { adsBaseUrl: `${service.url}/`, adsSandboxBaseUrl: undefined }])
+      expect(await service.client({ config }).accounts.delete({ account_id: 'a' })).toEqual({ id: 'a', deleted: true })
+    const other = await serve([{}])
+    const client = service.client({ config: { baseUrl: elsewhere, adsBaseUrl: other.url, adsSandboxBaseUrl: undefined } })
+    await expect(client.accounts.delete({ account_id: 'a' })).rejects.toMatchObject({
+      code: 'CALL_INVALID',
+      hint: expect.stringContaining('adsSandboxBaseUrl'),
+    })
+    expect([service.asked.length, other.asked.length]).toEqual([2, 0])
+  })
+
   test.for(['', '.', '..'])('nothing for the path segment "%s"', async (id) => {
     const service = await serve([{}])
     await expect(service.client().catalogs.delete({ product_catalog_id: id })).rejects.toThrow(CallError)
