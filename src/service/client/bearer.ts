@@ -1,6 +1,7 @@
 /** Fetches and caches the app-only token (spec 5 rule 3; docs/spec-notes.md#tokens). */
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
+import type { Proof } from './sender.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
@@ -18,6 +19,8 @@ export interface Bearer {
   readonly get: (options?: CallOptions) => Promise<string>
   /** Removes `token` from the cache, because the token is no longer valid. Does nothing if the cache has another token. */
   readonly drop: (token: string) => void
+  /** Drops the token that a refused request was sent with. Returns false if the request had other credentials. */
+  readonly dropRefused: (proof: Proof) => boolean
 }
 
 /** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
@@ -38,6 +41,9 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
       throw error
     }
   }
+  const drop = (dropped: string) => {
+    if (token === dropped) token = undefined
+  }
   return {
     async get(options = {}) {
       if (token !== undefined) return token
@@ -46,8 +52,11 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
       pending ??= fetchOnce({}).finally(() => (pending = undefined))
       return pending
     },
-    drop(dropped) {
-      if (token === dropped) token = undefined
+    drop,
+    dropRefused(proof) {
+      if (proof.kind !== 'header' || !proof.authorization.startsWith('Bearer ')) return false
+      drop(proof.authorization.slice('Bearer '.length))
+      return true
     },
   }
 }

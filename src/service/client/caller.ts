@@ -136,12 +136,13 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestRequestedWaitMs)
       waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, untilMs))
     }
+    // Also without a retry, so that the next call does not send the refused token.
+    const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(proof) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
     if (failed instanceof BadSignatureError && sender.clockWasCorrected()) continue
-    if (failed instanceof TokenInvalidError && proof.kind === 'header' && bearer !== undefined && !tokenRenewed) {
+    if (tokenDropped && !tokenRenewed) {
       tokenRenewed = true
-      bearer.drop(proof.authorization.replace(/^Bearer /, ''))
       continue
     }
     if (!isRetryable(failed, endpoint.repeatable) || attempt >= maxAttempts) throw failed

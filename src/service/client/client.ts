@@ -115,7 +115,8 @@ function methods(parts: Parts): Record<string, Record<string, Method>> {
 function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { config, caller, sender, spelling, clock }: Parts): unknown {
   if (endpoint.stream === true) {
     const built = buildRequest(endpoint, params, config.adsVersion)
-    return openStream({ endpoint, built, options, sender, spelling, clock, prove: () => caller.prove(endpoint, built, options) })
+    const prove = () => caller.prove(endpoint, built, options)
+    return openStream({ endpoint, built, options, sender, spelling, clock, prove, bearer: caller.bearer })
   }
   if (endpoint.list !== undefined) return createList(endpoint, params, options, caller)
   return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))

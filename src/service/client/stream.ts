@@ -2,15 +2,17 @@
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { redactServiceText } from '../../redactServiceText.ts'
+import type { Bearer } from './bearer.ts'
 import { decodeAnswer } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
 import type { Spelling } from './names.ts'
 import type { BuiltRequest } from './request.ts'
-import { AnswerLostError } from './serviceErrors.ts'
+import { AnswerLostError, TokenInvalidError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
 import type { Proof, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
+import type { Open } from './wireStream.ts'
 
 const reopenHint = 'Open the stream again, and request a replay of the events between.'
 
@@ -22,6 +24,7 @@ export interface StreamParts {
   readonly sender: Sender
   readonly spelling: Spelling
   readonly prove: () => Promise<Proof>
+  readonly bearer: Bearer
   readonly clock: Clock
 }
 
@@ -35,30 +38,10 @@ const maxUnendedLine = 1024 * 1024
  * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded. A
  * `signal` that aborts before the stream is open causes `SERVICE_ANSWER_LOST` too.
  */
-export async function* openStream({
-  endpoint,
-  built,
-  options,
-  sender,
-  spelling,
-  prove,
-  clock,
-}: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
+export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
+  const { endpoint, built, options, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
-  const opened = await sender.open({
-    method: endpoint.method,
-    host: endpoint.host,
-    path: built.path,
-    query: built.query,
-    proof: await prove(),
-    timeoutMs: options.timeoutMs ?? 30_000,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  })
-  if (opened.kind !== 'open')
-    throw (
-      toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
-      new AnswerLostError('no stream was opened', { where, hint: 'Try again.' })
-    )
+  const opened = await openOnce(parts, where, options.retry !== false)
   let rest = ''
   try {
     const decoder = new TextDecoder()
@@ -84,7 +67,27 @@ export async function* openStream({
   if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, hint: reopenHint })
 }
 
-/** Returns the object of a line; undefined for anything else. */
+/** Opens the stream. `mayRenew`: opens it once more, with a new app-only token, if the service refuses the token. */
+async function openOnce(parts: StreamParts, where: string, mayRenew: boolean): Promise<Open> {
+  const { endpoint, built, options, sender, prove, bearer, clock } = parts
+  const proof = await prove()
+  const opened = await sender.open({
+    method: endpoint.method,
+    host: endpoint.host,
+    path: built.path,
+    query: built.query,
+    proof,
+    timeoutMs: options.timeoutMs ?? 30_000,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  })
+  if (opened.kind === 'open') return opened
+  const error =
+    toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
+    new AnswerLostError('no stream was opened', { where, hint: 'Try again.' })
+  if (error instanceof TokenInvalidError && bearer.dropRefused(proof) && mayRenew) return openOnce(parts, where, false)
+  throw error
+}
+
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {
   const answer: Answer = { kind: 'answer', status: 200, headers: {}, body: Buffer.from(line), durationMs: 0 }
   const decoded = decodeAnswer(answer, spelling)

@@ -4,8 +4,13 @@ import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import { flatHeaders, type WireRequest } from './wire.ts'
 
-/** Open stream with the bytes of its body, or the outcome of a request that opened none. `close` ends the connection. */
-export type Opened = { readonly kind: 'open'; readonly chunks: AsyncIterable<Uint8Array>; readonly close: () => void } | Exchange
+export interface Open {
+  readonly kind: 'open'
+  readonly chunks: AsyncIterable<Uint8Array>
+  readonly close: () => void
+}
+
+export type Opened = Open | Exchange
 
 /**
  * Opens a stream on a new connection. Returns the answer if its status is not 200. Returns any failure as `lost`, even if no byte was sent:

@@ -248,6 +248,20 @@ describe('the app-only token', () => {
     expect(made).toBe(2)
   })
 
+  test('is dropped after a refusal also by a call without retries, so that the next call requests another', async () => {
+    const service = await serve(({ url }) => (isToken(url) ? token('t') : { status: 401, body: { errors: [{ code: 89, message: 'x' }] } }))
+    const client = service.client()
+    for (let i = 0; i < 2; i += 1)
+      await expect(client.webhooks.list({}, { retry: false })).rejects.toMatchObject({ code: 'SERVICE_TOKEN_INVALID' })
+    expect(service.asked.map(({ url }) => url)).toEqual(['/oauth2/token', '/2/webhooks', '/oauth2/token', '/2/webhooks'])
+  })
+
+  test('is no reason to repeat a call with the credentials of the app', async () => {
+    const service = await serve([{ status: 401, body: { errors: [{ code: 89, message: 'x' }] } }])
+    await expect(service.client().oauth2.invalidateToken({ access_token: 't' })).rejects.toMatchObject({ code: 'SERVICE_TOKEN_INVALID' })
+    expect(service.asked).toHaveLength(1)
+  })
+
   test('is requested at most twice if each new one is refused too', async () => {
     const service = await serve(({ url }) => (isToken(url) ? token('t') : { status: 401, body: { errors: [{ code: 89, message: 'x' }] } }))
     await expect(service.client().webhooks.list()).rejects.toMatchObject({ code: 'SERVICE_TOKEN_INVALID' })

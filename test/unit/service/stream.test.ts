@@ -18,6 +18,22 @@ async function streamThat(end: 'resets' | 'ends' | 'sends a long line') {
   return createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' }).activity.stream()
 }
 
+test('renews an app-only token that was invalidated, and opens the stream once more', async () => {
+  let made = 0
+  server = await startRawServer((socket, head) => {
+    if (head.startsWith('POST')) return void socket.write(answerText(200, `{"token_type":"bearer","access_token":"t${++made}"}`))
+    if (head.includes('Bearer t2')) return void socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n{"a":1}\n\r\n')
+    socket.write(answerText(401, '{"errors":[{"code":89,"message":"Invalid or expired token."}]}'))
+  })
+  const client = createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' })
+  for await (const event of client.activity.stream()) {
+    expect(event).toEqual({ a: 1 })
+    break
+  }
+  expect(made).toBe(2)
+  await client.close()
+})
+
 test.for(['resets', 'ends', 'sends a long line'] as const)('reports a stream as lost whose connection %s', async (end) => {
   const events: unknown[] = []
   const reading = (async () => {
