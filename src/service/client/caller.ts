@@ -103,6 +103,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
   const where = `${endpoint.method} ${built.path}`
   let waitedMs = 0
   let tokenRenewed = false
+  let signedAgain = false
   for (let attempt = 1; ; attempt += 1) {
     for (;;) {
       const untilMs = waits.get(endpoint.limit) ?? 0
@@ -113,6 +114,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       await clock.sleep(waitMs, options.signal)
     }
     const proof = await prove()
+    const corrections = sender.clockCorrections()
     const exchange = await sender.send({
       method: endpoint.method,
       host: endpoint.host,
@@ -140,7 +142,10 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(proof) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
-    if (failed instanceof BadSignatureError && sender.clockWasCorrected()) continue
+    if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > corrections) {
+      signedAgain = true
+      continue
+    }
     if (tokenDropped && !tokenRenewed) {
       tokenRenewed = true
       continue

@@ -10,15 +10,15 @@ export interface ClockOffset {
   readonly now: () => number
   /** Corrects the offset if the answer is a 401 whose `Date` header (`date`) shows a wrong clock. */
   readonly update: (status: number, date: string | undefined) => void
-  /** Returns true if the offset was corrected since the last call of this function. The caller may then send the request again. */
-  readonly takeCorrection: () => boolean
+  /** Returns the number of corrections. A refused request that was signed before the last one may be sent again. */
+  readonly corrections: () => number
 }
 
 /** Creates an offset of zero. It is corrected once, and again only after an answer with a status below 300. */
 export function createClockOffset(clock: Clock): ClockOffset {
   let offsetMs = 0
   let corrected = false
-  let fresh = false
+  let corrections = 0
   return {
     now: () => clock.now() + offsetMs,
     update(status, date) {
@@ -28,12 +28,8 @@ export function createClockOffset(clock: Clock): ClockOffset {
       if (Number.isNaN(serviceMs) || Math.abs(serviceMs - (clock.now() + offsetMs)) < clockToleranceMs) return
       offsetMs = serviceMs - clock.now()
       corrected = true
-      fresh = true
+      corrections += 1
     },
-    takeCorrection() {
-      const was = fresh
-      fresh = false
-      return was
-    },
+    corrections: () => corrections,
   }
 }

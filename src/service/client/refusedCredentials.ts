@@ -19,8 +19,9 @@ const timeoutMs = 15_000
 export async function refusedCredentials(sender: Sender, config: ServiceConfig): Promise<string | undefined> {
   const proof = userProof(config)
   const accounts = { method: 'GET', host: 'ads', path: `/${config.adsVersion}/accounts`, timeoutMs, proof } as const
+  const corrections = sender.clockCorrections()
   let answer = await sender.send(accounts)
-  if (answer.kind === 'answer' && answer.status === 401 && sender.clockWasCorrected()) answer = await sender.send(accounts)
+  if (answer.kind === 'answer' && answer.status === 401 && sender.clockCorrections() > corrections) answer = await sender.send(accounts)
   if (answer.kind !== 'answer') return credentialVariables
   if (answer.status !== 401) return undefined
   const lookup = await sender.send({ method: 'GET', host: 'core', path: '/2/tweets', query: { ids: '1' }, timeoutMs, proof })

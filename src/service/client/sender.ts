@@ -23,9 +23,9 @@ export interface Sender {
   readonly send: (request: SentRequest) => Promise<Exchange>
   /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
   readonly open: (request: SentRequest) => Promise<Opened>
-  /** Returns true once after the clock of signatures was corrected. The caller may then send the request again. */
-  readonly clockWasCorrected: () => boolean
-  /** Loads the code that sends requests, so that the first request does not wait for it. */
+  /** Returns the number of corrections of the clock of signatures. A refused request that was signed before the last one may be sent again. */
+  readonly clockCorrections: () => number
+  /** Loads the code that sends requests. */
   readonly load: () => Promise<void>
   /** Waits for the requests in flight, then closes their connections. Does not close open streams. */
   readonly close: () => Promise<void>

@@ -57,7 +57,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       const { openWire } = await import('./wireStream.ts')
       return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
     },
-    clockWasCorrected: () => offset.takeCorrection(),
+    clockCorrections: () => offset.corrections(),
     load: async () => void (await loadWire()),
     close: async () => (await wire)?.close(),
   }

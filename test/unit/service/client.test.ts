@@ -1,6 +1,7 @@
 /** Requests of the client, and its results for answers of a scripted service. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
+import { answerText, startRawServer } from './rawServer.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
 
 const open: ScriptedService[] = []
@@ -215,6 +216,20 @@ describe('waits and retries', () => {
     const right = await serve([{ ...refused, headers: { date: 'Sun, 01 Mar 2026 12:00:05 GMT' } }])
     await expect(right.client().accounts.list().toArray()).rejects.toMatchObject({ code: 'SERVICE_BAD_SIGNATURE' })
     expect(right.asked).toHaveLength(1)
+  })
+
+  test('all concurrent requests that were signed with the wrong clock are sent once more', async () => {
+    const right = Date.UTC(2026, 2, 1, 13)
+    const waiting: (() => void)[] = []
+    const server = await startRawServer((socket, head) => {
+      const timestamp = Number(/oauth_timestamp="(\d+)"/.exec(head)?.[1]) * 1000
+      if (timestamp === right) return void socket.write(answerText(200, '{"data":[]}', { date: new Date(right).toUTCString() }))
+      waiting.push(() => socket.write(answerText(401, '{}', { date: new Date(right).toUTCString() })))
+      if (waiting.length === 8) for (const answer of waiting) answer()
+    })
+    const client = (await serve([{}])).client({ config: { adsBaseUrl: server.url } })
+    expect(await Promise.all(Array.from({ length: 8 }, () => client.accounts.list().toArray()))).toEqual(Array(8).fill([]))
+    await server.close()
   })
 })
 
