@@ -2,19 +2,16 @@
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
 import type { Proof } from './sender.ts'
-import { BearerRefusedError } from './serviceErrors.ts'
+import { BearerRefusedError, UnreachableError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
 /** Cache of the app-only token. */
 export interface Bearer {
   /**
-   * Returns the cached token, or fetches a token.
-   *
-   * Concurrent callers share one request, which is retried and ignores their options. A call with `retry: false` sends its own request
-   * once, with its own options.
-   *
-   * @throws {BearerRefusedError} if the service refuses a token with code 99, and for a minute after that without a request
-   * @throws {ServiceError} if the request fails otherwise
+   * Returns the cached token, or fetches a token. Concurrent callers share one request, which ends early if `options.signal` of each of them
+   * is aborted; `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
+   * @throws {UnreachableError} if `options.signal` is aborted
+   * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
    */
   readonly get: (options?: CallOptions) => Promise<string>
   /** Removes `token` from the cache, because the token is no longer valid. Does nothing if the cache has another token. */
@@ -26,10 +23,16 @@ export interface Bearer {
 /** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
 const quietMs = 60_000
 
-/** Creates an empty cache. `fetchToken`: requests a token from the service, with the options of a call. */
+/** Token request that several calls share. */
+interface Shared {
+  readonly token: Promise<string>
+  readonly ending: AbortController
+  callers: number
+}
+
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
   let token: string | undefined
-  let pending: Promise<string> | undefined
+  let pending: Shared | undefined
   let refused: { readonly error: BearerRefusedError; readonly untilMs: number } | undefined
 
   const fetchOnce = async (options: CallOptions) => {
@@ -49,8 +52,23 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
       if (token !== undefined) return token
       if (refused !== undefined && clock.monotonic() < refused.untilMs) throw refused.error
       if (options.retry === false) return fetchOnce(options)
-      pending ??= fetchOnce({}).finally(() => (pending = undefined))
-      return pending
+      if (options.signal?.aborted === true) throw cancelled()
+      if (pending === undefined) {
+        const ending = new AbortController()
+        pending = { token: fetchOnce({ signal: ending.signal }), ending, callers: 0 }
+      }
+      const shared = pending
+      shared.callers += 1
+      try {
+        return await unlessAborted(shared.token, options.signal)
+      } finally {
+        shared.callers -= 1
+        if (shared.callers === 0) {
+          // No effect on a request that is over.
+          shared.ending.abort()
+          if (pending === shared) pending = undefined
+        }
+      }
     },
     drop,
     dropRefused(proof) {
@@ -61,7 +79,27 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
   }
 }
 
-/** Returns the value of the `Authorization` header for basic authentication. Key and secret are URL-encoded before they are joined. */
+/** Returns the result of `shared`. @throws {UnreachableError} when `signal` is aborted; `shared` is not affected */
+async function unlessAborted(shared: Promise<string>, signal: AbortSignal | undefined): Promise<string> {
+  if (signal === undefined) return shared
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(cancelled())
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([shared, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function cancelled(): UnreachableError {
+  return new UnreachableError('nothing was sent: the call was cancelled while it waited for an app-only token', {
+    where: 'POST /oauth2/token',
+    hint: 'Call again.',
+  })
+}
+
+/** Returns the header of basic authentication. Key and secret are URL-encoded before they are joined. */
 export function basicAuthorization(consumerKey: string, consumerSecret: string): string {
   return `Basic ${Buffer.from(`${percentEncode(consumerKey)}:${percentEncode(consumerSecret)}`).toString('base64')}`
 }

@@ -175,8 +175,8 @@ export interface CallOptions {
   /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal
   /**
-   * Maximum milliseconds of each attempt, from the wait for a connection to the last byte. For a stream: of the connection, and again of
-   * the answer's headers. Default: 30,000.
+   * Maximum time of each attempt, with the wait for a connection, to the last byte; for a stream, to its headers. Default: 30,000. Does not
+   * limit waits between attempts, nor a request for an app-only token, which concurrent calls share.
    */
   readonly timeoutMs?: number
   /** Credentials for an endpoint that accepts both those of the user and those of the application. Default: `app`. */

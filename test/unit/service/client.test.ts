@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
 import { answerText, startRawServer } from './rawServer.ts'
+import type { Clock } from '../../../src/clock.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
 
 const open: ScriptedService[] = []
@@ -261,6 +262,33 @@ describe('the app-only token', () => {
     )
     expect(await service.client().webhooks.list()).toEqual({ data: [{ id: '1' }] })
     expect(made).toBe(2)
+  })
+
+  test('is awaited by a call until that is cancelled; the request ends with the last call that waits', async () => {
+    const service = await serve([{ status: 429, headers: { 'retry-after': '600' } }])
+    const aborted: (AbortSignal | undefined)[] = []
+    const slept = Promise.withResolvers<void>()
+    const clock: Clock = {
+      now: () => Date.UTC(2026, 2, 1, 12),
+      monotonic: () => 0,
+      sleep: (_ms, signal) => {
+        aborted.push(signal)
+        slept.resolve()
+        return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()))
+      },
+    }
+    const client = service.client({ client: { clock } })
+    const [first, second] = [new AbortController(), new AbortController()]
+    const calls = [first, second].map(({ signal }) => client.webhooks.list({}, { signal }))
+    await slept.promise
+    first.abort()
+    await expect(calls[0]).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE', notApplied: true })
+    expect(aborted.map((signal) => signal?.aborted)).toEqual([false])
+    second.abort()
+    await expect(calls[1]).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE' })
+    expect(aborted.map((signal) => signal?.aborted)).toEqual([true])
+    await expect(client.webhooks.list({}, { signal: first.signal })).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE' })
+    expect(service.asked.map(({ url }) => url)).toEqual(['/oauth2/token'])
   })
 
   test('is dropped after a refusal also by a call without retries, so that the next call requests another', async () => {
