@@ -134,10 +134,9 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       if (error === undefined) return toResult(endpoint, exchange, decoded, log)
       failed = error
     } else failed = toServiceError(exchange, context)
-    if (failed.waitUntilMs !== undefined) {
-      const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestRequestedWaitMs)
-      waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, untilMs))
-    }
+    const nowMs = clock.now()
+    const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - nowMs, longestRequestedWaitMs)
+    if (requestedMs > 0) waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, nowMs + requestedMs))
     // Also without a retry, so that the next call does not send the refused token.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(proof) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
@@ -151,7 +150,6 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       continue
     }
     if (!isRetryable(failed, endpoint.repeatable) || attempt >= maxAttempts) throw failed
-    const requestedMs = failed.waitUntilMs === undefined ? 0 : failed.waitUntilMs - clock.now()
     const waitMs = Math.max(backoffMs(attempt, backoff, parts.random), requestedMs)
     waitedMs += waitMs
     if (waitedMs > maxWaitMs) throw failed

@@ -184,10 +184,14 @@ describe('waits and retries', () => {
     expect(service.waits).toEqual([500])
   })
 
-  test('a 429 that requests more than a window is returned', async () => {
-    const service = await serve([{ status: 429, headers: { 'retry-after': '7200' } }])
-    await expect(service.client().accounts.list().toArray()).rejects.toThrow(RateLimitedError)
-    expect(service.waits).toEqual([])
+  test.for(['930', '7200'])('a requested wait of %s s is cut to 15 minutes, and the call is repeated after it', async (seconds) => {
+    const limited: Script = { status: 429, headers: { 'retry-after': seconds } }
+    const service = await serve([limited, page([], null)])
+    await service.client().accounts.list().toArray()
+    expect(service.waits).toEqual([900_000])
+    const always = await serve([limited])
+    await expect(always.client().accounts.list().toArray()).rejects.toThrow(RateLimitedError)
+    expect(always.waits).toEqual([900_000])
   })
 
   test('a 503 of a read is retried with growing waits, at most eight times, each time with a new signature', async () => {
