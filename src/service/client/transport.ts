@@ -34,12 +34,11 @@ export function createTransport(config: ServiceConfig, options: TransportOptions
 /** Creates a sender for all types of credentials. */
 export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {
   const clock = options.clock ?? systemClock
+  const maxAnswerBytes = options.maxAnswerBytes ?? 8 * 1024 * 1024
   // undici is loaded with the first request, because a run without requests does not need its 100 files, 10 MB and 40 ms.
   let wire: Promise<Wire> | undefined
   const loadWire = () =>
-    (wire ??= import('./wire.ts').then(({ createWire }) =>
-      createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes: options.maxAnswerBytes ?? 8 * 1024 * 1024 }),
-    ))
+    (wire ??= import('./wire.ts').then(({ createWire }) => createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes })))
   const spelling = createSpelling(config.names)
   const baseOf = createBases(config)
   const offset = createClockOffset(clock)
@@ -55,7 +54,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     async open(request) {
       const base = baseOf(request)
       const { openWire } = await import('./wireStream.ts')
-      return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
+      return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }), maxAnswerBytes)
     },
     clockCorrections: () => offset.corrections(),
     load: async () => void (await loadWire()),

@@ -191,6 +191,6 @@ function isCompleteJson(body: Buffer): boolean {
   }
 }
 
-function tooLarge(maxAnswerBytes: number): WireError {
+export function tooLarge(maxAnswerBytes: number): WireError {
   return new WireError('TOO_LARGE', `the answer is larger than ${maxAnswerBytes} bytes`)
 }

@@ -2,7 +2,7 @@
 import { Client } from 'undici'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
-import { flatHeaders, type WireRequest } from './wire.ts'
+import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
 
 export interface Open {
   readonly kind: 'open'
@@ -13,10 +13,11 @@ export interface Open {
 export type Opened = Open | Exchange
 
 /**
- * Opens a stream on a new connection. Returns the answer if its status is not 200. Returns any failure as `lost`, even if no byte was sent:
- * the request changes nothing. `timeoutMs` limits the time to connect, and then the time to the headers of the answer. `durationMs` is 0.
+ * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent; the request changes
+ * nothing. `timeoutMs` limits the time to connect, then the time to the headers of the answer, and then that to the end of an answer that
+ * is not a stream. `maxAnswerBytes` limits the size of such an answer.
  */
-export async function openWire(request: WireRequest): Promise<Opened> {
+export async function openWire(request: WireRequest, maxAnswerBytes: number): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request
   const client = new Client(origin, {
     allowH2: false,
@@ -25,21 +26,32 @@ export async function openWire(request: WireRequest): Promise<Opened> {
     connect: connectorOverInterim({ timeout: timeoutMs, minVersion: 'TLSv1.2', allowH2: false }),
   })
   const close = () => void client.destroy()
+  let status: number | undefined
+  let timer: NodeJS.Timeout | undefined
   try {
     const response = await client.request({ path, method, headers, body: request.body ?? null, signal: signal ?? null })
     if (response.statusCode === 200) return { kind: 'open', chunks: untilAborted(response.body, signal), close }
-    const answer: Exchange = {
-      kind: 'answer',
-      status: response.statusCode,
-      headers: flatHeaders(response.headers),
-      body: Buffer.from(await response.body.arrayBuffer()),
-      durationMs: 0,
+    status = response.statusCode
+    timer = setTimeout(() => void client.destroy(new WireError('DEADLINE', `no complete answer within ${timeoutMs} ms`)), timeoutMs)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      size += chunk.length
+      if (size > maxAnswerBytes) throw tooLarge(maxAnswerBytes)
+      chunks.push(chunk)
     }
     close()
-    return answer
+    return { kind: 'answer', status, headers: flatHeaders(response.headers), body: Buffer.concat(chunks), durationMs: 0 }
   } catch (error) {
     close()
-    return { kind: 'lost', error: error instanceof Error ? error : new Error(String(error)), durationMs: 0 }
+    return {
+      kind: 'lost',
+      error: error instanceof Error ? error : new Error(String(error)),
+      durationMs: 0,
+      ...(status === undefined ? {} : { status }),
+    }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -124,7 +124,7 @@ function flood(socket: Socket): void {
 
 test('an answer that is read while it arrives begins after interim ones', async () => {
   const { request } = await serve((socket) => socket.write(`${goOn}HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc`))
-  const opened = await openWire(request)
+  const opened = await openWire(request, 1_000)
   if (opened.kind !== 'open') throw new Error('not open')
   expect(Buffer.concat(await Array.fromAsync(opened.chunks)).toString()).toBe('abc')
   opened.close()

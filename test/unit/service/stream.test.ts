@@ -34,6 +34,22 @@ test('renews an app-only token that was invalidated, and opens the stream once m
   await client.close()
 })
 
+test.for([
+  ['never ends', { timeoutMs: 100 }, ' '],
+  ['is too large', { timeoutMs: 5_000 }, ' '.repeat(9_000)],
+] as const)('reports a refused stream as lost whose body %s', async ([, options, chunk]) => {
+  server = await startRawServer((socket, head) => {
+    if (head.startsWith('POST')) return void socket.write(answerText(200, '{"token_type":"bearer","access_token":"t"}'))
+    socket.write('HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\n\r\n')
+    const drip = setInterval(() => socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`), 5)
+    socket.on('close', () => clearInterval(drip))
+  })
+  const client = createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' }, { maxAnswerBytes: 8_000 })
+  const opening = Array.fromAsync(client.activity.stream({}, options))
+  await expect(opening).rejects.toMatchObject({ code: 'SERVICE_ANSWER_LOST', status: 503 })
+  await client.close()
+})
+
 test.for(['resets', 'ends', 'sends a long line'] as const)('reports a stream as lost whose connection %s', async (end) => {
   const events: unknown[] = []
   const reading = (async () => {
