@@ -41,7 +41,13 @@ const maxUnendedLine = 1024 * 1024
 export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
   const { endpoint, built, options, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
-  const opened = await openOnce(parts, where, options.retry !== false)
+  let opened: Open
+  try {
+    opened = await openOnce(parts, where, options.retry !== false)
+  } catch (error) {
+    if (options.signal?.aborted === true) return
+    throw error
+  }
   let rest = ''
   try {
     const decoder = new TextDecoder()

@@ -50,6 +50,18 @@ test.for([
   await client.close()
 })
 
+test.for(['while it opens', 'later'])('ends without an error if the caller aborts %s', async (when) => {
+  const caller = new AbortController()
+  server = await startRawServer((socket, head) => {
+    if (head.startsWith('POST')) return void socket.write(answerText(200, '{"token_type":"bearer","access_token":"t"}'))
+    if (when === 'later') socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n{"a":1}\n\r\n')
+    setTimeout(() => caller.abort(), 20)
+  })
+  const client = createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' })
+  expect(await Array.fromAsync(client.activity.stream({}, { signal: caller.signal }))).toEqual(when === 'later' ? [{ a: 1 }] : [])
+  await client.close()
+})
+
 test.for(['resets', 'ends', 'sends a long line'] as const)('reports a stream as lost whose connection %s', async (end) => {
   const events: unknown[] = []
   const reading = (async () => {
