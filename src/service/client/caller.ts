@@ -6,7 +6,7 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { endpointOf } from '../contract/index.ts'
 import { basicAuthorization, createBearer, type Bearer } from './bearer.ts'
 import type { ServiceConfig } from './config.ts'
-import { decodeAnswer, decodeForm, type Decoded } from './decode.ts'
+import { decodeAnswer, decodeForm, decompress, type Decoded } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import type { Spelling } from './names.ts'
@@ -129,7 +129,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     const context = { endpoint, where, nowMs: clock.now() }
     let failed: ServiceError
     if (exchange.kind === 'answer') {
-      const decoded = decodeAnswer(exchange, spelling)
+      const decoded = decodeAnswer(endpoint.gzipped === true ? decompress(exchange) : exchange, spelling)
       const error = toServiceError(exchange, context, decoded)
       if (error === undefined) return toResult(endpoint, exchange, decoded, log)
       failed = error

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { type EndpointName, endpoints, findEndpoint } from '../contract/index.ts'
+import { endpoints, findEndpoint } from '../contract/index.ts'
 import { type CallResult, type Caller, createCaller } from './caller.ts'
 import type { ClientConfig, ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
@@ -14,7 +14,7 @@ import { CallError } from './serviceErrors.ts'
 import { openStream } from './stream.ts'
 import type { Sender } from './sender.ts'
 import { createSender, type TransportOptions } from './transport.ts'
-import type { CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
+import type { CallableName, CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
 /** Options of `createClient`. */
 export interface ClientOptions extends TransportOptions {
@@ -25,12 +25,9 @@ export interface ClientOptions extends TransportOptions {
 }
 
 interface General {
-  /**
-   * Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. Not for
-   * `activity.stream`, whose answer does not end.
-   */
-  readonly call: <Name extends EndpointName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
-  /** Does the same as `call`, for a name from run time. @throws {CallError} for an unknown name */
+  /** Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. */
+  readonly call: <Name extends CallableName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
+  /** Same as `call`, for names that are known only at run time. @throws {CallError} for an unknown name, and for a page for a browser */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /**
    * Returns the address at which a person allows the application. Default: `authorize`, which requires approval each time. `authenticate`
@@ -102,9 +99,12 @@ interface Parts {
 
 type Method = (params?: Params, options?: CallOptions) => unknown
 
+/** Endpoints that a program can call: all except the pages for a browser. */
+const callable = endpoints.filter(({ answer }) => answer.resource !== 'page')
+
 function methods(parts: Parts): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
-  for (const endpoint of endpoints) {
+  for (const endpoint of callable) {
     const [group = '', method = ''] = endpoint.name.split('.')
     const methods = (groups[group] ??= {})
     methods[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
@@ -134,9 +134,14 @@ function createList(endpoint: Endpoint, params: Params, options: CallOptions, ca
 /** Returns the endpoint with the name. @throws {CallError} for an unknown name */
 function endpointNamed(name: string): Endpoint {
   const endpoint = findEndpoint(name)
+  if (endpoint?.answer.resource === 'page')
+    throw new CallError(`${name} is a page for a browser`, {
+      where: name,
+      hint: 'Open the address that authorizeUrl returns in a browser.',
+    })
   if (endpoint !== undefined) return endpoint
   const group = `${name.split('.')[0] ?? ''}.`
-  const near = endpoints.filter((endpoint) => endpoint.name.startsWith(group)).map((endpoint) => endpoint.name)
+  const near = callable.filter((endpoint) => endpoint.name.startsWith(group)).map((endpoint) => endpoint.name)
   throw new CallError(`there is no endpoint ${name}`, {
     where: name,
     hint: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',

@@ -1,4 +1,5 @@
-/** Decodes answers. Large whole numbers become bigint (docs/spec-notes.md#echoes-and-cursors). */
+/** Decodes answers. Whole numbers beyond 2^53 become bigint (docs/spec-notes.md#echoes-and-cursors). */
+import { gunzipSync } from 'node:zlib'
 import { decodePairs } from './encode.ts'
 import type { Answer } from './exchange.ts'
 import type { Spelling } from './names.ts'
@@ -26,7 +27,19 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
   }
 }
 
-/** Parses JSON as `JSON.parse` does, but whole numbers from 2^53 on, written in digits only, become bigint. @throws {SyntaxError} */
+/** Largest content of a gzip file, in bytes, so that a small answer cannot fill the memory. */
+const maxContentBytes = 128 * 1024 * 1024
+
+/** Returns the answer with the content of its gzip file; unchanged if the body is not one, or if its content is too large. */
+export function decompress(answer: Answer): Answer {
+  try {
+    return { ...answer, body: gunzipSync(answer.body, { maxOutputLength: maxContentBytes }) }
+  } catch {
+    return answer
+  }
+}
+
+/** Parses JSON as `JSON.parse` does, but whole numbers beyond 2^53 become bigint. @throws {SyntaxError} */
 export function parseExact(text: string): unknown {
   // Only numbers of 16 digits or more can need bigint. Texts without such a number are parsed faster without a reviver.
   if (!/\d{16}/.test(text)) return JSON.parse(text)

@@ -187,6 +187,12 @@ export interface CallOptions {
   readonly retry?: boolean
 }
 
+/** Names of the endpoints that a program can call: all except the pages for a browser. */
+export type CallableName = Exclude<
+  EndpointName,
+  Extract<(typeof contract)[number], { readonly answer: { readonly resource: 'page' } }>['name']
+>
+
 type MethodOf<E> =
   Partial<ParamsOf<E>> extends ParamsOf<E>
     ? (params?: ParamsOf<E>, options?: CallOptions) => ResultOf<E>
@@ -194,10 +200,10 @@ type MethodOf<E> =
 
 type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
 
-/** Methods of all endpoints, such as `client.catalogs.list()`. */
+/** Methods of all endpoints that a program can call, such as `client.catalogs.list()`. */
 export type Methods = {
-  readonly [Group in GroupOf<EndpointName>]: {
-    readonly [Name in Extract<EndpointName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<
+  readonly [Group in GroupOf<CallableName>]: {
+    readonly [Name in Extract<CallableName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<
       EndpointOf<Name>
     >
   }

@@ -9,8 +9,8 @@ export type Host = 'core' | 'ads' | 'ads-sandbox'
 
 /**
  * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access token. `request-token`:
- * OAuth 1.0a signed with a request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
- * `basic-or-user`: either of the two. `browser`: a person's browser, without a header.
+ * OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
+ * `basic-or-user`: either of the two. `browser`: without a header, as a person's browser sends it.
  */
 export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or-user' | 'basic' | 'basic-or-user' | 'browser'
 
@@ -113,6 +113,8 @@ export interface Endpoint {
   readonly limit: LimitClass
   /** True if the client may retry a request with an unknown outcome, because a repetition has no further effect. */
   readonly repeatable: boolean
+  /** True if the answer is a gzip file with the JSON. */
+  readonly gzipped?: true
   /** True for a stream: one JSON object per line, on a connection that stays open. */
   readonly stream?: true
   /** As in `Parameter`. */

@@ -1,4 +1,5 @@
 /** Requests of the client, and its results for answers of a scripted service. */
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
 import { answerText, startRawServer } from './rawServer.ts'
@@ -142,6 +143,29 @@ describe('answers in every tolerated form', () => {
     await client.audiences.users({ ...users, body: [{ operation_type: 'Update', params: { users: [{ service_id: ['service_id'] }] } }] })
     expect(service.asked[2]?.body).toBe('[{"operation_type":"Update","params":{"users":[{"real_word":["service_id"]}]}}]')
   })
+})
+
+test('a gzip file of statistics is decompressed; any other body is an error', async () => {
+  const packed = gzipSync('{"data_type":"stats","time_series_length":1,"data":[{"id":"9cqi0"}]}')
+  let cut = 0
+  const server = await startRawServer((socket) => {
+    const body = packed.subarray(0, packed.length - cut)
+    socket.write(Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`), body]))
+  })
+  const client = (await serve([{}])).client({ config: { adsBaseUrl: server.url } })
+  expect(await client.statisticsJobs.file({ file: 'a.json.gz' })).toEqual([{ id: '9cqi0' }])
+  cut = 4
+  await expect(client.statisticsJobs.file({ file: 'a.json.gz' })).rejects.toMatchObject({ code: 'SERVICE_ANSWER_UNREADABLE' })
+  await server.close()
+})
+
+test.for(['oauth.authorize', 'oauth.authenticate'])('%s is a page for a browser and cannot be called', async (name) => {
+  const client = (await serve([{}])).client()
+  await expect(client.callByName(name, { oauth_token: 't' })).rejects.toMatchObject({
+    code: 'CALL_INVALID',
+    hint: expect.stringContaining('authorizeUrl'),
+  })
+  expect(Object.keys(client.oauth)).not.toContain(name.slice('oauth.'.length))
 })
 
 describe('waits and retries', () => {
