@@ -46,9 +46,15 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, exactNumber)
 }
 
-/** Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. */
-export function stringifyExact(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? JSON.rawJSON(String(item)) : item))
+/**
+ * Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. `convert`: returns the value to write for a key and
+ * its given value; `plain` is the result of the value's `toJSON`, if it has that.
+ */
+export function stringifyExact(value: unknown, convert?: (key: string, given: unknown, plain: unknown) => unknown): string {
+  return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, plain: unknown) {
+    const item = convert === undefined ? plain : convert(key, this[key], plain)
+    return typeof item === 'bigint' ? JSON.rawJSON(String(item)) : item
+  })
 }
 
 /** Decodes the fields of a form-encoded answer (`oauth_token=…&oauth_token_secret=…`). */

@@ -1,5 +1,5 @@
 /** Builds the request of a call: path, query, form or JSON body from the parameters, as the contract describes them. */
-import type { Endpoint, Parameter } from '../contract/endpoint.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
 import { stringifyExact } from './decode.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import { percentEncode } from './encode.ts'
@@ -22,13 +22,12 @@ export interface BuiltRequest {
 }
 
 /**
- * Builds the request of a call. `version` replaces the `12` at the beginning of a path.
+ * Builds the request of a call. In path, query and form, lists are joined by commas, and null is an empty value; JSON bodies keep both. Times are
+ * in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: first segment of
+ * advertising paths, such as `12`.
  *
- * In path, query and form, lists are joined by commas, times are in UTC without milliseconds, and null is an empty value. JSON bodies keep
- * lists and null. Does not check bounds and rules of values: the service does.
- *
- * @throws {CallError} for an unknown or a missing parameter, a `body` that must be an array and is not, and outside a JSON body for an
- * invalid time, a number that is not finite, a whole number beyond 2^53, and an empty text, `.` or `..` in the path
+ * @throws {CallError} for an unknown parameter, a missing required one, a `body` that must be an array and is not, or a value that
+ * is not a valid time or number
  */
 export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
   throwIfUnknown(endpoint, params)
@@ -49,9 +48,9 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
         throwMissing(endpoint, name)
       continue
     }
-    if (parameter.in === 'body') fields[name] = value instanceof Date ? toText(endpoint, parameter, value) : value
+    if (parameter.in === 'body') fields[name] = value
     else {
-      const text = toText(endpoint, parameter, value)
+      const text = toText(endpoint, name, value)
       if (parameter.in === 'path') {
         // An empty segment, `.` and `..` would lead to another path.
         if (/^\.{0,2}$/.test(text)) throwMissing(endpoint, name)
@@ -79,7 +78,9 @@ function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<stri
       where: 'body',
       hint: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
     })
-  return Buffer.from(stringifyExact(endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields))
+  return Buffer.from(
+    toJson(endpoint, 'body', endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields),
+  )
 }
 
 function bodyFields(endpoint: Endpoint): string {
@@ -89,21 +90,35 @@ function bodyFields(endpoint: Endpoint): string {
     .join(', ')
 }
 
-/** Returns the text of a value in path, query or form. */
-function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): string {
+/** Returns the value of a parameter as text. `name`: the parameter, for errors. */
+function toText(endpoint: Endpoint, name: string, given: unknown): string {
+  const value = toPlain(endpoint, name, given)
   if (value === null) return ''
-  if (value instanceof Date) {
-    if (Number.isNaN(value.getTime())) throw callError(endpoint, parameter.name, 'is not a time')
-    return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
-  }
-  if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, parameter, item)).join(',')
-  if (typeof value === 'number' && !Number.isFinite(value)) throw callError(endpoint, parameter.name, 'is not a number')
-  // An id beyond 2^53 is rounded when it becomes a number, and would then name another record.
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw callError(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
+  if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, name, item)).join(',')
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
-  return stringifyExact(value)
+  return toJson(endpoint, name, value)
+}
+
+/** Returns the value as JSON. `name`: the parameter, for errors about a value without a key. */
+function toJson(endpoint: Endpoint, name: string, value: unknown): string {
+  // JSON.stringify passes a date to the replacer as text with milliseconds, or as null, so the given value is read.
+  return stringifyExact(value, (key, given, plain) =>
+    toPlain(endpoint, /^\d*$/.test(key) ? name : key, given instanceof Date ? given : plain),
+  )
+}
+
+/** Returns the value, or the text of a time. @throws {CallError} for an invalid time or number */
+function toPlain(endpoint: Endpoint, name: string, value: unknown): unknown {
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) throw callError(endpoint, name, 'is not a time')
+    return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) throw callError(endpoint, name, 'is not a number')
+  // An id beyond 2^53 is rounded when it becomes a number, and would then name another record.
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw callError(endpoint, name, 'is too large for a number; give it as text or bigint')
+  return value
 }
 
 function throwIfUnknown(endpoint: Endpoint, params: Params): void {

@@ -399,6 +399,23 @@ describe('sends', () => {
     expect(service.asked).toHaveLength(0)
   })
 
+  test('times and large ids in JSON bodies as in queries', async () => {
+    const service = await serve([{ body: { data: [] } }])
+    const upload = (expires_at: unknown, id?: unknown) =>
+      service.client().callByName('audiences.users', {
+        account_id: 'a',
+        custom_audience_id: 'b',
+        body: [{ operation_type: 'Update', params: { users: [{ id }], expires_at } }],
+      })
+    await upload(new Date('2027-01-15T12:00:00.123Z'), 2n ** 60n)
+    const users = '[{"id":1152921504606846976}]'
+    expect(service.asked[0]?.body).toBe(`[{"operation_type":"Update","params":{"users":${users},"expires_at":"2027-01-15T12:00:00Z"}}]`)
+    await expect(upload(new Date(Number.NaN))).rejects.toThrow('expires_at is not a time')
+    await expect(upload(null, 2 ** 60)).rejects.toThrow('id is too large')
+    await expect(upload(null, Number.NaN)).rejects.toThrow(CallError)
+    expect(service.asked).toHaveLength(1)
+  })
+
   test('calls of the service’s own sandbox to its address, or to the core host if advertising is there too', async () => {
     const elsewhere = 'http://127.0.0.1:9'
     const service = await serve([{ body: { data: { id: 'a', deleted: true } } }])
