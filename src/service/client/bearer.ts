@@ -72,11 +72,16 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
     },
     drop,
     dropRefused(proof) {
-      if (proof.kind !== 'header' || !proof.authorization.startsWith('Bearer ')) return false
+      if (!isAppOnly(proof)) return false
       drop(proof.authorization.slice('Bearer '.length))
       return true
     },
   }
+}
+
+/** Returns true for the credentials with an app-only token. */
+export function isAppOnly(proof: Proof): proof is Extract<Proof, { readonly kind: 'header' }> {
+  return proof.kind === 'header' && proof.authorization.startsWith('Bearer ')
 }
 
 /** Returns the result of `shared`. @throws {UnreachableError} when `signal` is aborted; `shared` is not affected */

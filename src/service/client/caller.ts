@@ -4,7 +4,7 @@ import { backoffMs, longestRequestedWaitMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { endpointOf } from '../contract/index.ts'
-import { basicAuthorization, createBearer, type Bearer } from './bearer.ts'
+import { basicAuthorization, createBearer, isAppOnly, type Bearer } from './bearer.ts'
 import type { ServiceConfig } from './config.ts'
 import { decodeAnswer, decodeForm, decompress, type Decoded } from './decode.ts'
 import type { Answer } from './exchange.ts'
@@ -126,7 +126,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       ...(built.body === undefined ? {} : { body: built.body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
-    const context = { endpoint, where, nowMs: clock.now() }
+    const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(proof) }
     let failed: ServiceError
     if (exchange.kind === 'answer') {
       const decoded = decodeAnswer(endpoint.gzipped === true ? decompress(exchange) : exchange, spelling)
@@ -229,10 +229,9 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofParts
       return { kind: 'oauth', token, tokenSecret: options.tokenSecret ?? '', extra }
     }
     case 'basic':
+      return basicProof(config)
     case 'basic-or-user':
-      return options.context === 'user'
-        ? userProof(config)
-        : { kind: 'header', authorization: basicAuthorization(config.consumerKey, config.consumerSecret) }
+      return options.context === 'user' ? userProof(config) : basicProof(config)
     case 'bearer-or-user':
       return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
     case 'bearer':
@@ -242,9 +241,13 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofParts
   }
 }
 
+function basicProof({ consumerKey, consumerSecret }: ServiceConfig): Proof {
+  return { kind: 'header', authorization: basicAuthorization(consumerKey, consumerSecret) }
+}
+
 async function fetchBearer(parts: CallerParts, waits: Waits, options: CallOptions): Promise<string> {
   const endpoint = endpointOf('oauth2.token')
-  const proof: Proof = { kind: 'header', authorization: basicAuthorization(parts.config.consumerKey, parts.config.consumerSecret) }
+  const proof = basicProof(parts.config)
   const built: BuiltRequest = { path: endpoint.path, query: {}, form: { grant_type: 'client_credentials' }, oauth: {} }
   const { body, status } = await sendUntilDone(parts, {
     endpoint,

@@ -39,9 +39,13 @@ export function describeNamed(endpoint: Endpoint, issues: readonly ServiceIssue[
 
 /** Returns the hint for a refused batch: the entries of the first five errors by their index from 0, and the named parameters. */
 export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
-  const entries = issues.flatMap(({ index, parameter }) =>
-    index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
-  )
+  const entries = [
+    ...new Set(
+      issues.flatMap(({ index, parameter }) =>
+        index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
+      ),
+    ),
+  ]
   const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
   const hint = `Nothing of the batch was applied. Correct or remove ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
   return [hint, ...new Set(about)].join(' ')
@@ -58,9 +62,9 @@ export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]
   return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 
-/** Returns the hint for an invalid token: to request an app-only token if the endpoint requires one, else to sign in. */
-export function tokenHint(endpoint: Endpoint): string {
-  return endpoint.auth === 'bearer'
+/** Returns the hint for an invalid token. `isAppOnly`: the kind of the token that was sent. */
+export function tokenHint(isAppOnly: boolean): string {
+  return isAppOnly
     ? `A new app-only token is needed: sluice auth bearer (${consumerVariables}).`
     : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
 }

@@ -30,5 +30,7 @@ export async function refusedCredentials(sender: Sender, config: ServiceConfig):
   const consumer = await sender.send({ method: 'POST', host: 'core', path: '/oauth/request_token', timeoutMs, proof: oauth })
   if (consumer.kind !== 'answer') return credentialVariables
   if (consumer.status === 401) return 'SLUICE_CONSUMER_KEY or SLUICE_CONSUMER_SECRET'
-  return consumer.status < 300 ? 'SLUICE_ACCESS_TOKEN_SECRET' : credentialVariables
+  if (consumer.status >= 300) return credentialVariables
+  // Only an answer to the lookup proves that the service knows the access token.
+  return lookup.kind === 'answer' ? 'SLUICE_ACCESS_TOKEN_SECRET' : 'SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 }

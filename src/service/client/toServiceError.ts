@@ -48,7 +48,7 @@ export interface CallContext {
   readonly where: string
   /** Time of the answer in epoch milliseconds. */
   readonly nowMs: number
-  /** True if the request was sent with an app-only token although the contract requires a user. */
+  /** True if the request was sent with an app-only token. Default: true if the contract accepts nothing else. */
   readonly asApplication?: boolean
 }
 
@@ -154,7 +154,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
       details(`Check ${consumerVariables}. If they are right, too many tokens were requested: wait some minutes, and keep the next one.`),
     )
   }
-  if (has('89')) return new TokenInvalidError(message, details(tokenHint(context.endpoint)))
+  if (has('89')) return new TokenInvalidError(message, details(tokenHint(context.asApplication ?? context.endpoint.auth === 'bearer')))
   if (has('93'))
     return new PermissionLevelError(
       message,
@@ -184,7 +184,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
     )
   }
   if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) {
-    if (context.asApplication === true)
+    if (context.asApplication === true && context.endpoint.auth === 'user')
       return new BadSignatureError(
         message,
         details('This call is signed for a user: send it without the app-only token (leave --bearer out).'),
@@ -282,13 +282,14 @@ function textOfIssues(issues: readonly ServiceIssue[]): string {
   return texts.slice(0, 5).join('; ') + (texts.length > 5 ? `; and ${texts.length - 5} more` : '')
 }
 
-/** Returns true if `data` is a record or an array of records; for a list also texts and null (spec Conventions). */
+/** Returns true if the answer has `data` as the contract says: one record, or a list of records or texts (spec Conventions). */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (decoded.kind !== 'json' || !isPlainRecord(decoded.value) || !('data' in decoded.value)) return false
   const { data } = decoded.value
   // The service may return an empty list as null.
   if (data === null) return endpoint.answer.many
   const items = Array.isArray(data) ? listOf(data) : [data]
+  if (!endpoint.answer.many && items.length !== 1) return false
   return items.every((item) => isPlainRecord(item) || (endpoint.answer.many && typeof item === 'string'))
 }
 

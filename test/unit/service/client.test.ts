@@ -416,6 +416,12 @@ describe('sends', () => {
     expect(service.asked).toHaveLength(1)
   })
 
+  test('no OAuth signature where the endpoint takes key and secret only', async () => {
+    const service = await serve([{ body: { token_type: 'bearer', access_token: 't' } }])
+    await service.client().oauth2.token({ grant_type: 'client_credentials' }, { context: 'user' })
+    expect(service.asked[0]?.headers.authorization).toMatch(/^Basic /)
+  })
+
   test('calls of the service’s own sandbox to its address, or to the core host if advertising is there too', async () => {
     const elsewhere = 'http://127.0.0.1:9'
     const service = await serve([{ body: { data: { id: 'a', deleted: true } } }])

@@ -89,8 +89,28 @@ describe('the answer of the service becomes one class', () => {
     [500, ads('INTERNAL_ERROR'), 'SERVICE_UNAVAILABLE'],
     [502, '<html>', 'SERVICE_UNAVAILABLE'],
     [503, { errors: { code: 'OVER_CAPACITY', message: 'x' } }, 'SERVICE_UNAVAILABLE'],
-  ] as const)('%i %j is %s', ([status, body, code]) => {
-    expect(errorOf(status, body)?.code).toBe(code)
+    [200, { data: [] }, 'SERVICE_ANSWER_UNREADABLE', 'catalogs.create'],
+    [200, { data: [{ id: 'a' }, { id: 'b' }] }, 'SERVICE_ANSWER_UNREADABLE', 'catalogs.create'],
+  ] as const)('%i %j is %s', ([status, body, code, name]) => {
+    expect(errorOf(status, body, name === undefined ? {} : { name })?.code).toBe(code)
+  })
+
+  test('a hint counts each failing entry of a batch once', () => {
+    const errors = Array.from({ length: 7 }, () => ({ code: 'INVALID', message: 'x' }))
+    expect(errorOf(400, { operation_errors: [errors, [], errors] }, { name: 'audiences.users' })?.hint).toMatch(
+      /Correct or remove entry 0, entry 2\.$/,
+    )
+  })
+
+  test.for([
+    ['posts.lookup', true, 'sluice auth bearer'],
+    ['posts.lookup', false, 'sluice auth login'],
+    ['webhooks.list', true, 'sluice auth bearer'],
+    ['accounts.list', undefined, 'sluice auth login'],
+  ] as const)('the hint for an invalid token of %s is about the token that was sent (app-only: %s)', ([name, asApplication, hint]) => {
+    const body = Buffer.from('{"errors":[{"code":89,"message":"x"}]}')
+    const context = { endpoint: endpoint(name), where: 'GET /', nowMs, ...(asApplication === undefined ? {} : { asApplication }) }
+    expect(toServiceError({ kind: 'answer', status: 401, headers: {}, body, durationMs: 1 }, context)?.hint).toContain(hint)
   })
 
   test('every code of the catalogue at its status is some error, with a hint', () => {

@@ -287,3 +287,12 @@ describe('the sent request', () => {
     expect(stamps.at(-1)).toBe(Date.UTC(2050, 0, 1) / 1000)
   })
 })
+
+test('a lost answer to the lookup does not prove that the access token is known', async () => {
+  const server = await serve((socket, head) => {
+    if (head.startsWith('GET /12/accounts')) socket.write(answerText(401, '{}'))
+    else if (head.startsWith('GET /2/tweets')) socket.destroy()
+    else socket.write(answerText(200, 'oauth_token=t'))
+  })
+  expect(await transportFor(server.url).refusedCredentials?.()).toBe('SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET')
+})

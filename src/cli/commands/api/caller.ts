@@ -87,7 +87,7 @@ export function createCaller(service: KnownService, context: Context): Caller {
 export function serviceError(exchange: Exchange, call: CallLine, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
   const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
-  const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'
+  const asApplication = call.auth === 'bearer'
   const error = toServiceError(exchange, { endpoint, where, nowMs, asApplication })
   return (
     error ??
