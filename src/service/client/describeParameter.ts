@@ -11,13 +11,18 @@ export function describeParameter(endpoint: Endpoint, name: string): string | un
   const parameter = endpoint.parameters.find((known) => known.name === name) ?? endpoint.parameters.find((known) => known.name === plain)
   if (parameter === undefined) return undefined
   const rules = (endpoint.rules ?? [])
-    .filter((rule) => (rule.kind === 'other' ? rule.text.includes(`\`${parameter.name}\``) : rule.names.includes(parameter.name)))
+    .filter((rule) => (rule.kind === 'other' ? isAbout(rule.text, parameter.name) : rule.names.includes(parameter.name)))
     .map((rule) => describeRule(rule))
   const pair = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
   if (pair !== undefined && endpoint.parameters.some((known) => known.name === pair)) rules.push(`not together with ${pair}`)
   if (parameter.name === 'cursor') rules.unshift('the next_cursor of an earlier answer, all other parameters as they were')
   const source = parameter.source === undefined ? '' : ` (${parameter.source})`
   return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')
+}
+
+/** Returns true if the text has the name, or the path of a field of that parameter, in backticks. */
+function isAbout(text: string, name: string): boolean {
+  return text.includes(`\`${name}\``) || text.includes(`\`${name}.`)
 }
 
 /** Returns the names of the parameters: `required: account_id, name; optional: user_id`. */

@@ -23,7 +23,7 @@ export const authEndpoints = [
       oauth('oauth_callback', 'spec 4.1: a URL approved in the app settings, or oob'),
       query('svc_auth_access_type', 'enum', { values: ['read', 'write'], source: 'spec 4.1' }),
     ],
-    rules: [{ kind: 'other', text: 'oauth_nonce accepts ASCII only', source: 'spec 4.1' }],
+    rules: [{ kind: 'other', text: '`oauth_nonce` accepts ASCII only', source: 'spec 4.1' }],
     answer: { resource: 'requestToken', many: false },
     limit: 'oauth',
     repeatable: true,

@@ -34,7 +34,13 @@ const batchEndpoint = <const Name extends string, const Resource extends string>
     bodyIs: 'array',
     bodyLimit: { entries },
     parameters: [accountId, ...operation],
-    rules: [{ kind: 'other', text: `the body is an array of at most ${entries} \`{operation_type, params}\`; all or nothing`, source }],
+    rules: [
+      {
+        kind: 'other',
+        text: `the body is an array of at most ${entries} entries with \`operation_type\` and \`params\`; all or nothing`,
+        source,
+      },
+    ],
     answer: { resource, many: true },
     limit: 'ads_writes',
     repeatable: false,

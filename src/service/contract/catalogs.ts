@@ -174,7 +174,7 @@ export const catalogEndpoints = [
       body('description', 'string', { unsettable: true, source: sets }),
       body('product_keys', 'array', { maxItems: 50, source: sets }),
     ],
-    rules: [{ kind: 'other', text: 'product_keys is not for FILTERED sets', source: sets }],
+    rules: [{ kind: 'other', text: '`product_keys` is not for FILTERED sets', source: sets }],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_puts',
     repeatable: true,

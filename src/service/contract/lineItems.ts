@@ -50,14 +50,14 @@ const lineItemRules = [
   { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },
   { kind: 'other', text: '`advertiser_domain` and `categories` are required when the placement is PUBLISHER_NETWORK', source },
   { kind: 'other', text: '`advertiser_domain` is a domain without protocol', source },
-  { kind: 'other', text: '`advertiser_user_id` only with objective PREROLL_VIEWS, by certain client applications', source },
+  { kind: 'other', text: '`advertiser_user_id` only with `objective` PREROLL_VIEWS, by certain client applications', source },
   { kind: 'other', text: 'objectives APP_INSTALLS and APP_ENGAGEMENTS need at least one app store identifier', source },
   { kind: 'other', text: '`bid_strategy` MAX not with objectives REACH and FOLLOWERS; TARGET only with REACH and WEBSITE_CLICKS', source },
   { kind: 'other', text: '`frequency_cap` only with objectives REACH, ENGAGEMENTS, VIDEO_VIEWS, PREROLL_VIEWS', source },
-  { kind: 'other', text: '`categories`: one or two business categories with objective PREROLL_VIEWS', source: 'spec 2.5' },
+  { kind: 'other', text: '`categories`: one or two business categories with `objective` PREROLL_VIEWS', source: 'spec 2.5' },
   {
     kind: 'other',
-    text: '`pay_by` changes only with objective APP_INSTALLS; IMPRESSION not with TARGET for the LINK_CLICKS goal',
+    text: '`pay_by` changes only with `objective` APP_INSTALLS; IMPRESSION not with TARGET for the `goal` LINK_CLICKS',
     source,
   },
   {

@@ -77,7 +77,7 @@ export const mediaEndpoints = [
     path: `${account}/media_library`,
     parameters: [accountId, query('media_key', 'string', { required: true, source: 'spec 4.4' }), ...libraryTexts],
     rules: [
-      { kind: 'other', text: 'description, poster_media_key and title are for video only', source: 'spec 4.4' },
+      { kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' },
       { kind: 'other', text: 'a video of category AMPLIFY_VIDEO becomes PREROLL account media', source: 'spec 3.3' },
     ],
     answer: { resource: 'mediaLibraryObject', many: false },
@@ -88,7 +88,7 @@ export const mediaEndpoints = [
     ...updateRequest,
     path: `${account}/media_library/:media_key`,
     parameters: [accountId, path('media_key'), ...libraryTexts],
-    rules: [{ kind: 'other', text: 'description, poster_media_key and title are for video only', source: 'spec 4.4' }],
+    rules: [{ kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' }],
     answer: { resource: 'mediaLibraryObject', many: false },
     source: 'spec 4.4',
   },

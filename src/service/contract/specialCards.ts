@@ -70,7 +70,7 @@ export const specialCardEndpoints = [
     parameters: [accountId, ...pollFields],
     rules: [
       { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice', present: true }, source: 'spec 4.4' },
-      { kind: 'other', text: 'the image behind media_key is at least 800 px wide, aspect ratio 1.91:1', source: 'spec 4.4' },
+      { kind: 'other', text: 'the image behind `media_key` is at least 800 px wide, aspect ratio 1.91:1', source: 'spec 4.4' },
     ],
     answer: { resource: 'pollCard', many: false },
     source: 'spec 4.4; spec 3.3',

@@ -56,8 +56,13 @@ describe.each(named)('%s', (_name, endpoint) => {
   test('has only rules about its own parameters', () => {
     const names = new Set(endpoint.parameters.map(({ name }) => name))
     for (const rule of endpoint.rules ?? []) {
-      if (rule.kind === 'other') expect(rule.text).not.toBe('')
-      else expect(rule.names.filter((name) => !names.has(name))).toEqual([])
+      if (rule.kind === 'other') {
+        expect(rule.text).not.toBe('')
+        // A hint shows such a rule only for the names in backticks.
+        for (const name of names)
+          if (new RegExp(`(?<![\\w.])${name.replaceAll('.', '\\.')}(?!\\w)`).test(rule.text))
+            expect(rule.text).toMatch(new RegExp(`\`${name}[\`.]`))
+      } else expect(rule.names.filter((name) => !names.has(name))).toEqual([])
       expect(rule.source).toMatch(/^(spec|docs\/spec-notes|outside the specification)/)
     }
   })

@@ -95,6 +95,13 @@ describe('the answer of the service becomes one class', () => {
     expect(errorOf(status, body, name === undefined ? {} : { name })?.code).toBe(code)
   })
 
+  test.for([
+    ['keywords.search', 'end_time', '`start_time` and `end_time` at most 7 days apart'],
+    ['audiences.users', 'params.expires_at', 'later than `params.effective_at`'],
+  ] as const)('the hint of %s for %s has the rule about it', ([name, parameter, rule]) => {
+    expect(errorOf(400, ads('INVALID_PARAMETER', { parameter }), { name })?.hint).toContain(rule)
+  })
+
   test('a hint counts each failing entry of a batch once', () => {
     const errors = Array.from({ length: 7 }, () => ({ code: 'INVALID', message: 'x' }))
     expect(errorOf(400, { operation_errors: [errors, [], errors] }, { name: 'audiences.users' })?.hint).toMatch(
