@@ -163,7 +163,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
 
 function waitError(where: string, untilMs: number): RateLimitedError {
   const until = new Date(Math.min(untilMs, 8.64e15)).toISOString()
-  return new RateLimitedError(`nothing was sent: the service asks to wait until ${until}`, {
+  return new RateLimitedError(`nothing was sent: the service requests a wait until ${until}`, {
     where,
     hint: 'Call again after that time.',
     waitUntilMs: untilMs,

@@ -20,7 +20,7 @@ export abstract class ServiceError extends SluiceError {
   readonly status: number | undefined
   /** Errors of the answer in its order; empty if none could be read. */
   readonly issues: readonly ServiceIssue[]
-  /** End of the wait that the service requested, in epoch milliseconds; undefined without such a request. */
+  /** End of the wait that the service requested, in epoch milliseconds; undefined if it requested none. */
   readonly waitUntilMs: number | undefined
   /** True if the request was certainly not applied; false if it may have been. */
   abstract readonly notApplied: boolean

@@ -126,7 +126,7 @@ function classifyWait({ answer, context, message, details, has }: FailedAnswer):
   const waitUntilMs = waitMs === undefined ? undefined : context.nowMs + waitMs
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const until =
-      waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, maxDateMs)).toISOString()}.`
+      waitUntilMs === undefined ? '' : ` The service requests a wait until ${new Date(Math.min(waitUntilMs, maxDateMs)).toISOString()}.`
     return new RateLimitedError(message, {
       ...details(`Wait, or run fewer processes.${until}`),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
