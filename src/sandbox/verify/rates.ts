@@ -78,7 +78,7 @@ export class Rates {
     const limit = name === 'global_reads' ? input.globalReads : rule.limit
     const per = name === 'user_lists' ? input.uploadsPer : rule.per
     const owner = per === 'user' ? input.userId : per === 'account' ? (input.accountId ?? input.userId) : 'app'
-    const key = `${name} ${rule.shared || name === 'total_count' ? '' : input.endpoint.name} ${owner}`
+    const key = `${name} ${rule.shared ? '' : input.endpoint.name} ${owner}`
     let window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= nowMs) {
       window = { endsAt: nowMs + rule.windowMs, used: 0 }

@@ -166,7 +166,8 @@ export interface TargetingCriterion {
 /** One operation of a batch. `Create`, `Update`: parameters of these calls. `Id`: name of the parameter with the record's id (spec 4.8). */
 export type BatchOperation<Create, Update, Id extends string> =
   | { readonly operation_type: 'Create'; readonly params: Omit<Create, 'account_id'> }
-  | { readonly operation_type: 'Update'; readonly params: Omit<Update, 'account_id'> }
+  // Without an update, the type of its operation is `never`, because `Omit<never, …>` would accept any object.
+  | ([Update] extends [never] ? never : { readonly operation_type: 'Update'; readonly params: Omit<Update, 'account_id'> })
   | { readonly operation_type: 'Delete'; readonly params: { readonly [K in Id]: string } }
 
 /** Filter of the events that a subscription delivers (spec 6.2). */

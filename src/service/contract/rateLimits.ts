@@ -41,9 +41,7 @@ const perAccount = (limit: number): RateLimit => ({
 export const rateLimits = {
   ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
-  /** Limit beside that of the endpoint, for requests with `with_total_count`. */
-  total_count: { limit: 200, windowMs: quarter, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
-  /** Reads of campaigns and line items. */
+  total_count: { limit: 200, windowMs: quarter, per: 'user', shared: true, named: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
@@ -78,9 +76,8 @@ export const rateLimits = {
     named: false,
     source: `${notes}: assumed`,
   },
-  /** Limit of the app. Requests with an app-only token count for one user, the app. */
-  v2_lookups: perUser(3_500),
-  /** Limit that replaces `v2_lookups` for a request that a user signed. */
+  v2_lookups: { limit: 3_500, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
+  /** Limit of `v2_lookups` for a request that a user signed. */
   v2_lookups_user: perUser(5_000),
   v2_posts: perUser(100),
   /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */

@@ -83,6 +83,11 @@ async function wrong(client: Client): Promise<void> {
     // @ts-expect-error a do-not-reach user by a handle
     body: [{ operation_type: 'Update', params: { users: [{ handle: ['ab'] }] } }],
   })
+  await client.targetingCriteria.batch({
+    account_id: 'a',
+    // @ts-expect-error an update of a targeting criterion
+    body: [{ operation_type: 'Update', params: {} }],
+  })
   // @ts-expect-error a swipeable component with one media key
   await client.cards.create({ ...card, components: [{ type: 'SWIPEABLE_MEDIA', media_keys: ['3_1'] }, details] })
 }

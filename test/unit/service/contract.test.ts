@@ -92,6 +92,20 @@ test('every limit class has a positive limit, a window and a source', () => {
   expect(() => limitOf('nothing')).toThrow(RangeError)
 })
 
+test('the limits that count all endpoints, or all users of an app, together', () => {
+  const names = (part: 'shared' | 'app') =>
+    Object.entries(rateLimits).flatMap(([name, { shared, per }]) => ((part === 'shared' ? shared : per === 'app') ? [name] : []))
+  expect(names('shared')).toEqual(['ads_writes', 'total_count'])
+  expect(names('app')).toContain('v2_lookups')
+})
+
+test('targeting criteria have no update, alone or in a batch', () => {
+  expect(findEndpoint('targetingCriteria.update')).toBeUndefined()
+  const types = (name: string) => findEndpoint(name)?.parameters.find((one) => one.name === 'operation_type')?.values
+  expect(types('targetingCriteria.batch')).toEqual(['Create', 'Delete'])
+  expect(types('lineItems.batch')).toEqual(['Create', 'Update', 'Delete'])
+})
+
 test('the catalogue of codes is complete: as many as published, each with one status', () => {
   const all = [...adsCodesByStatus.values()].flat()
   expect(all).toHaveLength(77)
