@@ -36,8 +36,8 @@ export async function serviceOf(context: Context, credentials: string | undefine
     )
   const withoutSlash = (url: string) => url.replace(/\/+$/, '')
   return {
-    baseUrl: address(baseUrl),
-    adsBaseUrl: address(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
+    baseUrl: withoutSlash(baseUrl),
+    adsBaseUrl: withoutSlash(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
     adsSandboxBaseUrl: set.ads_sandbox_base_url ?? (set.base_url === undefined ? config.service.adsSandboxBaseUrl : undefined),
     adsVersion: set.ads_version ?? config.service.adsVersion,
     consumerKey: set.consumer_key,
