@@ -126,8 +126,8 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   pages.get('/batches/:id', (c) => render(deps, c, (now) => loadBatchPage(deps, c.req.param('id'), now)))
   pages.get('/records', (c) => render(deps, c, async () => recordsPage({ pipelines: await usablePipelines(deps) })))
   pages.post('/records', (c) => {
-    c.header('cache-control', 'no-store')
     return render(deps, c, async () => {
+      c.header('cache-control', 'no-store')
       const form = await c.req.parseBody()
       const [name, key] = [String(form['pipeline'] ?? ''), String(form['key'] ?? '').trim()]
       const pipelines = await usablePipelines(deps)
@@ -145,8 +145,6 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
       { title: 'Sign in', body: signInPage(next, isWrong) },
       { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
     )
-  // Returns `next` if it is a path, else `/`. Texts that begin with `//` or `/\` are addresses of other sites.
-  const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
   app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
     const body = await c.req.parseBody()
@@ -154,6 +152,15 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
     if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)
     return c.html(form(next, true), 401)
   })
+}
+
+/** Returns the path that a browser would load for `next`, or `/` if that is not on this server: a sign-in never leads to another site. */
+function safeNext(next: unknown): string {
+  const server = 'http://localhost'
+  if (typeof next !== 'string' || next.length > 500 || !URL.canParse(next, server)) return '/'
+  const { origin, pathname, search } = new URL(next, server)
+  // `/.//host` has the path `//host`, which is an address of another server.
+  return origin === server && !pathname.startsWith('//') ? pathname + search : '/'
 }
 
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -311,12 +311,15 @@ test('beyond loopback the dashboard requires the token, and acts only for a user
   await using server = await startServer(engine, { access: { host: '0.0.0.0', token, userHeader: 'x-user' } })
   const headers = { host: 'ops.example.com' }
   expect(await server.call('GET', '/', { headers })).toMatchObject({ status: 303, headers: { location: '/sign-in?next=%2F' } })
-  const form = (value: string) =>
+  const form = (value: string, next = '//evil.example.com') =>
     server.call('POST', '/sign-in', {
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-      body: `token=${value}&next=//evil.example.com`,
+      body: `token=${value}&next=${encodeURIComponent(next)}`,
     })
   expect(await form('wrong')).toMatchObject({ status: 401 })
+  for (const next of ['/\t/evil.example.com', '/\\evil.example.com', '/.//evil.example.com', 'https://evil.example.com/', 'javascript:x'])
+    expect((await form(token, next)).headers.location, next).toBe('/')
+  expect((await form(token, '/runs/r_1?a=b')).headers.location).toBe('/runs/r_1?a=b')
   const signedIn = await form(token)
   expect(signedIn).toMatchObject({ status: 303, headers: { location: '/' } })
   const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? ''

@@ -44,6 +44,8 @@ test('a batch shows its plan, attempts and operations, and run, plan and record 
     body: 'pipeline=shop&key=SKU-1',
   })
   expect(found.text).toContain(`href="/batches/${first}"`)
+  // The page shows the history of one person.
+  expect(found.headers['cache-control']).toBe('no-store')
 })
 
 test('refused, unresolved, split and waiting batches say what happens next', async () => {
