@@ -26,7 +26,7 @@ export interface Declaration {
   /** Real path of the folder. */
   readonly folder: string
   readonly schedules: readonly DeclaredSchedule[]
-  /** Pipelines whose file is invalid at present. Their schedules are kept. */
+  /** Names of files that are invalid at present, and of conflicting pipelines. Their schedules are kept, also those of their markets. */
   readonly broken: readonly string[]
 }
 
@@ -43,6 +43,15 @@ const declared = (parameter: string) =>
 /** Returns the SQL condition that the declared schedule `d` is the stored schedule with the alias `stored`. */
 const isSame = (stored: 's' | 'o') =>
   `(${stored}.destination_id, ${stored}.pipeline, ${stored}.cron, ${stored}.timezone) = (d."destinationId", d.pipeline, d.cron, d.timezone)`
+
+/**
+ * Returns the SQL condition that the stored schedule `s` is of a broken file, or of a market of such a file (`FILE-MARKET`) that no valid
+ * file declares.
+ */
+const isBroken = (broken: string, schedules: string) =>
+  `(s.pipeline = any(${broken}::text[])
+    or exists (select from unnest(${broken}::text[]) b where starts_with(s.pipeline, b || '-'))
+      and not exists (select from ${declared(schedules)} where d.pipeline = s.pipeline))`
 
 /**
  * Stores the schedules of a folder. A schedule that is new, was undeclared, or has another cron or timezone begins now, without missed
@@ -74,7 +83,7 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
     )
     await tx.execute(
       `update pipeline_schedule s set undeclared_at = statement_timestamp()
-       where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and s.pipeline <> all($4)
+       where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and not ${isBroken('$4', '$3')}
          and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'
          and not exists (select from ${declared('$3')} where ${isSame('s')})`,
       [credentials, folder, json, broken],
@@ -122,7 +131,7 @@ export async function loadSchedules(
      where s.credentials = $1
      union all
      select ${columns}, true from pipeline_schedule s
-     where s.credentials = $1 and s.folder = $3 and s.pipeline = any($4) and s.undeclared_at is null
+     where s.credentials = $1 and s.folder = $3 and ${isBroken('$4', '$2')} and s.undeclared_at is null
        and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'`,
     [credentials, JSON.stringify(schedules), folder, broken],
   )

@@ -65,7 +65,7 @@ export class DeclaredFiles {
     this.#latest = {
       declaration,
       versionOf: (name) => versions.get(name),
-      reasonOf: (name) => broken.get(name)?.message ?? 'its file was removed',
+      reasonOf: (name) => errorOf(broken, name)?.message ?? 'its file was removed',
     }
     this.#warnOfClockChanges(schedules)
     this.#readAt = clock.monotonic()
@@ -125,4 +125,9 @@ export class DeclaredFiles {
       )
     }
   }
+}
+
+/** Returns the error of the file of a pipeline, also if the pipeline is a market of that file. */
+function errorOf(broken: LoadedPipelines['broken'], pipeline: string): ConfigError | undefined {
+  return broken.get(pipeline) ?? [...broken].find(([file]) => pipeline.startsWith(`${file}-`))?.[1]
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { undeclaredPipelines } from '../../../src/db/schedules.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { startScheduler } from '../../../src/jobs/scheduler.ts'
 import { silentLogger } from '../../../src/log.ts'
@@ -61,3 +62,35 @@ test(
     }
   },
 )
+
+test('ticks of a market are skipped while its file is invalid, and the market does not count as removed', { timeout: 30_000 }, async () => {
+  await using engine = await engineUnderTest()
+  const folder = join(engine.folder, 'pipelines')
+  mkdirSync(folder, { recursive: true })
+  const markets =
+    'schedule: "* * * * * *"\nsource: { url: feed.xml }\nmarkets: { de: { destination: { kind: catalog, catalog_id: "4002" } } }\n'
+  engine.pipeline('shop', markets)
+  let passedMs = 0
+  const scheduler = await startScheduler({
+    ...engine.deps,
+    log: silentLogger,
+    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs },
+    folder,
+    loadPipeline: (name) => loadPipeline(folder, name),
+    loadPipelines: () => loadPipelines(folder),
+  })
+  const skipped = () =>
+    engine.db.query<{ pipeline: string; reason: string }>(
+      `select pipeline, reason from tick where outcome = 'skipped' and reason like '%guard%' order by scheduled_for desc limit 1`,
+    )
+  try {
+    await expect.poll(() => engine.db.query('select from tick'), { timeout: 5_000 }).not.toEqual([])
+    engine.pipeline('shop', `${markets}guard: {}\n`)
+    passedMs = 60_000
+    await engine.db.execute(`update pipeline_schedule set declared_at = declared_at - interval '2 minutes'`)
+    await expect.poll(skipped, { timeout: 10_000 }).toMatchObject([{ pipeline: 'shop-de' }])
+    expect(await undeclaredPipelines(engine.db, folder)).toEqual([])
+  } finally {
+    await scheduler.stop()
+  }
+})
