@@ -3,6 +3,7 @@ import { verifyFully } from '../postgresTls.ts'
 import type { Secret } from './secret.ts'
 import {
   checkDatabaseUrl,
+  decoded,
   oneOf,
   omitEmpty,
   readDays,
@@ -134,7 +135,7 @@ export function loadConfig(
   checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
   // Error messages of Postgres clients may quote the password alone, so the password is a secret of its own.
   const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
-  const password = decodeURIComponent(address?.password ?? '')
+  const password = decoded(address?.password ?? '') ?? address?.password ?? ''
   if (password !== '') remember(password, secrets)
   // An address without a password and query is not a secret, so that error messages can show it.
   else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)

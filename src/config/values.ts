@@ -80,13 +80,26 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
 export function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {
   if (given === undefined) return
   const value = given.reveal()
-  const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url?.protocol === 'postgres:' || url?.protocol === 'postgresql:') {
+    if ([url.username, url.password, url.pathname].some((part) => decoded(part) === undefined))
+      problems.push({ path, message: 'contains a % that is not encoded', hint: `write %25 for each % in the password of ${path}` })
+    return
+  }
   problems.push({
     path,
     message: 'is not a Postgres address',
     hint: `write ${path === '--database' ? '--database ' : 'DATABASE_URL='}postgres://user@host:5432/name`,
   })
+}
+
+/** Decodes a part of an address; undefined if it has a `%` that is not encoded. */
+export function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns true if every value is a text that is not empty. */

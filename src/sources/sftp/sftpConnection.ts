@@ -115,11 +115,20 @@ function isConnection(value: unknown): value is Connection {
   return isRecord(value) && typeof value['setNoDelay'] === 'function' && typeof value['destroy'] === 'function'
 }
 
+/** Returns the user that the address names. @throws RunError SOURCE_REFUSED */
+function decodedUser(url: URL): string {
+  try {
+    return decodeURIComponent(url.username)
+  } catch {
+    throw new RunError('SOURCE_REFUSED', 'the user name of the address cannot be decoded', { where: 'source.url', hint: 'Write % as %25.' })
+  }
+}
+
 /** Connects and logs in. @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_REFUSED; else the error of the client */
 async function connect(client: SftpClient, { url, definition, env, timeouts }: SftpLogin): Promise<void> {
   const credential = (key: string) => readCredential(key, definition.credentials, env)
   const [password, privateKey, passphrase] = [credential('password'), credential('private_key'), credential('passphrase')]
-  const username = credential('username') ?? decodeURIComponent(url.username)
+  const username = credential('username') ?? decodedUser(url)
   if (username === '')
     throw new RunError('SOURCE_REFUSED', 'the address names no user', {
       where: 'source.url',

@@ -68,6 +68,7 @@ test.for([
   ['credentials in an address', { SLUICE_ADS_BASE_URL: 'https://me:pw@service.example.com' }, 'SLUICE_ADS_BASE_URL'],
   ['plain http to another machine', { SLUICE_BASE_URL: 'http://service.example.com' }, 'SLUICE_BASE_URL'],
   ['a database that is not Postgres', { DATABASE_URL: 'mysql://db.example.com/x' }, 'DATABASE_URL'],
+  ['a password with a % that is not encoded', { DATABASE_URL: 'postgres://me:100%@db.example.com/x' }, 'DATABASE_URL'],
   ['names that are not JSON', { SLUICE_SERVICE_NAMES: '{service_id:' }, 'SLUICE_SERVICE_NAMES'],
   ['names that are not texts', { SLUICE_SERVICE_NAMES: '{"service_id":1}' }, 'SLUICE_SERVICE_NAMES'],
   ['an unknown log level', { SLUICE_LOG_LEVEL: 'loud' }, 'SLUICE_LOG_LEVEL'],
