@@ -127,6 +127,7 @@ export async function loadErased(db: Queryable, erasureId: number): Promise<Eras
 
 /** Erasure for an export, whose record keys have the ids of their audience at the service. */
 export interface StoredErasure {
+  readonly service: string
   readonly id: number
   readonly erasedAt: Date
   readonly identifiers: readonly Buffer[]
@@ -134,21 +135,23 @@ export interface StoredErasure {
 }
 
 /**
- * Returns all erasures of a service that have keys, oldest first. A repeated erasure has none, because keys stay with the first erasure.
+ * Returns the erasures of all services that have keys, oldest first. A repeated erasure has none, because keys stay with the first erasure.
  */
-export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
+export async function listErasures(db: Queryable): Promise<readonly StoredErasure[]> {
   const rows = await db.query<
-    Row<'erasure', 'id' | 'erased_at'> & Row<'erased_key', 'key'> & Outer<Row<'destination', 'kind' | 'account_id' | 'target_id'>>
+    Row<'erasure', 'id' | 'service' | 'erased_at'> &
+      Row<'erased_key', 'key'> &
+      Outer<Row<'destination', 'kind' | 'account_id' | 'target_id'>>
   >(
-    `select e.id, e.erased_at, k.key, d.kind, d.account_id, d.target_id
+    `select e.id, e.service, e.erased_at, k.key, d.kind, d.account_id, d.target_id
      from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
-     where e.service = $1 order by e.id, k.destination_id, k.key`,
-    [service],
+     order by e.id, k.destination_id, k.key`,
   )
   return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap((keys) => {
     const [erasure] = keys
     if (erasure === undefined) return []
     return {
+      service: erasure.service,
       id: Number(erasure.id),
       erasedAt: erasure.erased_at,
       identifiers: keys.flatMap(({ key, target_id }) => (target_id === null ? [key] : [])),
@@ -182,6 +185,8 @@ export async function identifiersOf(db: Queryable, destinationId: number, record
 /** Receipt of an erasure, without identifiers and digests. */
 export interface Receipt {
   readonly id: string
+  /** Address of the service at which the person is erased. */
+  readonly service: string
   readonly erasedAt: string
   readonly actor: string
   readonly reason: string | null
@@ -195,23 +200,24 @@ export interface Receipt {
   readonly purgedAt: string | null
 }
 
-/** Returns the receipts of a service, newest first; with `erasureId`, only the receipt of this erasure. */
-export async function listReceipts(db: Queryable, service: string, erasureId?: number): Promise<readonly Receipt[]> {
+/** Returns the receipts of all services, newest first; with `erasureId`, only the receipt of this erasure. */
+export async function listReceipts(db: Queryable, erasureId?: number): Promise<readonly Receipt[]> {
   const rows = await db.query<
-    Row<'erasure', 'id' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
+    Row<'erasure', 'id' | 'service' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
       planned: number
       confirmed: number
     }
   >(
-    `select e.id, e.erased_at, e.actor, e.reason, e.identifiers, e.audiences, e.purged_at,
+    `select e.id, e.service, e.erased_at, e.actor, e.reason, e.identifiers, e.audiences, e.purged_at,
        (select count(*)::int from erasure_delete d where d.erasure_id = e.id) as planned,
        (select count(*)::int from erasure_delete d join batch b on b.id = d.batch_id
         where d.erasure_id = e.id and (d.confirmed or ${isConfirmed})) as confirmed
-     from erasure e where e.service = $1 and ($2::bigint is null or e.id = $2) order by e.id desc`,
-    [service, erasureId ?? null],
+     from erasure e where $1::bigint is null or e.id = $1 order by e.id desc`,
+    [erasureId ?? null],
   )
   return rows.map((row) => ({
     id: `e_${row.id}`,
+    service: row.service,
     erasedAt: row.erased_at.toISOString(),
     actor: row.actor,
     reason: row.reason,

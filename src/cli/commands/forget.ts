@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { needService } from '../../config/config.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { type Receipt, listReceipts } from '../../db/erasures.ts'
+import { type ErasedKeys, type Receipt, listReceipts } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { copyErasures, missingErasures, readCopy } from '../../sync/erasure/copy.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
-import { forget } from '../../sync/erasure/forget.ts'
+import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
 import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
+import { credentialSets, serviceOf } from '../services.ts'
 import { withStore } from '../store.ts'
 import { instant, plural, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -69,35 +69,67 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
   )
 }
 
-/** Replays an export of the environment's service: repeats the erasures that this database lacks. Returns exit codes as `erase` does. */
+/**
+ * Replays an export: repeats the erasures that this database lacks, at the services of the environment and of all pipelines. At any other
+ * service, only suppresses. Returns exit codes as `erase` does.
+ */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')
-  return withEngine(context, async ({ show }) => {
-    const replayed = await show('forget', async (deps) => {
-      const copy = readCopy(readText(file), deps.service.origin, file)
-      const done: { readonly receipt: Receipt; readonly keys: number }[] = []
-      for (const { id, ...keys } of await missingErasures(deps.db, copy)) {
-        const receipt = await forget(deps, keys, {
-          ...operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`),
-          wait: waits(invocation),
-        })
-        done.push({ receipt, keys: keys.records.length })
+  const copy = readCopy(readText(file), file)
+  const credentials = await credentialsByService(context)
+  const [other] = copy.erasures.map(({ service }) => service)
+  if (other !== undefined && !copy.erasures.some(({ service }) => credentials.has(service)))
+    throw new UsageError(
+      'INVALID_VALUE',
+      `${file} is from ${other}, but this environment uses ${[...credentials.keys()].join(', ')}. Nothing was erased.`,
+      {
+        where: '--replay',
+        hint: 'run it in the environment that the file was exported from',
+      },
+    )
+  const missing = await withStore(context, ({ db }) => missingErasures(db, copy))
+  const done: { readonly receipt: Receipt; readonly keys: number }[] = []
+  for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
+    const replayAll = async (eraseOne: (keys: ErasedKeys, by: ReturnType<typeof operator>) => Promise<Receipt>) => {
+      for (const { id, keys } of erasures) {
+        const by = operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
+        done.push({ receipt: await eraseOne(keys, by), keys: keys.records.length })
       }
-      return done
-    })
-    const receipts = replayed.map(({ receipt }) => receipt)
-    if (context.json) writeJson(context, receipts)
-    else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
-    else context.stdout.write(replayed.map(({ receipt, keys }) => receiptText(receipt, keys)).join('\n'))
-    return exitCodeOfErasures(receipts, waits(invocation))
-  })
+    }
+    if (credentials.has(service))
+      await withEngine(
+        context,
+        ({ show }) => show('forget', (deps) => replayAll((keys, by) => forget(deps, keys, { ...by, wait: waits(invocation) }))),
+        { credentials: credentials.get(service) },
+      )
+    else await withStore(context, ({ db }) => replayAll((keys, by) => suppressOnly(db, { ...keys, ...by, service })))
+  }
+  const receipts = done.map(({ receipt }) => receipt)
+  if (context.json) writeJson(context, receipts)
+  else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
+  else context.stdout.write(done.map(({ receipt, keys }) => receiptText(receipt, keys)).join('\n'))
+  return exitCodeOfErasures(receipts, waits(invocation))
 }
 
-/** Writes the erasures at the environment's service to a file, as digests, for `--replay`. */
+/**
+ * Returns the name of the credentials for the address of each service of the environment and of the pipelines; undefined for the
+ * credentials of the environment. Leaves out the environment if it has no service and pipelines name credentials.
+ */
+async function credentialsByService(context: Context): Promise<ReadonlyMap<string, string | undefined>> {
+  const sets = await credentialSets(context)
+  const found = new Map<string, string | undefined>()
+  for (const name of sets) {
+    if (name === undefined && sets.length > 1 && context.config().service.baseUrl === undefined) continue
+    const { origin } = serviceIdentity(await serviceOf(context, name))
+    if (!found.has(origin)) found.set(origin, name)
+  }
+  return found
+}
+
+/** Writes the erasures at all services to a file, as digests, for `--replay`. */
 async function exportTo(context: Context, path: string): Promise<number> {
-  const { origin } = serviceIdentity(needService(context.config(), { user: false }))
   return withStore(context, async ({ db }) => {
-    const copy = await copyErasures(db, origin, new Date(context.clock.now()))
+    const copy = await copyErasures(db, new Date(context.clock.now()))
     const file = openWholeFile(path, { private: true })
     file.write(`${JSON.stringify(copy)}\n`)
     file.finish()
@@ -108,14 +140,14 @@ async function exportTo(context: Context, path: string): Promise<number> {
   })
 }
 
-/** Prints the receipts of erasures at the environment's service, newest first. */
+/** Prints the receipts of erasures at all services, newest first. */
 async function listAll(context: Context): Promise<number> {
-  const { origin } = serviceIdentity(needService(context.config(), { user: false }))
   return withStore(context, async ({ db }) => {
-    const receipts = await listReceipts(db, origin)
+    const receipts = await listReceipts(db)
+    const several = new Set(receipts.map(({ service }) => service)).size > 1
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0) context.stdout.write('No erasures yet.   sluice forget --email ADDRESS\n')
-    else context.stdout.write(receipts.map(lineOf).join(''))
+    else context.stdout.write(receipts.map((receipt) => lineOf(receipt, several)).join(''))
     return 0
   })
 }
@@ -132,7 +164,9 @@ function receiptText(receipt: Receipt, keys: number): string {
   return [
     `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
     `  suppressed   ${suppressed}: no run sends them again`,
-    `  audiences    ${receipt.audiences ?? 0}`,
+    receipt.audiences === null
+      ? `  audiences    found by the next run at ${receipt.service}, which has no credentials here`
+      : `  audiences    ${receipt.audiences}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
     ...(open === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${open})`]),
@@ -140,11 +174,11 @@ function receiptText(receipt: Receipt, keys: number): string {
   ].join('\n')
 }
 
-/** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. */
-function lineOf(receipt: Receipt): string {
+/** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. `named`: with the service. */
+function lineOf(receipt: Receipt, named: boolean): string {
   const { deletes } = receipt
   const state = receipt.purgedAt === null ? 'open' : 'purged'
-  return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}\n`
+  return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}${named ? `  ${receipt.service}` : ''}\n`
 }
 
 /** Returns the error for a command line without an action, or with several. `chosen`: number of actions. */

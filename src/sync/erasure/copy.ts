@@ -10,40 +10,42 @@ import type { Database, Queryable } from '../../db/database.ts'
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
-/** Content of the file, as JSON. */
-const copySchema = z.strictObject({
-  format: z.literal('sluice-erasures'),
-  version: z.literal(1),
-  service: z.string(),
-  exportedAt: z.string(),
-  erasures: z.array(
-    z.strictObject({
-      id: z.string(),
-      erasedAt: z.string(),
-      identifiers: z.array(digest),
-      /** Record keys of single destinations. Earlier versions wrote audiences only, without the type. */
-      records: z.array(
-        z.strictObject({ kind: peopleKind.default('audience'), accountId: z.string(), audienceId: z.string(), key: digest }),
-      ),
-    }),
-  ),
+const erasureSchema = z.strictObject({
+  id: z.string(),
+  erasedAt: z.string(),
+  identifiers: z.array(digest),
+  /** Record keys of single destinations. Earlier versions wrote audiences only, without the type. */
+  records: z.array(z.strictObject({ kind: peopleKind.default('audience'), accountId: z.string(), audienceId: z.string(), key: digest })),
 })
+const header = { format: z.literal('sluice-erasures'), exportedAt: z.string() }
 
-/** Erasures of one service, as the file has them. */
+/** Content of the file, as JSON. Version 1 has the erasures of one service. */
+const copySchema = z.discriminatedUnion('version', [
+  z
+    .strictObject({ ...header, version: z.literal(1), service: z.string(), erasures: z.array(erasureSchema) })
+    .transform(({ service, erasures, ...rest }) => ({
+      ...rest,
+      version: 2 as const,
+      erasures: erasures.map((erasure) => ({ ...erasure, service })),
+    })),
+  z.strictObject({ ...header, version: z.literal(2), erasures: z.array(erasureSchema.extend({ service: z.string() })) }),
+])
+
+/** Erasures of all services, as the file has them. */
 export type ErasureCopy = z.infer<typeof copySchema>
 
 /**
- * Returns the erasures of a service with their suppressed digests, to be stored outside of the backup. Leaves out an erasure whose digests
- * all belong to earlier erasures.
+ * Returns the erasures of all services with their suppressed digests, to be stored outside of the backup. Leaves out an erasure whose
+ * digests all belong to earlier erasures.
  */
-export async function copyErasures(db: Queryable, service: string, now: Date): Promise<ErasureCopy> {
-  const erasures = await listErasures(db, service)
+export async function copyErasures(db: Queryable, now: Date): Promise<ErasureCopy> {
+  const erasures = await listErasures(db)
   return {
     format: 'sluice-erasures',
-    version: 1,
-    service,
+    version: 2,
     exportedAt: now.toISOString(),
-    erasures: erasures.map(({ id, erasedAt, identifiers, records }) => ({
+    erasures: erasures.map(({ service, id, erasedAt, identifiers, records }) => ({
+      service,
       id: `e_${id}`,
       erasedAt: erasedAt.toISOString(),
       identifiers: identifiers.map((key) => key.toString('hex')),
@@ -55,41 +57,38 @@ export async function copyErasures(db: Queryable, service: string, now: Date): P
 /**
  * Parses the text of an export file. `file`: name of the file, for messages.
  *
- * @throws {UsageError} `INVALID_VALUE`: the text is not a copy of the erasures of this service
+ * @throws {UsageError} `INVALID_VALUE`: the text is not a copy of erasures
  */
-export function readCopy(text: string, service: string, file: string): ErasureCopy {
+export function readCopy(text: string, file: string): ErasureCopy {
   const copy = copySchema.safeParse(parseJson(text))
-  if (!copy.success)
-    throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
-      where: '--replay',
-      hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
-    })
-  if (copy.data.service !== service)
-    throw new UsageError(
-      'INVALID_VALUE',
-      `${file} is from ${copy.data.service}, but this environment uses ${service}. Nothing was erased.`,
-      {
-        where: '--replay',
-        hint: 'run it in the environment that the file was exported from',
-      },
-    )
-  return copy.data
+  if (copy.success) return copy.data
+  throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
+    where: '--replay',
+    hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
+  })
+}
+
+/** Erasure of a copy. `id`: id in the copy. */
+interface MissingErasure {
+  readonly id: string
+  readonly service: string
+  readonly keys: ErasedKeys
 }
 
 /**
  * Returns the erasures of a copy of which the database lacks a digest. Their records name the destinations by the ids of this database;
- * creates destinations that do not exist here. `id`: id in the copy.
+ * creates destinations that do not exist here.
  */
-export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly (ErasedKeys & { readonly id: string })[]> {
+export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly MissingErasure[]> {
   const missing = []
   for (const erasure of copy.erasures) {
     const records = []
     for (const { kind, accountId, audienceId, key } of erasure.records) {
-      const { id } = await ensureDestination(db, { service: copy.service, kind, accountId, targetId: audienceId })
+      const { id } = await ensureDestination(db, { service: erasure.service, kind, accountId, targetId: audienceId })
       records.push({ destinationId: id, key: Buffer.from(key, 'hex') })
     }
     const keys = { identifiers: erasure.identifiers.map((key) => Buffer.from(key, 'hex')), records }
-    if (!(await hasErased(db, copy.service, keys))) missing.push({ ...keys, id: erasure.id })
+    if (!(await hasErased(db, erasure.service, keys))) missing.push({ id: erasure.id, service: erasure.service, keys })
   }
   return missing
 }

@@ -11,6 +11,7 @@ import {
   type ErasedKeys,
   type Receipt,
 } from '../../db/erasures.ts'
+import type { Database } from '../../db/database.ts'
 import { assertErasesHere } from '../databaseCopy.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
@@ -45,7 +46,19 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
       await pushErasure(deps, id, audience)
     }
   await purgeErasures(deps.db, deps.service.origin)
-  const [receipt] = await listReceipts(deps.db, deps.service.origin, id)
+  return receiptOf(deps.db, id)
+}
+
+/** Suppresses the keys at a service for which this environment has no credentials. The next run there plans and sends the deletes. */
+export async function suppressOnly(
+  db: Database,
+  request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },
+): Promise<Receipt> {
+  return receiptOf(db, await suppressErased(db, request))
+}
+
+async function receiptOf(db: Database, id: number): Promise<Receipt> {
+  const [receipt] = await listReceipts(db, id)
   if (receipt === undefined) throw new Error(`erasure ${id} must be stored`)
   return receipt
 }

@@ -14,11 +14,11 @@ test('a restored copy assigns record keys to the destination of their type', asy
   const { id } = await ensureDestination(db, { service, kind: 'static-list', accountId: 'a1', targetId: 'list.txt' })
   const key = Buffer.alloc(16, 7)
   await suppressErased(db, { service, actor: 'test', identifiers: [], records: [{ destinationId: id, key }] })
-  const copy = JSON.stringify(await copyErasures(db, service, new Date(0)))
+  const copy = JSON.stringify(await copyErasures(db, new Date(0)))
   await db.execute('truncate erasure cascade')
 
-  const [missing] = await missingErasures(db, readCopy(copy, service, 'x'))
-  expect(missing?.records).toEqual([{ destinationId: id, key }])
+  const [missing] = await missingErasures(db, readCopy(copy, 'x'))
+  expect(missing?.keys.records).toEqual([{ destinationId: id, key }])
 })
 
 test('a copy without types, of an earlier version, is read as audiences; one with an unknown type is rejected', async () => {
@@ -40,10 +40,10 @@ test('a copy without types, of an earlier version, is read as audiences; one wit
       ],
     })
   const { id } = await ensureDestination(db, { service, kind: 'audience', accountId: 'a1', targetId: 'b1' })
-  const [missing] = await missingErasures(db, readCopy(copyOf({}), service, 'x'))
-  expect(missing?.records[0]?.destinationId).toBe(id)
-  expect(() => readCopy(copyOf({ kind: 'fax-list' }), service, 'x')).toThrow('not a file of sluice forget --export')
-  expect(() => readCopy(copyOf({ kind: 'catalog' }), service, 'x')).toThrow('not a file of sluice forget --export')
+  const [missing] = await missingErasures(db, readCopy(copyOf({}), 'x'))
+  expect(missing?.keys.records[0]?.destinationId).toBe(id)
+  expect(() => readCopy(copyOf({ kind: 'fax-list' }), 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => readCopy(copyOf({ kind: 'catalog' }), 'x')).toThrow('not a file of sluice forget --export')
 })
 
 test('a destination of an unknown type is not stored', async () => {

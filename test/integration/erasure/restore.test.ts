@@ -1,9 +1,11 @@
 /** A restored backup from before an erasure: the copy of the erasures is replayed, and no erased person is sent (docs/erasure.md). */
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backUp } from '../../support/backup.ts'
 import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { withSandbox } from '../../support/sandbox.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
 import { sluiceHere } from '../cli/support.ts'
 
@@ -61,6 +63,51 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   expect((await engine.writes(mark)).length).toBeGreaterThan(0)
   for (const table of ['record', 'remote', 'implied_key']) expect(await isStored(engine, sha256(canary).slice(0, 8), table)).toBe(false)
   expect(await engine.sandbox.control.violations()).toEqual([])
+}, 120_000)
+
+test('erasures at the service of named credentials are listed, exported and replayed', async () => {
+  await using engine = await engineUnderTest()
+  await using other = await withSandbox()
+  pipeline(engine)
+  const eu = () => {
+    engine.write(
+      'sluice.yaml',
+      `credentials: { eu: { base_url: "${other.url}", consumer_key: sandbox-consumer-key, consumer_secret: sandbox-consumer-secret, access_token: 1001-sandbox-access-token, access_token_secret: sandbox-access-token-secret } }\n`,
+    )
+    engine.pipeline('eu', `${readFileSync(join(engine.folder, 'pipelines', 'customers.yaml'), 'utf8')}credentials: eu\n`)
+  }
+  eu()
+  engine.write('people.csv', people(ann, jane, bob))
+  const command = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await sluiceHere([...args, '--json'], { cwd: engine.folder, env: engine.env })
+    expect([code, stderr], args.join(' ')).toEqual([0, expect.any(String)])
+    return JSON.parse(stdout)
+  }
+  await command('run', 'eu')
+  await shortenWaits(engine.db)
+  const backup = await backUp(engine)
+  await command('forget', '--email', canary)
+  await command('forget', '--email', canary, '--phone', '+12025550123', '--pipeline', 'eu')
+  expect(await command('forget', '--export', 'erasures.json')).toMatchObject({ erasures: 2 })
+  expect(await command('forget', '--list')).toMatchObject([
+    { id: 'e_2', service: other.url },
+    { id: 'e_1', service: engine.sandbox.url },
+  ])
+  const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), phone('+12025550144')])
+
+  for (const isKnown of [true, false]) {
+    await backup.restore()
+    await command('db', 'adopt')
+    if (!isKnown) rmSync(join(engine.folder, 'pipelines', 'eu.yaml'))
+    expect(await command('forget', '--replay', 'erasures.json')).toMatchObject([
+      { service: engine.sandbox.url },
+      { service: other.url, audiences: isKnown ? 1 : null },
+    ])
+    expect(await command('forget', '--replay', 'erasures.json')).toEqual([])
+    eu()
+    expect(await command('run', 'eu', '--full')).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 2 } })
+    expect((await other.control.audience()).digest).toBe(without)
+  }
 }, 120_000)
 
 test('every form of an identifier is erased: a phone without plus, both forms of an international domain, any spelling', async () => {

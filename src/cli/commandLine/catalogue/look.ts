@@ -17,7 +17,7 @@ const forgetCommand: CommandEntry = {
     { flags: '--pipeline <PIPELINE>', meaning: 'audience that --key refers to, if there are several; its service is used' },
     { flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name; no personal data' },
     { flags: '--no-wait', meaning: 'suppress and plan only; the next runs send the deletes' },
-    { flags: '--list', meaning: 'receipts of all erasures' },
+    { flags: '--list', meaning: 'receipts of all erasures, at every service' },
     { flags: '--export <FILE>', meaning: 'write the suppressed digests to FILE (mode 0600), to keep beside the backups' },
     { flags: '--replay <FILE>', meaning: 'repeat the erasures in FILE after a backup was restored' },
   ],
