@@ -18,7 +18,7 @@ import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
 import { columnsBySource, loadReading } from '../sync/reports/rejectsCsv.ts'
 import { groupedRejects, loadRunDetails } from '../sync/reports/runDetails.ts'
-import { UsageError } from '../errors.ts'
+import { ConfigError, UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
 import { batchPage } from './pages/batch.ts'
 import { nowPage } from './pages/now.ts'
@@ -63,9 +63,11 @@ export async function loadPipelinePage(
 ): Promise<Page> {
   const { name, now } = options
   const before = options.before === undefined ? undefined : runNumber(options.before)
+  let problem: string | undefined
   const pipeline = await deps.loadPipeline(name).catch((error: unknown) => {
-    if (error instanceof UsageError) return undefined
-    throw error
+    if (error instanceof ConfigError) problem = error.message
+    else if (!(error instanceof UsageError)) throw error
+    return undefined
   })
   const [[overview], pause, runs, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [name], 0),
@@ -74,7 +76,7 @@ export async function loadPipelinePage(
     before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
     listActions(deps.db, { pipeline: name, limit: 20 }),
   ])
-  if (overview === undefined || (pipeline === undefined && runs.length === 0))
+  if (overview === undefined || (pipeline === undefined && problem === undefined && runs.length === 0))
     throw new UsageError('UNKNOWN_PIPELINE', `there is no pipeline "${name.slice(0, 100)}"`, {
       where: name.slice(0, 100),
       hint: 'sluice check',
@@ -88,6 +90,7 @@ export async function loadPipelinePage(
       : await loadEndingsByDay(deps.db, name, 60)
   return pipelinePage({
     pipeline,
+    problem,
     name,
     overview,
     pause,

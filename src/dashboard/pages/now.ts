@@ -3,6 +3,7 @@ import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
+import type { RunCounts } from '../../model/report.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
 import {
   ago,
@@ -185,13 +186,23 @@ export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: numbe
   return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
 }
 
+type ShownCounts = Partial<Pick<RunCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected'>>
+
 /** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
-export function changesText(counts: { readonly confirmed?: number; readonly withheld?: number; readonly rejected?: number }): string {
-  const { confirmed = 0, withheld = 0, rejected = 0 } = counts
+export function changesText(counts: ShownCounts): string {
+  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0 } = counts
+  const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
+  const operations = [
+    ...shown(confirmed, 'confirmed'),
+    ...shown(refused, 'refused'),
+    ...shown(ambiguous, 'unresolved'),
+    ...shown(pending, 'pending'),
+  ]
+  // The service may have applied unresolved operations.
   return [
-    confirmed === 0 ? 'nothing changed' : `${count(confirmed)} confirmed`,
-    ...(withheld > 0 ? [`${count(withheld)} withheld`] : []),
-    ...(rejected > 0 ? [`${count(rejected)} rejected`] : []),
+    ...(operations.length === 0 ? ['nothing changed'] : operations),
+    ...shown(withheld, 'withheld'),
+    ...shown(rejected, 'rejected'),
   ].join(' · ')
 }
 

@@ -18,6 +18,8 @@ import { runTable, type RunTableData } from './runTable.ts'
 export interface PipelineData extends RunTableData {
   /** Undefined if no file defines the pipeline. Then the page shows only its history. */
   readonly pipeline: Pipeline | undefined
+  /** Message of the error of its file, if the file cannot be used. */
+  readonly problem: string | undefined
   readonly overview: PipelineOverview
   readonly pause: Pause | undefined
   readonly plots: readonly Plot[]
@@ -77,7 +79,8 @@ export function pipelinePage(data: PipelineData): Page {
   }
 }
 
-function facts({ pipeline, overview, pause, now }: PipelineData): Html {
+function facts({ pipeline, problem, overview, pause, now }: PipelineData): Html {
+  if (problem !== undefined) return html`<span>The file cannot be used: ${problem}. Its history is kept.</span>`
   if (pipeline === undefined) return html`<span>No valid file has this name. Its history is kept.</span>`
   return html`<span>${destinationText(pipeline.destination)}</span
     ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span

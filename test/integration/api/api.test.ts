@@ -1,6 +1,6 @@
 /** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
 import { createHash } from 'node:crypto'
-import { renameSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -206,6 +206,12 @@ test('a paused pipeline stays paused under another name, until it is resumed und
   const former = (await server.call('GET', '/pipelines/shop')).text
   expect(former).toContain('No valid file has this name')
   expect(former).toContain('feed is rebuilt')
+  engine.pipeline('shop', 'guard: {}\n')
+  expect(await server.call('GET', '/pipelines/shop')).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('The file cannot be used: ') as string,
+  })
+  rmSync(join(engine.folder, 'pipelines', 'shop.yaml'))
   expect(former).not.toContain('/pipelines/shop/run"')
   expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })
   expect((await server.call('POST', '/api/pipelines/store/resume')).json).toMatchObject({ changed: true })

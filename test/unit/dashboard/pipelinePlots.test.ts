@@ -65,7 +65,17 @@ test('a do-not-reach list has neither the dashed line nor a limit of deletes, be
   const pageOf = async (given: typeof pipeline) => {
     const { name } = given
     const overview = { pipeline: name, last: undefined, open: undefined, succeededAt: undefined, deliveredAt: undefined, recent: [] }
-    const shared = { pause: undefined, runs: [], pageSize: 50, before: undefined, plots: [], sources: [], actions: [], minutes: undefined }
+    const shared = {
+      pause: undefined,
+      problem: undefined,
+      runs: [],
+      pageSize: 50,
+      before: undefined,
+      plots: [],
+      sources: [],
+      actions: [],
+      minutes: undefined,
+    }
     return String(await pipelinePage({ ...shared, pipeline: given, name, overview, mayAct: false, now: 0 }).body)
   }
   expect(await pageOf(pipeline)).toMatch(/above 10 records and 10 %, or below 5 valid rows/)

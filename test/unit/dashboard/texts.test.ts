@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { WorkerRow } from '../../../src/db/workers.ts'
 import { messagePage } from '../../../src/dashboard/pages/message.ts'
-import { nowPage } from '../../../src/dashboard/pages/now.ts'
+import { changesText, nowPage } from '../../../src/dashboard/pages/now.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
 import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
 
@@ -49,4 +49,10 @@ test('a hint is a command, with its explanation beside it', async () => {
   const text = String(await messagePage('Not found', 'there is no run', 'sluice status   (lists every pipeline)').body)
   expect(text).toMatch(/sluice status<\/code>/)
   expect(text).toMatch(/class="muted small">\(lists every pipeline\)/)
+})
+
+test('a run says that nothing changed only if the service has applied nothing', () => {
+  expect(changesText({ confirmed: 0, rejected: 2 })).toBe('nothing changed · 2 rejected')
+  expect(changesText({ confirmed: 0, ambiguous: 2500 })).toBe('2,500 unresolved')
+  expect(changesText({ confirmed: 1, refused: 3, pending: 4, withheld: 5 })).toBe('1 confirmed · 3 refused · 4 pending · 5 withheld')
 })
