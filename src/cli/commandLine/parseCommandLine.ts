@@ -39,7 +39,7 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   program.allowExcessArguments(true)
   try {
     const resolved = resolve(commandWords(argv))
-    if (resolved.unknown !== undefined) throw unknownCommand(resolved, [])
+    if (resolved.unknown !== undefined) throw unknownCommand(resolved)
     if (resolved.entry?.commands !== undefined) throw missingCommand(resolved)
     program.parse(argv, { from: 'user' })
   } catch (error) {
@@ -67,7 +67,7 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
   const resolved = resolve(path)
-  if (resolved.unknown !== undefined) throw unknownCommand(resolved, first === 'help' ? topics : [])
+  if (resolved.unknown !== undefined) throw unknownCommand(resolved, first === 'help' && path.length === 1 ? topics : [])
   // The help of a group, such as `help auth`, lists its commands.
   return resolved.entry ? commandHelp(resolved.path, resolved.entry) : mainHelp(catalogue)
 }
@@ -110,14 +110,19 @@ function resolve(words: readonly string[]): Resolved {
   return { path, entry, commands, unknown: undefined }
 }
 
-/** Returns the error for a word that names no command. `others`: names of topics, which the hint may suggest too. */
-function unknownCommand({ path, commands, unknown: word = '' }: Resolved, others: readonly string[]): UsageError {
-  const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...others])
-  const correction = suggestion === undefined ? ['--help'] : others.includes(suggestion) ? ['help', suggestion] : [suggestion]
+/**
+ * Returns the error for a word that names no command. `topicNames`: for a request of help, the topics that the hint may suggest too. The
+ * hint is then a request of help, because the suggested command may change something.
+ */
+function unknownCommand({ path, commands, unknown: word = '' }: Resolved, topicNames?: readonly string[]): UsageError {
+  const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...(topicNames ?? [])])
+  const command = [...path, ...(suggestion === undefined ? [] : [suggestion])]
+  const correction =
+    command.length === 0 ? ['--help'] : topicNames === undefined && suggestion !== undefined ? command : ['help', ...command]
   return new UsageError(
     'UNKNOWN_COMMAND',
     `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
-    { where: word.slice(0, 60), hint: ['sluice', ...path, ...correction].join(' ') },
+    { where: word.slice(0, 60), hint: ['sluice', ...correction].join(' ') },
   )
 }
 
@@ -182,7 +187,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
     case 'commander.missingArgument':
     case 'commander.optionMissingArgument': {
       // Commander quotes the argument (`'PIPELINE'`), or the option with its value (`'--source <URI>'`).
-      const missing = /'([^' ]+)/.exec(error.message)?.[1] ?? name
+      const missing = /'(?:-\w, )?([^' ]+)/.exec(error.message)?.[1] ?? name
       return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { where: missing, hint: help })
     }
     case 'commander.excessArguments':

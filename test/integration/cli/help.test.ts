@@ -129,7 +129,11 @@ describe('a call that cannot be', () => {
     [['auth', 'logni'], 'UNKNOWN_COMMAND', 'sluice auth login'],
     [['help', 'exit-code'], 'UNKNOWN_COMMAND', 'sluice help exit-codes'],
     [['zzzzzz'], 'UNKNOWN_COMMAND', 'sluice --help'],
-    [['help', 'auth', 'logn'], 'UNKNOWN_COMMAND', 'sluice auth login'],
+    [['help', 'auth', 'logn'], 'UNKNOWN_COMMAND', 'sluice help auth login'],
+    [['db', 'adop', '--help'], 'UNKNOWN_COMMAND', 'sluice help db adopt'],
+    [['help', 'rn'], 'UNKNOWN_COMMAND', 'sluice help run'],
+    [['help', 'db', 'zzzzzz'], 'UNKNOWN_COMMAND', 'sluice help db'],
+    [['db', 'zzzzzz'], 'UNKNOWN_COMMAND', 'sluice help db'],
     [['run', 'shop', '--ful'], 'UNKNOWN_OPTION', 'sluice run --full   (instead of --ful)'],
     [['run'], 'MISSING_ARGUMENT', 'sluice help run'],
     [['db'], 'MISSING_ARGUMENT', 'sluice help db'],
@@ -163,6 +167,7 @@ describe('a call that cannot be', () => {
     [['explain', 'shop'], 'KEY'],
     [['run', 'shop', '--approve-deletes'], '--approve-deletes'],
     [['show', 'r_1', 'r_2'], 'sluice show'],
+    [['api', 'GET', '/12/accounts', '-F'], '--field'],
     [['schema', 'frob'], 'sluice schema'],
   ])('names the place: %j', (argv, where) => {
     expect(refused(argv).where).toBe(where)
