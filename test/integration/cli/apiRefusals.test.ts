@@ -2,6 +2,8 @@
  * Output of `sluice api` for a refused call: parameter, rule and hint. Every kind of rule through the command, every rule of the contract
  * through its error.
  */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceError } from '../../../src/cli/commands/api/caller.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
@@ -19,8 +21,46 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
+async function call(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = sandbox.credentials
+  const env = {
+    SLUICE_BASE_URL: sandbox.url,
+    SLUICE_CONSUMER_KEY: consumerKey,
+    SLUICE_CONSUMER_SECRET: consumerSecret,
+    SLUICE_ACCESS_TOKEN: accessToken,
+    SLUICE_ACCESS_TOKEN_SECRET: accessTokenSecret,
+    ...more,
+  }
+  return sluiceHere(['api', ...args], { env })
+}
+
 const own = '/12/accounts/18ce54d4x5t'
 const poll = ['-F', 'first_choice=a', '-F', 'second_choice=b', '-F', 'name=x']
+
+test('the fields of a DELETE with a JSON body are sent in the body only', async () => {
+  const { code, stderr } = await call(['DELETE', '/12/product_catalogs/4001/products', '-F', 'product_keys=["A"]'])
+  expect([code, stderr]).toEqual([0, ''])
+})
+
+test.for([
+  [301, 'text/html', '<html>moved</html>'],
+  [302, 'application/json', '{}'],
+  [200, 'text/html', '<!doctype html><p>Sign in</p>'],
+] as const)('the answer %i %s of a server in front of the service is an error', async ([status, type, body]) => {
+  const server = createServer((_, answer) =>
+    answer.writeHead(status, { 'content-type': type, location: 'https://ads.example.com/' }).end(body),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    expect(await call(['GET', '/12/accounts'], { SLUICE_BASE_URL: `http://127.0.0.1:${port}` })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/SLUICE_(ADS_)?BASE_URL/) as string,
+    })
+  } finally {
+    server.close()
+  }
+})
 
 test.for([
   [
@@ -155,15 +195,7 @@ test.for([
   ['an app-only token where a user is due', ['GET', `${own}/campaigns`, '--bearer'], /not properly authenticated/, /leave --bearer out/],
   ['a user without access', ['POST', `${own}/tweet`, '-F', 'as_user_id=5', '-F', 'text=x'], /USER_NOT_FOUND/, /as_user_id/],
 ] as const)('%s', async ([, args, error, hint]) => {
-  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = sandbox.credentials
-  const env = {
-    SLUICE_BASE_URL: sandbox.url,
-    SLUICE_CONSUMER_KEY: consumerKey,
-    SLUICE_CONSUMER_SECRET: consumerSecret,
-    SLUICE_ACCESS_TOKEN: accessToken,
-    SLUICE_ACCESS_TOKEN_SECRET: accessTokenSecret,
-  }
-  const { code, stderr, stdout } = await sluiceHere(['api', ...args], { env })
+  const { code, stderr, stdout } = await call(args)
   expect(code).toBe(1)
   expect(/^error {2}(.*)$/m.exec(stderr)?.[1]).toMatch(error)
   expect(/^hint {3}(.*)$/m.exec(stderr)?.[1]).toMatch(hint)

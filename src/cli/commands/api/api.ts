@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse, stringify } from 'lossless-json'
 import { needService } from '../../../config/config.ts'
 import { RunError, UsageError } from '../../../errors.ts'
+import { decodeAnswer } from '../../../service/client/decode.ts'
 import type { Answer } from '../../../service/client/exchange.ts'
 import { eachPage } from '../../../service/client/list.ts'
 import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
@@ -13,13 +14,13 @@ import { listOf, recordOf } from '../../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-/** Sends a call that the user wrote and prints the body of the answer, with all digits of its numbers. Exits 1 for a status from 400 on. */
+/** Sends a call that the user wrote and prints the body of the answer, with all digits of its numbers. Exits 1 for a status outside of 2xx, and for a page of a gateway. */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
   const caller = createCaller(needService(context.config()), context)
   try {
     const answer = await caller.answer(call)
-    if (answer.status >= 400) {
+    if (isFailure(answer, call)) {
       // stdout gets the service's error like any answer, and stderr gets the thrown error with the hint. With --json, stdout may have only
       // one document: the thrown error.
       if (!context.json) print(context, answer, flag(invocation, 'include'))
@@ -31,6 +32,12 @@ export const run: CommandRun = async (context, invocation) => {
   } finally {
     await caller.close()
   }
+}
+
+/** Returns true for a status outside of 2xx, and for an HTML page, except of a call that returns one. */
+function isFailure(answer: Answer, call: Call): boolean {
+  const isPage = call.auth !== 'browser' && decodeAnswer(answer).kind === 'html'
+  return answer.status < 200 || answer.status >= 300 || isPage
 }
 
 /** Reads the call from the command line. @throws {UsageError} `INVALID_VALUE`, `INVALID_JSON` */
@@ -58,7 +65,7 @@ function readCall(invocation: Invocation): Call {
   const query = oneForEachName([...new URLSearchParams(search)], endpoint)
   const data = readData(option(invocation, 'data'))
   const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonBody(fields, endpoint) : undefined)
-  const inQuery = method === 'GET' || method === 'DELETE' || data !== undefined
+  const inQuery = data !== undefined || (json === undefined && (method === 'GET' || method === 'DELETE'))
   return {
     method,
     host,
@@ -195,7 +202,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
   const parameter = nextPage(whole)?.name ?? 'cursor'
   const laterPage = async (cursor: string) => {
     const answer = await caller.answer({ ...call, query: { ...query, [parameter]: cursor } })
-    if (answer.status >= 400) throw serviceError(answer, call, context.clock.now())
+    if (isFailure(answer, call)) throw serviceError(answer, call, context.clock.now())
     const body = answer.body.toString('utf8')
     if (isJson(body)) return recordOf(parse(body))
     throw new RunError('SERVICE_ANSWER_UNREADABLE', 'a later page is not JSON', { where, hint: 'sluice doctor' })

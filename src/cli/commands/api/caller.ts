@@ -81,7 +81,7 @@ export function createCaller(service: KnownService, context: Context): Caller {
 }
 
 /**
- * Returns the error of a failed call: no answer, or a status from 400 on. Message and hint are those of the typed client. `call`: its path
+ * Returns the error of a failed call: no answer, a status outside of 2xx, or a page of a gateway. Message and hint are those of the typed client. `call`: its path
  * decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
  */
 export function serviceError(exchange: Exchange, call: CallLine, nowMs: number): Error {
