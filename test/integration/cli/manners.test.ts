@@ -275,7 +275,7 @@ test('the demo with --keep prints every address, accepts commands, and removes e
 
 test('the demo ends on its own, sends only differences, has no API rule violation and leaves nothing behind', async () => {
   const tmp = emptyFolder()
-  const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp } })
+  const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp, SLUICE_BASE_URL: 'nonsense' } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/once more +[\d,]+ rows read +0 changes +0 requests/)
   expect(stdout).toContain('API rule violations: 0')

@@ -19,6 +19,7 @@ import { funnel } from '../../reports/funnel.ts'
 import { planned } from '../../../sync/reports/runSteps.ts'
 import { environmentFor } from '../sandbox/sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
+import { createLogger } from '../../terminal/log.ts'
 import { count, duration, plural, table } from '../../terminal/text.ts'
 import { writePrivately } from '../auth/tokens.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
@@ -51,7 +52,12 @@ export const run: CommandRun = async (outer, invocation) => {
     await using sandbox = await startSandbox()
     const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
     const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
-    const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
+    const context: Context = {
+      ...outer,
+      pipelines: 'pipelines',
+      config: () => config,
+      log: (level) => createLogger(outer.stderr, config, outer.clock.now, level),
+    }
     return await withEngine(
       context,
       async (engine) => {
