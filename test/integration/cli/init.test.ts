@@ -1,5 +1,5 @@
 /** The five commands of the README: from a new source file to products and people at the service. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn, spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -151,6 +151,13 @@ describe('by flags alone', () => {
     const conflict = await sluiceHere(['init', 'other', ...call.slice(1)], { cwd })
     expect(conflict.code).toBe(2)
     expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
+    const own = readFileSync(file, 'utf8')
+    const set = 'consumer_key: "k", consumer_secret: "s", access_token: "1-t", access_token_secret: "t"'
+    writeFileSync(join(cwd, 'sluice.yaml'), `credentials: { eu: { base_url: "http://127.0.0.1:9", ${set} } }\n`)
+    writeFileSync(file, `${own}credentials: eu\n`)
+    // The same id with other credentials is another destination, as for the loader.
+    expect((await sluiceHere(['init', 'other', ...call.slice(1)], { cwd })).stderr).not.toContain('DESTINATION_TAKEN')
+    rmSync(join(cwd, 'pipelines/other.yaml'))
     writeFileSync(join(cwd, 'pipelines/shop.ts'), '')
     expect((await sluiceHere(['init', 'shop', ...call.slice(1), '--force'], { cwd })).stderr).toContain('pipelines/shop.ts exists already')
     expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])

@@ -367,6 +367,12 @@ test('the suggested command has every given answer, quoted for a shell', () => {
     '--consent',
     'ok=yes,1',
   )
+  // A flag has no notation for these tests, and a shorter one would pass other rows.
+  const tests = [
+    { column: 'sms', values: ['yes'], appliesTo: 'phone_number' as const },
+    { column: 'date', after: '2025-01-01', before: '2026-01-01' },
+  ]
+  expect(commandLineOf({ ...said, consent: [...said.consent, ...tests] }, [])).toBe(commandLineOf(said, []))
   expect(said).toMatchObject({ map: { key: ['No=1'] }, consent: [{ column: 'ok', values: ['yes', '1'] }] })
   expect(commandLineOf(said, ['--country DE'])).toBe(
     String.raw`sluice init crm --source 'Jane'\''s list.csv' --audience 1nmth --account 18ce54d4x5t --map key=No=1 --consent ok=yes,1 --country DE`,

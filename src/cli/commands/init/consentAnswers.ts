@@ -5,11 +5,12 @@
 import type { ConsentTest } from '../../../model/pipeline.ts'
 
 /**
- * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value contains a comma, which a flag
- * cannot express, or if the test has no condition. Leaves out `appliesTo`, and `before` if the test also has `after`.
+ * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined for a test that a flag cannot express: a
+ * value contains a comma, or there are both dates, or no condition. Leaves out `appliesTo`.
  */
 export function formatConsentAnswer({ values, notValues, after, before }: ConsentTest): string | undefined {
   const list = values ?? notValues
+  if (after !== undefined && before !== undefined) return undefined
   if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`
   if (list.some((value) => value.includes(','))) return undefined
   return `${notValues === undefined ? '' : 'not:'}${list.map((value) => (value === '' ? 'empty' : value)).join(',')}`

@@ -72,13 +72,14 @@ function freePath(context: Context, name: string, options: InitOptions): string 
   })
 }
 
-/** Checks that no other pipeline of the folder has the same destination, with any credentials. @throws {UsageError} `DESTINATION_TAKEN` */
+/** Checks that no other pipeline with the credentials of the environment has the same destination. @throws {UsageError} `DESTINATION_TAKEN` */
 async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
   if (!existsSync(context.pipelines)) return
   const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)
   const conflict = [...pipelines, ...conflicting].find(
-    ({ name, destination }) =>
+    ({ name, credentials, destination }) =>
       name !== target.name &&
+      credentials === undefined &&
       destination.kind === target.kind &&
       isDeepStrictEqual(destinationOf(destination.kind).identity(destination), {
         accountId: target.account ?? '',

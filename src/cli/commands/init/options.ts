@@ -75,7 +75,11 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
   }
 }
 
-/** Returns the command line with all known options, then the `added` flags, quoted for a shell. Hides secrets in the source's address. */
+/**
+ * Returns the command line with all known options, then the `added` flags, quoted for a shell. Leaves out consent tests that a flag cannot
+ * express, so that `init` asks for them again. Hides secrets in the source's
+ * address.
+ */
 export function commandLineOf(options: InitOptions, added: readonly string[]): string {
   const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
@@ -86,7 +90,10 @@ export function commandLineOf(options: InitOptions, added: readonly string[]): s
     ['item', settings.xml?.item],
     ...Object.entries(map).flatMap(([field, columns]) => columns.map((column) => ['map', `${field}=${column}`] as const)),
     ...Object.entries(set).map(([field, value]) => ['set', `${field}=${value}`] as const),
-    ...consent.map((test) => ['consent', `${test.column}=${formatConsentAnswer(test) ?? ''}`] as const),
+    ...consent.flatMap((test) => {
+      const answer = test.appliesTo === undefined ? formatConsentAnswer(test) : undefined
+      return answer === undefined ? [] : [['consent', `${test.column}=${answer}`] as const]
+    }),
     ...ignore.map((column) => ['ignore', column] as const),
     ['currency', currency],
     ['country', country],
