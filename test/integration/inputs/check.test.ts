@@ -148,6 +148,21 @@ test('check has the rejects, duplicates and exit code of a run, and reports ever
   }
 })
 
+test('a key in two sources is resolved as by a run', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', `source:\n  - { url: a.csv }\n  - { url: b.csv }\n${catalog('4001')}`)
+  const [first = {}, second = {}, ...others] = manyProducts(10)
+  shop.write('a.csv', csvOf([first, second, ...others]))
+  shop.write('b.csv', csvOf([{ ...first, title: 'Another' }, second]))
+  const { sources } = JSON.parse((await shop.here(['check', '--json'])).stdout)[0]
+  const { counts } = JSON.parse((await shop.here(['run', 'shop', '--json'])).stdout)
+  expect(counts).toMatchObject({ read: 12, valid: 9, rejected: 2, duplicates: 1 })
+  expect(sources).toMatchObject([
+    { valid: 9, rejected: 1, duplicates: 0, rejects: [{ line: 2, code: 'DUPLICATE_CONFLICT' }] },
+    { valid: 0, rejected: 1, duplicates: 1, rejects: [{ line: 2, code: 'DUPLICATE_CONFLICT' }] },
+  ])
+})
+
 function withoutHint({ line, code, field, message }: { line: number; code: string; field: string; message: string }) {
   return { line, code, field, message }
 }

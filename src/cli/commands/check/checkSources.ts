@@ -14,23 +14,27 @@ import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 import { faultsOf, groupRejects } from '../../reports/rejects.ts'
 import { shownAddress } from '../../../shownAddress.ts'
+import { RepeatedKeys } from './repeatedKeys.ts'
 import { RowTally } from './rowTally.ts'
 
 type Hold = SourceCheck['holds'][number]
 
 /**
- * Maps up to `limit` rows of each source. For a source that was read to its end, also reports whether the end is proven. If all sources
+ * Maps up to `limit` rows of each source, and resolves keys that are repeated in one source or in several. For a source that was read to its end, also reports whether the end is proven. If all sources
  * were read to their ends, also applies the guard for rejects to all rows together, as a run does. An error of a source is a part of its
  * result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
-  const checks: SourceCheck[] = []
-  const rejects: Reject[] = []
-  for (const definition of pipeline.sources) {
-    const { check, rejects: own } = await waiting(context, 'reading the source', () => checkSource(context, pipeline, definition, limit))
-    checks.push(check)
-    rejects.push(...own)
+  const keys = new RepeatedKeys()
+  const read: SourceReading[] = []
+  for (const [source, definition] of pipeline.sources.entries()) {
+    const tally = new RowTally(pipeline, source, keys, new Date(context.clock.now()))
+    read.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
   }
+  // A key may be in several sources.
+  for (const { tally } of read) tally.resolveRepeats()
+  const checks = read.map((reading) => sourceCheck(pipeline, reading))
+  const rejects = read.flatMap(({ tally }) => tally.outcomes().rejects)
   const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined
   if (hold === undefined) return checks
   // The guard is about all sources, and is shown with the source that has the most rejects.
@@ -47,15 +51,18 @@ function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[],
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }
 
-/** Maps up to `limit` rows of one source. Returns the result, and the rejects for the guard over all sources. */
-async function checkSource(
-  context: Context,
-  pipeline: Pipeline,
-  definition: SourceDefinition,
-  limit: number,
-): Promise<{ readonly check: SourceCheck; readonly rejects: readonly Reject[] }> {
+/** Rows of one source that were read and mapped. */
+interface SourceReading {
+  readonly definition: SourceDefinition
+  readonly tally: RowTally
+  readonly detected: readonly string[]
+  readonly whole: boolean
+  readonly error: PresentedError | undefined
+}
+
+/** Maps up to `limit` rows of one source. */
+async function readSource(context: Context, definition: SourceDefinition, tally: RowTally, limit: number): Promise<SourceReading> {
   const config = context.config()
-  const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
   let detected: readonly string[] = []
   let whole = false
   let error: PresentedError | undefined
@@ -66,11 +73,7 @@ async function checkSource(
         detected = detectedWords(source.detected)
         tally.begin({ isTable: isTable(source.detected.format) })
       }
-      try {
-        whole = await readRows(source, tally, limit)
-      } finally {
-        tally.resolveRepeats()
-      }
+      whole = await readRows(source, tally, limit)
       if (whole) {
         const facts = source.facts()
         tally.finish(facts)
@@ -83,9 +86,14 @@ async function checkSource(
     if (!(cause instanceof SluiceError)) throw cause
     error = presentError(cause, config.secrets)
   }
+  return { definition, tally, detected, whole, error }
+}
+
+/** Returns the result of one source, after the repeated keys of all sources are resolved. */
+function sourceCheck(pipeline: Pipeline, { definition, tally, detected, whole, error }: SourceReading): SourceCheck {
   const { mapping, rejects, filtered, warnings, ...outcomes } = tally.outcomes()
   const summaries = warnings.map(({ line, ...warning }) => ({ ...warning, count: 1, lines: [line] }))
-  const check: SourceCheck = {
+  return {
     uri: shownAddress(definition.uri),
     detected,
     ...outcomes,
@@ -98,7 +106,6 @@ async function checkSource(
     rejects: rejects.flatMap(faultsOf),
     ...(error ? { error } : {}),
   }
-  return { check, rejects }
 }
 
 /** Adds up to `limit` rows to `tally`. Returns true if the source has no more. */

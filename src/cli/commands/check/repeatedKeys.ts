@@ -3,51 +3,64 @@ import type { MappedRecord, Reject } from '../../../model/record.ts'
 
 /** Rows of one key. */
 interface Seen {
-  /** Lines of the rows that did not opt out themselves. */
-  readonly lines: number[]
+  /** Source and line of the rows that did not opt out themselves. */
+  readonly rows: { readonly source: number; readonly line: number }[]
   /** Different contents of these rows. */
   readonly contents: Set<string>
   optedOut: boolean
 }
 
+/** Outcomes of the rows of one source that share their key with other rows. */
+interface Repeats {
+  readonly duplicates: number
+  readonly optedOut: number
+  readonly rejects: readonly Reject[]
+}
+
 /**
- * Finds the rows of one source that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts). An opted-out
+ * Finds the rows of all sources of a pipeline that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts). An opted-out
  * row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the key.
  */
 export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
 
-  /** Registers the record of a mapped row. */
-  add(record: MappedRecord): void {
+  /** Registers the record of a mapped row. Call this in the order of the sources, numbered from 0. */
+  add(record: MappedRecord, source: number): void {
     const key = Buffer.from(record.key).toString('base64')
     let seen = this.#seen.get(key)
-    if (seen === undefined) this.#seen.set(key, (seen = { lines: [], contents: new Set(), optedOut: false }))
+    if (seen === undefined) this.#seen.set(key, (seen = { rows: [], contents: new Set(), optedOut: false }))
     if (record.kind === 'member' && !record.desired) seen.optedOut = true
     else {
-      seen.lines.push(record.line)
+      seen.rows.push({ source, line: record.line })
       seen.contents.add(contentOf(record))
     }
   }
 
   /**
-   * Returns the rejects of conflicting rows, and the numbers of duplicates and of rows that another row of their key opts out. `field`:
-   * the field that identifies a row. `last`: true if the last row of a key wins (`duplicates: last`).
+   * Returns, for one source, the rejects of conflicting rows, and the numbers of duplicates and of rows that another row of their key opts
+   * out. `field`: the field that identifies a row. `last`: true if the last row of a key wins (`duplicates: last`).
    */
-  resolve(field: string, last: boolean): { readonly duplicates: number; readonly optedOut: number; readonly rejects: readonly Reject[] } {
+  resolve(source: number, field: string, last: boolean): Repeats {
     const rejects: Reject[] = []
     let duplicates = 0
     let optedOut = 0
     for (const seen of this.#seen.values()) {
-      const { lines, contents } = seen
-      if (seen.optedOut) optedOut += lines.length
-      else if (contents.size === 1 || last) duplicates += lines.length - 1
+      const { rows, contents } = seen
+      const own = rows.filter((row) => row.source === source)
+      if (own.length === 0) continue
+      if (seen.optedOut) optedOut += own.length
+      // Of duplicates, the first row stays; with `last`, the last one.
+      else if (contents.size === 1 || last) duplicates += own.length - (rows.at(last ? -1 : 0)?.source === source ? 1 : 0)
       else
-        for (const line of lines)
+        for (const { line } of own)
           rejects.push({
             line,
             code: 'DUPLICATE_CONFLICT',
             field,
-            message: `the same ${field} is in lines ${lines.slice(0, 10).join(', ')} with different content`,
+            message: `the same ${field} is in lines ${rows
+              .slice(0, 10)
+              .map((row) => row.line)
+              .join(', ')} with different content`,
             hint: hintOf('DUPLICATE_CONFLICT'),
           })
     }

@@ -1,5 +1,5 @@
 import type { SourceFacts } from '../../../formats/rows.ts'
-import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
+import type { Pipeline } from '../../../model/pipeline.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
@@ -44,7 +44,8 @@ export class RowTally {
   readonly #mapper: WatchedMapper
   readonly #records: SampleRecord[] = []
   readonly #rejects: Reject[] = []
-  readonly #keys = new RepeatedKeys()
+  readonly #keys: RepeatedKeys
+  readonly #source: number
   readonly #lines = new SharedLines()
   readonly #warnings: Warning[] = []
   #rows = 0
@@ -56,9 +57,12 @@ export class RowTally {
   #mapping: RowOutcomes['mapping']
   #isTable = true
 
-  constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
+  /** `source`: number of the source, from 0. `keys`: those of all sources of the pipeline. */
+  constructor(pipeline: Pipeline, source: number, keys: RepeatedKeys, today: Date) {
     this.#type = destinationOf(pipeline.destination.kind)
-    this.#uri = definition.uri
+    this.#source = source
+    this.#keys = keys
+    this.#uri = pipeline.sources[source]?.uri ?? ''
     this.#takesLast = pipeline.duplicates === 'last'
     this.#plain = createMapper(pipeline, today)
     this.#mapper = watchMapper(this.#plain)
@@ -90,13 +94,13 @@ export class RowTally {
     if (!record) return
     if (record.kind === 'member' && !record.desired) this.#suppressed++
     else this.#valid++
-    this.#keys.add(record)
+    this.#keys.add(record, this.#source)
     if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row. */
+  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row of all sources. */
   resolveRepeats(): void {
-    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#type.keyField, this.#takesLast)
+    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#source, this.#type.keyField, this.#takesLast)
     this.#duplicates = duplicates
     this.#suppressed += optedOut
     this.#valid -= duplicates + optedOut + rejects.length
