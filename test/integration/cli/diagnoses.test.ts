@@ -47,6 +47,16 @@ test('a wrong PIN is reported as such', async () => {
   expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
 }, 30_000)
 
+test('doctor shows no secret of the environment, whatever the finding', async () => {
+  await using space = await workspace()
+  const env = { SLUICE_ALERT_SECRET: 'planted-canary-4711' }
+  const { stdout } = await space.here(['doctor', '--json', '--pipelines', 'planted-canary-4711'], { env })
+  expect(stdout).not.toContain('planted-canary')
+  expect(json({ code: 0, stdout, stderr: '' }).checks).toContainEqual(
+    expect.objectContaining({ check: 'pipelines', message: expect.stringContaining('[secret]') as string }),
+  )
+})
+
 test('doctor reports a service that fails as such, and not as refused credentials', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
