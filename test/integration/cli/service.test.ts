@@ -25,6 +25,29 @@ test('the sandbox prints its address and an env block that works when pasted', a
   expect((await over).code).toBe(143)
 })
 
+test('the status of the sign-in reads every page of accounts', async () => {
+  const account = (id: string, approval_status: string) => ({ id, name: id, approval_status })
+  const server = createServer((request, answer) => {
+    const page = request.url?.includes('cursor=next')
+      ? { data: [account('b2', 'PENDING')], next_cursor: null }
+      : { data: [account('a1', 'ACCEPTED')], next_cursor: 'next' }
+    answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const env = {
+    SLUICE_BASE_URL: `http://127.0.0.1:${port}`,
+    SLUICE_CONSUMER_KEY: 'k',
+    SLUICE_CONSUMER_SECRET: 's',
+    SLUICE_ACCESS_TOKEN: '1-t',
+    SLUICE_ACCESS_TOKEN_SECRET: 't',
+  }
+  const status = await sluiceHere(['auth', 'status', '--json'], { cwd: emptyFolder(), env })
+  server.close()
+  expect(json(status)).toMatchObject({ accounts: [{ id: 'a1' }, { id: 'b2' }], missing: [{ what: 'account b2 is PENDING' }] })
+  expect(status.code).toBe(1)
+})
+
 test('a port in use is reported as such', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

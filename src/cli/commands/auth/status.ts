@@ -1,9 +1,10 @@
 import { needService } from '../../../config/config.ts'
 import { writeJson, type CommandRun } from '../../context.ts'
+import { eachPage } from '../../../service/client/list.ts'
 import { ServiceError } from '../../../service/client/serviceErrors.ts'
-import { withClient } from '../../withClient.ts'
+import { withClient, type ServiceCalls } from '../../withClient.ts'
 import { safe, table } from '../../terminal/text.ts'
-import { recordOf } from '../../../unknownValue.ts'
+import { listOf, recordOf } from '../../../unknownValue.ts'
 
 interface Account {
   readonly id: string
@@ -11,16 +12,16 @@ interface Account {
   readonly approvalStatus: string
 }
 
-/** Shows the user, the advertising approval, the first page of accessible accounts, and missing approvals. Exits 1 if any is missing. */
+/** Shows the user, the advertising approval, all accessible accounts, and missing approvals. Exits 1 if any is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
-  const found = await withClient(context, service, ({ call }) => call('accounts.list', {})).catch((error: unknown) => {
+  const found = await withClient(context, service, ({ call }) => listAccounts(call)).catch((error: unknown) => {
     // 403: the user is known but may not advertise. Every other status is an error.
     if (error instanceof ServiceError && error.status === 403) return undefined
     throw error
   })
   const approved = found !== undefined
-  const accounts = Array.isArray(found?.data) ? found.data.map(accountOf) : []
+  const accounts = found ?? []
   // Access tokens begin with the id of their user.
   const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
   const missing = [
@@ -49,6 +50,13 @@ export const run: CommandRun = async (context) => {
     for (const { what, hint } of missing) context.stdout.write(`missing  ${what}\nhint     ${hint}\n`)
   }
   return missing.length > 0 ? 1 : 0
+}
+
+async function listAccounts(call: ServiceCalls['call']): Promise<readonly Account[]> {
+  const accounts: Account[] = []
+  const fetchPage = (cursor: string | undefined) => call('accounts.list', cursor === undefined ? {} : { cursor })
+  for await (const { data } of eachPage(fetchPage, 'GET accounts')) accounts.push(...listOf(data).map(accountOf))
+  return accounts
 }
 
 function accountOf(value: unknown): Account {
