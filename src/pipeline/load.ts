@@ -188,8 +188,13 @@ function throwAll(directory: string, faults: readonly ConfigError[]): void {
     )
 }
 
-/** Loads the pipeline that matches a name or glob. @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES if several match */
+/**
+ * Loads one pipeline by its name, which may come from a request and is no pattern.
+ *
+ * @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES for the name of a file with several markets
+ */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
+  if (!/^[\w.-]+$/.test(name)) throw unknownPipeline(name, directory, (await loadPipelines(directory, variables)).names)
   const [pipeline, more] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
   if (more !== undefined)
