@@ -216,7 +216,7 @@ function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Conditi
       pipeline: pipeline.name,
       event: 'lapse',
       code: 'LAPSE_AT_RISK',
-      message: `${count(ending)} memberships end within ${lapseDays} days and were not renewed`,
+      message: `up to ${count(ending)} memberships end within ${lapseDays} days and were not renewed`,
       hint: `sluice run ${pipeline.name}`,
       counts: { ending },
       since: now.toISOString(),

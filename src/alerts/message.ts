@@ -74,12 +74,17 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   return { subject, text, link, body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at } }
 }
 
+/** Cuts an escaped text to the maximum length, without a part of `&amp;` or the like at its end. */
+function shortened(text: string): string {
+  return text.length > longestSection ? text.slice(0, longestSection).replace(/&[a-z]*$/, '') : text
+}
+
 /** Returns the JSON body for an incoming webhook of Slack. */
 export function slackBody({ text, subject, link, body }: AlertMessage): object {
   const rest = text.slice(subject.length)
-  const section = `*${escaped(subject)}*${escaped(rest)}`.slice(0, longestSection)
+  const section = shortened(`*${escaped(subject)}*${escaped(rest)}`)
   return {
-    text: escaped(text).slice(0, longestSection),
+    text: shortened(escaped(text)),
     blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `${section}\n<${link}|${escaped(linkText(body))}>` } }],
     sluice: body,
   }

@@ -31,9 +31,7 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], colu
         shown === 0
           ? html`<div class="card empty">
               <h2>${run.counts.rejected === 0 ? 'No row was rejected' : 'The rows have expired'}</h2>
-              <p class="muted">
-                ${run.counts.rejected === 0 ? 'Every row of the source could be used.' : 'Rejected rows are kept for 30 days. Run the pipeline again to see them.'}
-              </p>
+              ${run.counts.rejected === 0 ? none : html`<p class="muted">Rejected rows are kept for 30 days. Run the pipeline again to see them.</p>`}
               ${command(`sluice run ${run.pipeline}`)}
             </div>`
           : html`<section aria-labelledby="by-code">

@@ -250,7 +250,7 @@ function rejects({ run, rejects: groups }: RunData): Html {
   </div>`
   if (run.counts.rejected === 0)
     return html`${head}
-      <div class="card pad muted">Every row could be used.</div>`
+      <div class="card pad muted">No row was rejected.</div>`
   if (groups.length === 0)
     return html`${head}
       <div class="card pad muted">The rows have expired: rejects are kept for 30 days.</div>`
