@@ -175,7 +175,7 @@ export async function readRecords(
     keyField: type.keyField,
     removesBy: type.removesBy,
     duplicates: pipeline.duplicates ?? 'reject',
-    sources: namesOf(pipeline),
+    sources: sourceNames(pipeline),
     suppressedBy: context.suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
     optedOutIdentifiers,
@@ -194,7 +194,7 @@ export async function readRecords(
 }
 
 /** Returns the file name of each source; with the number of the source if several have that name. */
-function namesOf({ sources }: Pipeline): readonly string[] {
+export function sourceNames({ sources }: Pick<Pipeline, 'sources'>): readonly string[] {
   const names = sources.map(({ uri }) => basename(shownAddress(uri)))
   return names.map((name, index) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (source ${index + 1})`))
 }

@@ -155,7 +155,9 @@ test('a key in two sources is resolved as by a run', async () => {
   shop.write('a.csv', csvOf([first, second, ...others]))
   shop.write('b.csv', csvOf([{ ...first, title: 'Another' }, second]))
   const { sources } = JSON.parse((await shop.here(['check', '--json'])).stdout)[0]
-  const { counts } = JSON.parse((await shop.here(['run', 'shop', '--json'])).stdout)
+  const { runId, counts } = JSON.parse((await shop.here(['run', 'shop', '--json'])).stdout)
+  const rejects = JSON.parse((await shop.here(['rejects', runId, '--json'])).stdout)
+  expect(sources.flatMap((source: { rejects: object[] }) => source.rejects)).toMatchObject(rejects.map(withoutHint))
   expect(counts).toMatchObject({ read: 12, valid: 9, rejected: 2, duplicates: 1 })
   expect(sources).toMatchObject([
     { valid: 9, rejected: 1, duplicates: 0, rejects: [{ line: 2, code: 'DUPLICATE_CONFLICT' }] },

@@ -5,6 +5,7 @@ import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
 import { notesThatStop } from '../../../sync/plan/qualityGuard.ts'
 import type { Reject } from '../../../model/record.ts'
 import type { WarningSummary } from '../../../model/report.ts'
+import { sourceNames } from '../../../sync/read/readRecords.ts'
 import { tooManyRejects } from '../../../sync/plan/guard.ts'
 import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
@@ -25,7 +26,7 @@ type Hold = SourceCheck['holds'][number]
  * result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
-  const keys = new RepeatedKeys()
+  const keys = new RepeatedKeys(sourceNames(pipeline))
   const read: SourceReading[] = []
   for (const [source, definition] of pipeline.sources.entries()) {
     const tally = new RowTally(pipeline, source, keys, new Date(context.clock.now()))

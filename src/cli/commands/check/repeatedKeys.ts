@@ -22,7 +22,13 @@ interface Repeats {
  * row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the key.
  */
 export class RepeatedKeys {
+  readonly #names: readonly string[]
   readonly #seen = new Map<string, Seen>()
+
+  /** `names`: those of the sources, for messages. */
+  constructor(names: readonly string[]) {
+    this.#names = names
+  }
 
   /** Registers the record of a mapped row. Call this in the order of the sources, numbered from 0. */
   add(record: MappedRecord, source: number): void {
@@ -57,14 +63,18 @@ export class RepeatedKeys {
             line,
             code: 'DUPLICATE_CONFLICT',
             field,
-            message: `the same ${field} is in lines ${rows
-              .slice(0, 10)
-              .map((row) => row.line)
-              .join(', ')} with different content`,
+            message: `the same ${field} is in ${this.#places(rows)} with different content`,
             hint: hintOf('DUPLICATE_CONFLICT'),
           })
     }
     return { duplicates, optedOut, rejects }
+  }
+
+  /** Returns at most ten lines, with their sources if there are several. */
+  #places(rows: Seen['rows']): string {
+    const shown = rows.slice(0, 10)
+    if (rows[0]?.source === rows.at(-1)?.source) return `lines ${shown.map(({ line }) => line).join(', ')}`
+    return shown.map(({ source, line }) => `line ${line} of ${this.#names[source]}`).join(', ')
   }
 }
 
