@@ -42,6 +42,15 @@ test('status shows each pipeline on one screen: first what needs action, with th
   })
 }, 60_000)
 
+test('status names each invalid file', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', 'source: [')
+  const { stdout } = await space.here(['status'])
+  expect(stdout).toMatch(/^Action needed: 1 item\n +! \S*shop\.yaml.* {2}PIPELINE_INVALID /)
+  expect(stdout).not.toContain('no pipelines yet')
+  expect(json(await space.here(['status', '--json'])).needs).toMatchObject([{ where: expect.stringContaining('shop.yaml') as string }])
+}, 60_000)
+
 test('the doctor reports an error of the check of the runs, and names an invalid file once', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', 'source: [')

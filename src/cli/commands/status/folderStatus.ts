@@ -17,6 +17,8 @@ interface Need {
   readonly code: string
   readonly message: string
   readonly hint: string
+  /** Place of the problem, such as an invalid file; absent for the folder as a whole, and for a need of a pipeline. */
+  readonly where?: string
 }
 
 /** State of one pipeline. */
@@ -69,7 +71,12 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   return {
     pipelines: shown,
     needs: [
-      ...errors.map(({ code, message, hint }) => ({ code, message, hint: hint === '' ? 'sluice check' : hint })),
+      ...errors.map(({ code, message, hint, where }) => ({
+        code,
+        message,
+        hint: hint === '' ? 'sluice check' : hint,
+        ...(where === undefined ? {} : { where }),
+      })),
       ...(scheduled && !states.scheduler
         ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is running', hint: 'sluice serve' }]
         : []),

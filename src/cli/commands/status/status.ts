@@ -17,14 +17,14 @@ function statusScreen({ pipelines, needs }: FolderStatus, output: Output): strin
   const { bold, yellow } = output.style
   const all = [
     ...pipelines.flatMap((status) => status.needs.map((need) => ({ place: status.pipeline, ...need }))),
-    ...needs.map((need) => ({ place: '', ...need })),
+    ...needs.map((need) => ({ place: need.where ?? '', ...need })),
   ]
   const lines = all.map(({ place, code, message, hint }) => {
     const head = fold(`  ${yellow('!')} ${place === '' ? '' : `${safe(place)}  `}${code}  ${safe(message)}`, output.columns)
     return `${head}\n      ${safe(hint)}\n`
   })
   const summary = all.length === 0 ? 'No action needed.\n' : `${bold(`Action needed: ${plural(all.length, 'item')}`)}\n${lines.join('')}`
-  if (pipelines.length === 0) return `${summary}no pipelines yet: sluice init --source FILE\n`
+  if (pipelines.length === 0) return needs.length > 0 ? summary : `${summary}no pipelines yet: sluice init --source FILE\n`
   const table = tableWithin(output.columns, pipelines.map(cellsOf))
   return `${summary}\n${table}`
 }
