@@ -18,7 +18,6 @@ import {
   text,
   type Environment,
 } from './values.ts'
-import { variables } from './variables.ts'
 
 export type { Environment } from './values.ts'
 
@@ -240,7 +239,6 @@ export function needService(config: Config, options: { readonly user?: boolean }
 
 /** Adds a problem for each frequent wrong name of a variable, because such a variable would have no effect. */
 function reportMisspelt(env: Environment, problems: Problem[]): void {
-  const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
   const misspelt: Readonly<Record<string, string>> = {
     SLUICE_API_KEY: 'SLUICE_CONSUMER_KEY',
     SLUICE_API_SECRET: 'SLUICE_CONSUMER_SECRET',
@@ -250,7 +248,7 @@ function reportMisspelt(env: Environment, problems: Problem[]): void {
     SLUICE_DATABASE_URL: 'DATABASE_URL',
   }
   for (const name of Object.keys(env)) {
-    const correct = known.has(name) ? undefined : misspelt[name]
+    const correct = misspelt[name]
     if (correct !== undefined)
       problems.push({ path: name, message: `is not a variable of Sluice; ${correct} is`, hint: `rename ${name} to ${correct}` })
   }
