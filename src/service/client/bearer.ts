@@ -8,8 +8,8 @@ import type { CallOptions } from './typed.ts'
 /** Cache of the app-only token. */
 export interface Bearer {
   /**
-   * Returns the cached token, or fetches a token. Concurrent callers share one request, which ends early if `options.signal` of each of them
-   * is aborted; `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
+   * Returns the cached token, or fetches a token. Concurrent callers share one request, which ends early if `options.signal` of each of
+   * them is aborted; `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
    * @throws {UnreachableError} if `options.signal` is aborted
    * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
    */

@@ -47,8 +47,8 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. `convert`: returns the value to write for a key and
- * its given value; `plain` is the result of the value's `toJSON`, if it has that.
+ * Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. `convert`: returns the value to write for a key
+ * and its given value; `plain` is the result of the value's `toJSON`, if it has that.
  */
 export function stringifyExact(value: unknown, convert?: (key: string, given: unknown, plain: unknown) => unknown): string {
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, plain: unknown) {

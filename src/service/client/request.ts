@@ -22,8 +22,8 @@ export interface BuiltRequest {
 }
 
 /**
- * Builds the request of a call. In path, query and form, lists are joined by commas, and null is an empty value; JSON bodies keep both. Times are
- * in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: first segment of
+ * Builds the request of a call. In path, query and form, lists are joined by commas, and null is an empty value; JSON bodies keep both.
+ * Times are in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: first segment of
  * advertising paths, such as `12`.
  *
  * @throws {CallError} for an unknown parameter, a missing required one, a `body` that must be an array and is not, or a value that

@@ -14,7 +14,10 @@ import { listOf, recordOf } from '../../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-/** Sends a call that the user wrote and prints the body of the answer, with all digits of its numbers. Exits 1 for a status outside of 2xx, and for a page of a gateway. */
+/**
+ * Sends a call that the user wrote and prints the body of the answer, with all digits of its numbers. Exits 1 for a status outside of 2xx,
+ * and for a page of a gateway.
+ */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
   const caller = createCaller(needService(context.config()), context)

@@ -21,9 +21,9 @@ import { RowTally } from './rowTally.ts'
 type Hold = SourceCheck['holds'][number]
 
 /**
- * Maps up to `limit` rows of each source, and resolves keys that are repeated in one source or in several. For a source that was read to its end, also reports whether the end is proven. If all sources
- * were read to their ends, also applies the guard for rejects to all rows together, as a run does. An error of a source is a part of its
- * result; any other error is thrown.
+ * Maps up to `limit` rows of each source, and resolves keys that are repeated in one source or in several. For a source that was read to
+ * its end, also reports whether the end is proven. If all sources were read to their ends, also applies the guard for rejects to all rows
+ * together, as a run does. An error of a source is a part of its result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
   const keys = new RepeatedKeys(sourceNames(pipeline))

@@ -18,8 +18,9 @@ interface Repeats {
 }
 
 /**
- * Finds the rows of all sources of a pipeline that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts). An opted-out
- * row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the key.
+ * Finds the rows of all sources of a pipeline that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts).
+ * An opted-out row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the
+ * key.
  */
 export class RepeatedKeys {
   readonly #names: readonly string[]

@@ -98,7 +98,9 @@ export class RowTally {
     if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row of all sources. */
+  /**
+   * Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row of all sources.
+   */
   resolveRepeats(): void {
     const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#source, this.#type.keyField, this.#takesLast)
     this.#duplicates = duplicates

@@ -9,8 +9,8 @@ import { examineRuns } from './runs.ts'
 import { examineServices } from './service.ts'
 
 /**
- * Runs the checks of the doctor in order. Returns all findings, without secrets, and passes each to `onFinding` when it is known. An invalid environment
- * ends the checks. Without a database, the runs are not checked.
+ * Runs the checks of the doctor in order. Returns all findings, without secrets, and passes each to `onFinding` when it is known. An
+ * invalid environment ends the checks. Without a database, the runs are not checked.
  */
 export async function examineAll(context: Context, onFinding: ReportFinding = () => undefined): Promise<readonly Finding[]> {
   const findings: Finding[] = []
