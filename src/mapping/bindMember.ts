@@ -69,7 +69,7 @@ export function memberBinder(
       unread: () => unreadReport(unread, header, binding),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
-      mask: maskMember(columns, binding),
+      mask: maskMember(binding),
       warnings: [...warnings, ...unreadWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
       used,
       missing,

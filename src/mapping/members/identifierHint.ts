@@ -17,7 +17,8 @@ export function identifierHint(
     const more = found.flatMap((one) => (one.kind === kind ? [one.column] : []))
     if (more.length === 0) return []
     const bound = binding.identifiers.find((one) => one.kind === kind)
-    const names = [...(bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
+    // A configured list may name columns of other sources too.
+    const names = [...(pipeline.map[kind]?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
     const country =
       bound === undefined && kind === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
     const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }

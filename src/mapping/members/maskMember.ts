@@ -3,12 +3,15 @@ import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
+/** ISO date, or date and time. A phone number such as `0176-12345678` must not look like one. */
+const isoInstant = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/
+
 /**
  * Returns a function that masks the cells of a row: identifiers by their type, and other cells because they may be names or addresses.
  * Shows the cells of times, countries, removal tests, and consent tests for the whole row. Masks these cells too if they have an `@`, more
- * than 40 characters, or at least nine digits without an ISO date at the start.
+ * than 40 characters, or at least nine digits, unless they are an ISO date or time.
  */
-export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
+export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([
     ...binding.consent.map(({ index }) => index),
     ...binding.remove.map(({ index }) => index),
@@ -26,7 +29,7 @@ export function maskMember(columns: readonly string[], binding: MemberBinding): 
     const kind = kinds.get(index)
     if (kind !== undefined) return maskFor(kind, trimText(text))
     if (shown.has(index))
-      return text.includes('@') || text.length > 40 || (/^\D*(?:\d\D*){9,}$/.test(text) && !/^\d{4}-\d\d/.test(text))
+      return text.includes('@') || text.length > 40 || (/^\D*(?:\d\D*){9,}$/.test(text) && !isoInstant.test(text))
         ? maskUnknown(text)
         : text
     return maskText(text)

@@ -47,8 +47,8 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Any name in angle brackets, and the start of a comment or a document type (spec 2.2: plain text). `stripHtml` has already removed HTML
-// tags.
+// A name of letters and digits in angle brackets, the start of a comment, or a document type (spec 2.2: plain text). `stripHtml` has
+// already removed HTML tags.
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
 
 /**
@@ -83,6 +83,10 @@ export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): 
   return word
 }
 
+/** Returns true for a hex code, with or without `#`. A word such as `fade` has no digit. */
+const isHexCode = (color: string): boolean =>
+  /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
+
 /**
  * Returns the color. Undefined as for `ProductRow.text`. Also undefined, with a warning, for a hex code, a text over 100 characters and a
  * list of more than ten colors.
@@ -91,7 +95,7 @@ export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): 
  */
 export function colorOf(row: ProductRow): string | undefined {
   const color = row.text('color')
-  if (color === undefined || (!/^#[0-9a-f]{3,8}$/i.test(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
+  if (color === undefined || (!isHexCode(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
   row.warn('VALUE_DROPPED', 'color', 'is not a color word')
   return undefined
 }

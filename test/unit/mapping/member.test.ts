@@ -49,6 +49,15 @@ const shown = (identifiers: MemberRecord['identifiers'] | undefined) =>
   identifiers?.map((packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`)
 const held = (record: MemberRecord | undefined) => shown(record?.identifiers)
 
+test('a phone number in a column of times or consent is masked, and a time is shown', () => {
+  const definition = { map: { ...map, expires_at: 'until' }, consent: { column: 'consent', values: ['yes'] } }
+  const maskOf = (text: string) => mapped({ id: 'C1', email: 'a@example.com', until: text, consent: text }, definition).mask
+  for (const phone of ['0049-17612345678', '0176-12345678', '2012-55501234'])
+    for (const cell of maskOf(phone)) expect(cell).not.toContain(phone)
+  for (const time of ['2026-03-01', '2026-03-01T12:30:00Z', '2026-03-01 12:30:00.5+02:00'])
+    expect(maskOf(time).filter((cell) => cell === time)).toHaveLength(2)
+})
+
 test.for([
   ['column', 'uk', '020 7946 0958', '+442079460958'],
   ['column', 'EL', '21 2345 6789', '+302123456789'],

@@ -215,6 +215,7 @@ describe('values that are repaired or dropped with a warning', () => {
     [92, { age_group: 'All_Ages' }, 'age_group', 'all ages', 'WORD_NORMALIZED'],
     [150, { age_group: 'xx' }, 'age_group', undefined, 'VALUE_PLACEHOLDER'],
     [93, { color: '#FF0000' }, 'color', undefined, 'VALUE_DROPPED'],
+    [93, { color: '00ff00' }, 'color', undefined, 'VALUE_DROPPED'],
     [93, { color: Array.from({ length: 30 }, () => 'red').join('/') }, 'color', undefined, 'VALUE_DROPPED'],
     [93, { color: 'Red/Blue' }, 'color', 'Red/Blue', undefined],
     [96, { product_type: 'Home>Garden >Pots' }, 'product_type', 'Home > Garden > Pots', 'SEPARATOR_NORMALIZED'],
