@@ -408,6 +408,11 @@ describe('holds and later', () => {
     expect((await users(3)).body.data).toMatchObject({ success_count: 3, total_count: 3 })
     expect((await sandbox.control.audience()).members).toBe(3)
   })
+  test('twice answers a refusal before the parameters as the first time', async () => {
+    await arm({ kind: 'latency', ms: 1, apply: 'twice' })
+    expect((await sandbox.call('PUT', path, { form: { id: 'a' } })).status).toBe(400)
+    expect(await last()).toMatchObject({ applied: false, applied_at: null })
+  })
   test('later applies after the answer', async () => {
     await arm({ kind: 'status', status: 500, apply: 'later:20' })
     expect((await put('a')).status).toBe(500)

@@ -65,16 +65,11 @@ function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Brok
       ]
     case 'one-of':
       return [[`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
-    case 'together':
-      return rule.names.map((name) => [`${all} without ${name}`, 'INCLUSIVE_PARAMETERS', name, { ...given(rule.names), [name]: undefined }])
     case 'required-if': {
       const { when } = rule
-      const condition =
-        when.absent === true
-          ? absent([when.name])
-          : { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
+      const condition = { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
       return rule.names.map((name) => [
-        `without ${name} where ${when.name} ${when.absent === true ? 'is absent' : 'asks for it'}`,
+        `without ${name} where ${when.name} asks for it`,
         'MISSING_PARAMETER',
         name,
         { ...condition, [name]: undefined },

@@ -67,10 +67,10 @@ export function createAuthState(world: World): AuthState {
   }
 }
 
-/** Returns the restored state. Adds the access token of the current credentials, because the state may come from a sandbox with others. */
+/** Returns the restored state, in which the current credentials are valid. The state may come from a sandbox with others. */
 export function loadAuthState(world: World, state: AuthState): AuthState {
   for (const [token, access] of createAuthState(world).accessTokens)
-    if (!state.accessTokens.has(token)) state.accessTokens.set(token, access)
+    state.accessTokens.set(token, { ...(state.accessTokens.get(token) ?? access), secret: access.secret })
   return state
 }
 

@@ -6,26 +6,26 @@ export interface Metric {
   /**
    * Factor by which the impressions of an hour are multiplied. Null for a metric whose value is an object: the sandbox returns null for it.
    */
-  readonly share: number | null
+  readonly factor: number | null
 }
 
-const zeros = (...names: string[]): Metric[] => names.map((name) => ({ name, share: 0 }))
-const objects = (...names: string[]): Metric[] => names.map((name) => ({ name, share: null }))
+const zeros = (...names: string[]): Metric[] => names.map((name) => ({ name, factor: 0 }))
+const objects = (...names: string[]): Metric[] => names.map((name) => ({ name, factor: null }))
 
 /** Metrics by metric group. */
 export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
   BILLING: [
-    { name: 'billed_engagements', share: 0.03 },
-    { name: 'billed_charge_local_micro', share: 4000 },
+    { name: 'billed_engagements', factor: 0.03 },
+    { name: 'billed_charge_local_micro', factor: 4000 },
   ],
   ENGAGEMENT: [
-    { name: 'impressions', share: 1 },
-    { name: 'engagements', share: 0.06 },
-    { name: 'clicks', share: 0.04 },
-    { name: 'url_clicks', share: 0.02 },
-    { name: 'likes', share: 0.02 },
-    { name: 'retweets', share: 0.01 },
-    { name: 'replies', share: 0.005 },
+    { name: 'impressions', factor: 1 },
+    { name: 'engagements', factor: 0.06 },
+    { name: 'clicks', factor: 0.04 },
+    { name: 'url_clicks', factor: 0.02 },
+    { name: 'likes', factor: 0.02 },
+    { name: 'retweets', factor: 0.01 },
+    { name: 'replies', factor: 0.01 },
     ...zeros(
       'follows',
       'app_clicks',

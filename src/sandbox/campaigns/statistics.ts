@@ -149,12 +149,12 @@ function metricsOf(state: CampaignsState, accountId: string, query: Query): { re
 
 /** Returns `length` values of a metric, summed over the line items; null if its values are objects. `step`: milliseconds per value. */
 function series(items: readonly LineItem[], metric: Metric, query: Query, step: number, length: number): number[] | null {
-  if (metric.share === null) return null
+  if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
   for (const item of items.filter(({ placements }) => query.placement !== 'PUBLISHER_NETWORK' || placements.includes('PUBLISHER_NETWORK')))
     for (let at = Math.max(query.start, Date.parse(item.created_at)); at < query.end; at += HOUR) {
       const index = Math.floor((at - query.start) / step)
-      values[index] = (values[index] ?? 0) + Math.floor(impressions(item.id, at) * metric.share)
+      values[index] = (values[index] ?? 0) + Math.floor(impressions(item.id, at) * metric.factor)
     }
   return values
 }

@@ -33,12 +33,15 @@ interface ResultParts {
   echo: Record<string, unknown>
 }
 
+/** Result of the checks of a request before its parameters. */
+type Admission = { readonly known: ResultParts } & ({ readonly input: DispatchInput } | { readonly refusal: Refusal })
+
 /** Handles requests whose body is complete. */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
-  /** Admitted requests. A fault may handle a request twice, but its nonce is checked once, and rate limits count it once. */
-  readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: ResultParts }>()
+  /** Results of `#admit`. A fault may handle a request twice, but its nonce is checked once, and rate limits count it once. */
+  readonly #admissions = new WeakMap<RequestContext, Admission>()
 
   #isClosed = false
 
@@ -57,11 +60,11 @@ export class RequestHandler {
     const { changes, faults, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
-    const admitted = this.#admitted.get(context)
-    const known: ResultParts = admitted?.known ?? { headers: {}, echo: {} }
+    const admission = this.#admissions.get(context) ?? this.#admitOnce(context)
+    const { known } = admission
     try {
-      const input = admitted?.input ?? this.#admit(context, known)
-      this.#admitted.set(context, { input, known })
+      if ('refusal' in admission) throw admission.refusal
+      const { input } = admission
       const checked = changes.check(input)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
@@ -114,8 +117,23 @@ export class RequestHandler {
     this.#nonces.clear()
   }
 
+  /** Admits a request, and stores the result. @throws {Error} for a mistake in the sandbox */
+  #admitOnce(context: RequestContext): Admission {
+    const known: ResultParts = { headers: {}, echo: {} }
+    let admission: Admission
+    try {
+      admission = { known, input: this.#admit(context, known) }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      admission = { known, refusal: error }
+    }
+    this.#admissions.set(context, admission)
+    return admission
+  }
+
   /**
-   * Checks everything but the parameters, and counts the request against its rate limits. Fills `known` step by step.
+   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. `DispatchInput` has
+   * parameters whose values are not checked yet. Fills `known` step by step.
    *
    * @throws {Refusal}
    */
@@ -166,7 +184,7 @@ export class RequestHandler {
   /** Completes the answer of a handler and its ledger entry. */
   #applied(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
     context.entry.applied = isApplied && answer.status < 400
-    if (isApplied) context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
+    if (context.entry.applied) context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
     return answer
   }
@@ -175,7 +193,8 @@ export class RequestHandler {
   #answerError(context: RequestContext, error: unknown, known: ResultParts): Answer {
     if (!(error instanceof Refusal)) throw error
     const answer = this.refuse(context, error, known.echo)
-    // Headers of the refusal replace rate limit headers. A 429 has these only if the switch `rate_limit_headers` is `reset`.
+    // Headers of the refusal replace rate limit headers. A 429 has rate limit headers only if the switch
+    // `rate_limit_headers` is `reset`.
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers

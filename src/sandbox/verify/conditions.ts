@@ -17,23 +17,13 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
   const given = rule.names.filter(present)
-  // An empty list counts only if no other parameter of the rule is given. The answer for a card of slides has `components: []`, which
+  // An empty list counts only if no other parameter of the rule is filled. The answer for a card of slides has `components: []`, which
   // clients send back.
   const filled = given.filter((name) => !isEmptyList(params[name]))
   const counted = filled.length > 0 ? filled : given
-  const inclusive = (): void => {
-    errors.push({
-      code: 'INCLUSIVE_PARAMETERS',
-      message: `${rule.names.map((name) => `"${name}"`).join(' and ')} go together`,
-      parameter: rule.names.find((name) => !present(name)) ?? '',
-    })
-  }
   switch (rule.kind) {
     case 'exclusive':
       if (counted.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(counted))
-      return
-    case 'together':
-      if (counted.length > 0 && counted.length < rule.names.length) inclusive()
       return
     case 'one-of':
       if (counted.length === 0)
@@ -58,7 +48,7 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
         (Array.isArray(value)
           ? value.some((item) => when.is?.includes(String(item)))
           : value !== undefined && when.is.includes(textOf(value)))
-      const applies = matches && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
+      const applies = matches && (when.present !== true || present(when.name))
       if (applies)
         for (const name of rule.names)
           if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))

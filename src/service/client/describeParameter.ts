@@ -66,15 +66,13 @@ export function describeRule(rule: Rule): string {
   switch (rule.kind) {
     case 'exclusive':
       return `only one of ${rule.names.join(', ')}`
-    case 'together':
-      return `${rule.names.join(', ')} go together`
     case 'one-of':
       return `at least one of ${rule.names.join(', ')}`
     case 'exactly-one':
       return `exactly one of ${rule.names.join(', ')}`
     case 'required-if': {
-      const { name, is, absent } = rule.when
-      return `${rule.names.join(', ')} required when ${name} is ${is !== undefined ? is.join(' or ') : absent === true ? 'absent' : 'given'}`
+      const { name, is } = rule.when
+      return `${rule.names.join(', ')} required when ${name} is ${is === undefined ? 'given' : is.join(' or ')}`
     }
     case 'other':
       return rule.text
