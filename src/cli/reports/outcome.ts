@@ -2,7 +2,7 @@ import { effectOf, type Failure, type GuardResult, type RunReport, type Settled 
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, planned, textOf, wordOf } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, planned, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
@@ -115,7 +115,7 @@ function failureLines(failures: readonly Failure[] = []): string {
   const rest = failures.length - 5
   const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
     const which = examples.length === 0 ? '' : `   ${examples.join(', ')}${times > examples.length ? ' …' : ''}`
-    return `${wordOf(outcome)}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
+    return `${reportWordOf(outcome)}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
   })
   return lines.join('') + (rest > 0 ? `… and ${plural(rest, 'reason')} more: --json shows them\n` : '')
 }

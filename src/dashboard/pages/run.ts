@@ -4,7 +4,7 @@ import { sendsNothing } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
 import { isOpenSet, isUnderWay } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
-import { wordOf } from '../../sync/reports/runSteps.ts'
+import { reportWordOf } from '../../sync/reports/runSteps.ts'
 import { auditList } from '../audit.ts'
 import { flow } from '../flow.ts'
 import { actionButton } from '../forms.ts'
@@ -144,7 +144,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
               ${(run.failures ?? []).map(
                 (failure) =>
                   html`<tr>
-                    <td data-label="Outcome">${wordOf(failure.outcome)}</td>
+                    <td data-label="Outcome">${reportWordOf(failure.outcome)}</td>
                     <td class="right" data-label="Count">${count(failure.count)}</td>
                     <td data-label="Code"><code>${failure.code}</code></td>
                     <td data-label="Message">

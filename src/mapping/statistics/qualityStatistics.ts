@@ -24,7 +24,7 @@ export interface StoredQuality extends StoredFeatureSets {
 
 /**
  * Creates the statistics of a read. In a gated read, `stored` has the feature sets and counts of the rows that are skipped. In a full
- * read, only the frequent values of `stored` are used. `sources`: number of sources of the read.
+ * read, `stored` only selects the frequent values that are counted exactly. `sources`: number of sources of the read.
  */
 export function openStatistics(stored?: StoredQuality, gated = false, sources = 1): QualityStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)

@@ -1,5 +1,5 @@
 /**
- * Yields the operations of a plan from its pending changes. Reads the keys through a cursor, so that memory does not grow with the plan.
+ * Yields the operations of a plan: from its pending changes, or for a first load from the records. Reads the keys through a cursor, so that memory does not grow with the plan.
  * Yields some thousand operations at a time, because a promise for each operation would double the time.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -135,7 +135,7 @@ export function firstMembers(
   return packUsers(firstGroups(rows, of.index), terms)
 }
 
-/** Desired content of identifiers without own times (`plainTimes`). */
+/** Content hash of identifiers without own times. Equals `plainTimes` of `db/impliedKeys.ts`. */
 export const plainHash = Buffer.from([1])
 
 /** Yields the users of a first load, and adds their identifiers to the index. */
@@ -211,6 +211,7 @@ const timedGroups = (destinationId: number) =>
 /** User object to send: identifiers of one group with equal times. */
 interface GroupRow {
   readonly group_key: Buffer
+  /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
   readonly created: boolean

@@ -23,20 +23,20 @@ export interface Step {
 const notes: Partial<Record<CountName, string>> = {
   filtered: 'left out by only: and except:',
   stale: 'rejected rows; their last version stays live',
-  withheld: 'deletes, by a guard; not planned',
-  deferred: 'wait for an earlier operation; the next run sends them',
+  withheld: 'by a guard: deletes, or products to set out of stock',
+  deferred: 'not in this plan; the next run sends them',
 }
 
 /** Returns the word for a count in reports. */
-export function wordOf(name: CountName): string {
+export function reportWordOf(name: CountName): string {
   return name === 'ambiguous' ? 'unresolved' : name === 'pending' ? 'not sent' : name
 }
 
-/** Returns the figures of the given counts, without `filtered` if the pipeline has no filters. */
+/** Returns one figure from `counts` for each of `names`. Leaves out `filtered` if the pipeline has no filters. */
 export function figures(counts: Partial<RunCounts>, ...names: readonly CountName[]): readonly Figure[] {
   return names
     .filter((name) => name !== 'filtered' || counts.filtered !== undefined)
-    .map((name) => ({ count: name, name: wordOf(name), value: counts[name] ?? 0, note: notes[name] ?? '' }))
+    .map((name) => ({ count: name, name: reportWordOf(name), value: counts[name] ?? 0, note: notes[name] ?? '' }))
 }
 
 /** Returns `12 confirmed`. */
@@ -49,7 +49,7 @@ export function isShown({ count, value }: Figure): boolean {
   return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(count)
 }
 
-/** Returns the number of planned operations. */
+/** Returns the number of planned changes, counted in products or users. */
 export function planned(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }

@@ -23,7 +23,7 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, isResultOf, shownAction, withListed } from './compare.ts'
 import { confirmedContent, isProblem } from './setContent.ts'
-import { listProductSets, sendSetRequest } from './listing.ts'
+import { listProductSets, sendSetRequest } from './setRequests.ts'
 
 /** Run and catalog whose product sets are kept in sync. */
 export interface Keeping {
@@ -55,13 +55,13 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
   const unresolved = await resolveCreates(work, names)
   const kept = new Map<string, ProductSetChange>()
   for (const rule of rules) {
-    await assertRunning(work)
+    await renewLease(work)
     const change = await keepSet(work, rule, unresolved)
     kept.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
   const deleted = new Map<string, ProductSetChange>()
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
-    await assertRunning(work)
+    await renewLease(work)
     const change = kept.get(set.name)
     if (change === undefined) {
       const removal = await removeSet(work, set)
@@ -77,32 +77,33 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
 }
 
 /**
- * Renews the lease.
+ * Renews the lease of the run.
+ *
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, or if the run was cancelled or ended: a later run may have other rules
  */
-async function assertRunning({ deps, run }: Work): Promise<void> {
+async function renewLease({ deps, run }: Work): Promise<void> {
   if (deps.signal?.aborted) throw interrupted()
   if (!(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted('otherProcess')
 }
 
 /**
  * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the names of sets whose create is
- * still unresolved. `names`: names with a rule. Creates that were not applied are forgotten here only for these names, because `removeSet`
+ * still unresolved, each with true if a later listing can show the result. `names`: names with a rule. Creates that were not applied are forgotten here only for these names, because `removeSet`
  * reports the others.
  */
-async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlyMap<string, boolean>> {
   const { deps, run, listed, actor } = work
   await shortenFalseSetWaits(deps.db, run.destinationId, createWaitMs(deps))
   const stored = await loadProductSets(deps.db, run.destinationId)
   const owned = ownedIds(stored)
-  const unresolved = new Set<string>()
+  const unresolved = new Map<string, boolean>()
   for (const set of stored.filter(({ state }) => state === 'creating')) {
     const found = listed?.find((listedSet) => isResultOf(set, listedSet, owned))
     if (found !== undefined) {
       owned.add(found.id)
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
       await startRemovals(work, set.name, set.id)
-    } else if (listed === undefined || set.knownIds === null || set.late) unresolved.add(set.name)
+    } else if (listed === undefined || set.knownIds === null || set.late) unresolved.set(set.name, set.knownIds !== null)
     else if (names.has(set.name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
   return unresolved
@@ -112,7 +113,7 @@ async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<R
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
-async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet<string>): Promise<ProductSetChange> {
+async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlyMap<string, boolean>): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
   if (unresolved.has(name))
@@ -122,9 +123,9 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
       outcome: 'unresolved',
       code: 'PRODUCT_SET_UNRESOLVED',
       message:
-        listed === undefined
-          ? 'the create got no answer and the service lists no sets: look for the set there, delete it, and rename the rule'
-          : 'the create got no answer: the next run looks for the set',
+        unresolved.get(name) === true
+          ? 'the create got no answer: the next run looks for the set'
+          : 'the create got no answer, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule',
     }
   const stored = await loadProductSets(deps.db, run.destinationId)
   let kept = newestOf(stored, name)
@@ -212,7 +213,7 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   const { setId } = set
   if (setId === null) {
     // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
-    // Only a listing shows that the create was not applied.
+    // Only a listing that began before the create can show its set later. Without one, no later run learns more, so the set is forgotten.
     if (set.late || (listed === undefined && set.knownIds !== null))
       return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')
@@ -221,8 +222,8 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   await startRemoval(deps.db, set.id)
   crashPoint('sets.before_delete')
   const answer = await sendSetRequest(deps, deleteSet(target, setId))
-  const isDeleted = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
-  if (!isDeleted) return failureOf(answer)
+  const isGone = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
+  if (!isGone) return failureOf(answer)
   await forgetProductSet(deps.db, actor, set, 'deleted')
   return { outcome: 'confirmed' }
 }

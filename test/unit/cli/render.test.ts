@@ -60,7 +60,7 @@ test('a plan is a table of at most 15 lines with 80 columns', () => {
       '  - deletes              0',
       '  = unchanged        9,871',
       '  ! stale               18   rejected rows; their last version stays live',
-      '  ! withheld         1,180   deletes, by a guard; not planned',
+      '  ! withheld         1,180   by a guard: deletes, or products to set out of stock',
       '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4',
       '  ! duplicates           4',
       "  14 requests, under 1 min at the service's limits",
