@@ -88,8 +88,8 @@ async function renewLease({ deps, run }: Work): Promise<void> {
 
 /**
  * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the names of sets whose create is
- * still unresolved, each with true if a later listing can show the result. `names`: names with a rule. Creates that were not applied are forgotten here only for these names, because `removeSet`
- * reports the others.
+ * still unresolved, each with true if a later listing can show the result. `names`: names with a rule. Creates that were not applied are
+ * forgotten here only for these names, because `removeSet` reports the others.
  */
 async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlyMap<string, boolean>> {
   const { deps, run, listed, actor } = work
@@ -213,7 +213,7 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   const { setId } = set
   if (setId === null) {
     // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
-    // Only a listing that began before the create can show its set later. Without one, no later run learns more, so the set is forgotten.
+    // Only a listing that began before the create can show its set later. Without one, no later run can decide it, so the set is forgotten.
     if (set.late || (listed === undefined && set.knownIds !== null))
       return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')
