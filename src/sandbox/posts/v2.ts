@@ -56,7 +56,12 @@ function answerPosts(
 ): Reply {
   const names = checkedPrefix(call)
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
-  if (bad !== undefined) throw v2ParameterRefusal(parameter, bad, `The \`${parameter}\` parameter value [${bad}] is not valid`)
+  if (bad !== undefined)
+    throw v2ParameterRefusal(
+      parameter,
+      bad,
+      `The \`${parameter}\` ${parameter === 'ids' ? 'query' : 'path'} parameter value [${bad}] is not valid`,
+    )
   const selection = selectionOf(call, names)
   const posts: Post[] = []
   const errors: PartialError[] = []
