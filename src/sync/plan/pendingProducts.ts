@@ -58,7 +58,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
   await deferRenamed(context)
   const deferred = await takeDeferred(
     tx,
-    `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and t.key not in (${missingProducts(destinationId)}) as valid`,
+    `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
   )
   await tx.query('analyze pending_product')
   return deferred
