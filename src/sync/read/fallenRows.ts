@@ -6,7 +6,7 @@ import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
-import { formerSource } from './formerSource.ts'
+import { formerSources } from './formerSources.ts'
 
 /** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
 export interface FallenSource {
@@ -55,10 +55,13 @@ export async function erodedNotes(
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
   if (now.length < 2) return []
-  const uris = now.map(({ uri }) => uri)
+  const former = formerSources(
+    now.map(({ uri }) => uri),
+    before,
+  )
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    const former = formerSource(uris, index, before)?.rows ?? 0
-    return former > 0 && (rows === 0 || (former >= comparedFrom && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
+    const last = former[index]?.rows ?? 0
+    return last > 0 && (rows === 0 || (last >= comparedFrom && rows < last / 2)) ? [{ uri, before: last, now: rows }] : []
   })
 }
 

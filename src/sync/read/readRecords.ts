@@ -21,7 +21,6 @@ import type { EngineDeps } from '../engine.ts'
 import { KnownDigests } from './knownDigests.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
-import { isPlainRecord } from '../../unknownValue.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { collectOptedOut, unstagedRecordsHaveOptedOut } from './optedOut.ts'
@@ -72,18 +71,14 @@ export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[],
 }
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
-const storedQuality: z.ZodType<StoredQuality> = z.preprocess(
-  // Earlier versions stored `needsFullRead` as `due`.
-  (stored) => (isPlainRecord(stored) && 'due' in stored ? { needsFullRead: stored['due'], ...stored } : stored),
-  z.object({
-    items: z.array(z.tuple([z.string(), z.string(), z.string()])),
-    sets: z.array(z.tuple([z.number().nullable(), z.number()])),
-    currencies: z.array(z.string()),
-    groups: frequent,
-    identifiers: frequent,
-    needsFullRead: z.boolean(),
-  }),
-)
+const storedQuality: z.ZodType<StoredQuality> = z.object({
+  items: z.array(z.tuple([z.string(), z.string(), z.string()])),
+  sets: z.array(z.tuple([z.number().nullable(), z.number()])),
+  currencies: z.array(z.string()),
+  groups: frequent,
+  identifiers: frequent,
+  due: z.boolean(),
+})
 /** Decodes the column `record_quality.quality`. */
 export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 
@@ -102,7 +97,7 @@ export async function knownRecords(tx: Connection, destinationId: number, last: 
   const stored = await loadDigests(tx, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
-  if (quality.needsFullRead) return undefined
+  if (quality.due) return undefined
   // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
   // found would count as new. The result would be the same, but every gated read would end as a full read.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })

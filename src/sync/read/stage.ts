@@ -21,8 +21,7 @@ import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { findFile } from '../../sources/file/localFile.ts'
-import { shownAddress } from '../../shownAddress.ts'
-import { formerSource } from './formerSource.ts'
+import { formerSources } from './formerSources.ts'
 import { isTable } from '../../formats/openFormat.ts'
 import { SourceStager, type Staging } from './stageSource.ts'
 import { stageWriters, type StageTally } from './stageTable.ts'
@@ -109,9 +108,12 @@ export async function stageSources(
     partitionFrom: first && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsUntilPartitioned : undefined,
   }
 
-  const uris = await Promise.all(pipeline.sources.map(({ uri }) => expectedAddress(uri)))
+  // Facts of a local file have its absolute path.
+  const uris = await Promise.all(pipeline.sources.map(({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
+  const previousFacts = formerSources(uris, options.previous)
+  const lastGood = formerSources(uris, options.lastGood)
   for (const [index, definition] of pipeline.sources.entries()) {
-    const previous = formerSource(uris, index, options.previous)
+    const previous = previousFacts[index]
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, previous, gate))
     const stager = new SourceStager(staging, index, {
       uri: definition.uri,
@@ -129,7 +131,7 @@ export async function stageSources(
         }
         deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
       }
-      await stager.end(source.facts(), formerSource(uris, index, options.lastGood))
+      await stager.end(source.facts(), lastGood[index])
     } catch (error) {
       await stager.abort()
       throw error
@@ -148,11 +150,6 @@ export async function stageSources(
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
   return { read, rejected, filtered, columns, doubts, facts, ...counts, mayRepeat, identifiers: identifiers?.finish(), warnings }
-}
-
-/** Returns the address that the facts of a source will have, as far as it is known before the source is opened. */
-async function expectedAddress(uri: string): Promise<string> {
-  return isLocalFile(uri) ? findFile(uri).catch(() => uri) : shownAddress(uri)
 }
 
 /** Opens a source to read all its bytes: the request to a server is not conditional. */
