@@ -104,8 +104,9 @@ export class FrequentValues {
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
       most = Math.max(most, bound)
-      const isKnown = !this.#gated || (this.#sources === 1 && (this.#earlier.get(value) ?? 0) > this.#limit)
-      if (isKnown) first = Math.max(first, bound)
+      const isKnown = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
+      // A stored bound counts the rows of all sources, so it is not a share of one of them.
+      if (isKnown && (!this.#gated || this.#sources === 1)) first = Math.max(first, bound)
       if (bound <= this.#limit) continue
       if (isKnown) above.push([value, bound])
       else doubtful = true

@@ -18,8 +18,8 @@ export interface QualityStatistics {
 export interface StoredQuality extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). */
-  readonly needsFullRead: boolean
+  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Workers of earlier versions read it under this name. */
+  readonly due: boolean
 }
 
 /**
@@ -42,6 +42,6 @@ export function storeStatistics({ featureSets, groups, identifiers }: QualitySta
     ...featureSets.stored(),
     groups: groups.stored(),
     identifiers: identifiers.stored(),
-    needsFullRead: groups.needsFullRead || identifiers.needsFullRead,
+    due: groups.needsFullRead || identifiers.needsFullRead,
   }
 }

@@ -118,10 +118,10 @@ test('a value that an earlier source of the same read has once counts in the bou
   expect(values.classify(new Map(), [['a', 3]])).toMatchObject({ most: 21, doubtful: true })
 })
 
-test('a stored bound over several sources does not decide about one of them', () => {
+test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
-  expect(several.classify(new Map(), [])).toEqual({ above: [], first: 0, most: 60, doubtful: true })
+  expect(several.classify(new Map(), [])).toEqual({ above: [['a', 60]], first: 0, most: 60, doubtful: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
   expect(single.classify(new Map(), [])).toEqual({ above: [['a', 60]], first: 60, most: 60, doubtful: false })
 })
