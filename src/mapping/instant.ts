@@ -32,13 +32,17 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: str
     offset === undefined
       ? zone === undefined
         ? undefined
-        : offsetIn(zone, local)
+        : zone === 'UTC'
+          ? noOffset
+          : offsetIn(zone, local)
       : offset === 'Z' || offset === 'z'
-        ? { minutes: 0, text: 'Z' }
+        ? noOffset
         : readOffset(offset)
   if (found === undefined) return undefined
   return { ms: local - found.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${found.text}` }
 }
+
+const noOffset = { minutes: 0, text: 'Z' }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -70,6 +74,6 @@ function readOffset(text: string): { readonly minutes: number; readonly text: st
   const minutes = text.slice(3).replace(':', '') || '00'
   if (Number(hours) > 14 || Number(minutes) > 59) return undefined
   const total = Number(hours) * 60 + Number(minutes)
-  if (total === 0) return { minutes: 0, text: 'Z' }
+  if (total === 0) return noOffset
   return { minutes: text.startsWith('-') ? -total : total, text: `${text.slice(0, 1)}${hours}:${minutes}` }
 }

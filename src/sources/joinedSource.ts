@@ -167,7 +167,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     at.forEach((index, place) => (cells[index] = joined?.[place]))
     // A row that cannot be read keeps its own fault.
     if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
-    return { ...row, columns, cells, fault: faultOf(joined, sourceColumn) }
+    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn), unjoined: at } }
   }
 }
 

@@ -66,9 +66,10 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
  * tests do not apply.
  */
 export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
-  const has = ({ index }: BoundConsent) => row.cells[index] !== undefined
   const { consent, consentByType } = given
-  const binding = row.fault === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
+  const unjoined = row.fault?.unjoined
+  const has = ({ index }: BoundConsent) => unjoined?.includes(index) !== true
+  const binding = unjoined === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
   const { packed, withoutConsent } = new RowIdentifiers(row, binding, isSent)

@@ -1,10 +1,8 @@
+import { parseInstant } from '../instant.ts'
 import { maskFor, maskText, maskUnknown } from '../mask.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
-
-/** ISO date, or date and time. A phone number such as `0176-12345678` must not look like one. */
-const isoInstant = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/
 
 /**
  * Returns a function that masks the cells of a row: identifiers by their type, and other cells because they may be names or addresses.
@@ -29,7 +27,9 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     const kind = kinds.get(index)
     if (kind !== undefined) return maskFor(kind, trimText(text))
     if (shown.has(index))
-      return text.includes('@') || text.length > 40 || (/^\D*(?:\d\D*){9,}$/.test(text) && !isoInstant.test(text))
+      return text.includes('@') ||
+        text.length > 40 ||
+        (/^\D*(?:\d\D*){9,}$/.test(text) && parseInstant(trimText(text), 'utc-midnight', 'UTC') === undefined)
         ? maskUnknown(text)
         : text
     return maskText(text)

@@ -45,7 +45,10 @@ export class RowIdentifiers {
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
   #isKeyCell = false
-  /** Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. */
+  /**
+   * Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. Those above
+   * `maxIdentifiers`, which are only opted out, are not sorted and may repeat.
+   */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined

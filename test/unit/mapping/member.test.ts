@@ -47,14 +47,14 @@ function mapped(fields: Readonly<Record<string, string>>, definition: object = {
 const digest = (text: string) => hash('sha256', text)
 const shown = (identifiers: MemberRecord['identifiers'] | undefined) =>
   identifiers?.map((packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`)
-const held = (record: MemberRecord | undefined) => shown(record?.identifiers)
+const identifiersOf = (record: MemberRecord | undefined) => shown(record?.identifiers)
 
 test('a phone number in a column of times or consent is masked, and a time is shown', () => {
   const definition = { map: { ...map, expires_at: 'until' }, consent: { column: 'consent', values: ['yes'] } }
   const maskOf = (text: string) => mapped({ id: 'C1', email: 'a@example.com', until: text, consent: text }, definition).mask
   for (const phone of ['0049-17612345678', '0176-12345678', '2012-55501234'])
     for (const cell of maskOf(phone)) expect(cell).not.toContain(phone)
-  for (const time of ['2026-03-01', '2026-03-01T12:30:00Z', '2026-03-01 12:30:00.5+02:00'])
+  for (const time of ['2026-03-01', '2026-03-01T12:30:00Z', '2026-03-01 12:30:00.5+02:00', '2026-03-01 10:00:00+00'])
     expect(maskOf(time).filter((cell) => cell === time)).toHaveLength(2)
 })
 
@@ -65,7 +65,7 @@ test.for([
   ['constant', 'Germany', '030 901820', '+4930901820'],
 ] as const)('the country of a phone number may have another code or a name (%s %s)', ([from, country, phone, sent]) => {
   const definition = { map: { key: 'id', phone_number: { column: 'phone', default_country: from === 'column' ? 'country' : country } } }
-  expect(held(mapped({ id: 'C1', phone, country }, definition).record)).toEqual([`5 ${digest(sent)}`])
+  expect(identifiersOf(mapped({ id: 'C1', phone, country }, definition).record)).toEqual([`5 ${digest(sent)}`])
 })
 
 test('a constant that is not a country is noted as a missing column', () => {
@@ -83,7 +83,7 @@ test('a row becomes its packed identifiers, sorted and without duplicates, under
     loyalty: 'L-1',
   })
   expect(record?.key).toEqual(Buffer.from(digest('C1'), 'hex').subarray(0, 16))
-  expect(held(record)).toEqual([`1 ${digest('foo@example.com')}`, `5 ${digest('+12025550143')}`, '6 L-1'])
+  expect(identifiersOf(record)).toEqual([`1 ${digest('foo@example.com')}`, `5 ${digest('+12025550143')}`, '6 L-1'])
   expect(codes).toEqual([])
 })
 
@@ -218,11 +218,11 @@ describe('a rejected row opts out the identifiers that lack consent', () => {
   })
 
   test('also if the joined file has no row of its id, by the cells that it has', () => {
-    const rowOf = (consent: string | undefined) => ({
+    const rowOf = (consent: string | undefined, unjoined: readonly number[] = []) => ({
       line: 2,
       columns: ['id', 'email', 'consent'],
       cells: ['1', 'a@b.example', consent],
-      fault: { code: 'JOIN_ROW_MISSING', message: 'the joined file has no row of this id', field: 'id' },
+      fault: { code: 'JOIN_ROW_MISSING', message: 'the joined file has no row of this id', field: 'id', unjoined },
     })
     for (const [filters, kind] of [
       [{}, 'reject'],
@@ -233,7 +233,9 @@ describe('a rejected row opts out the identifiers that lack consent', () => {
       expect(shown(mapper.map(rowOf('no')).optedOut)).toEqual([email])
       expect(mapper.map(rowOf('yes')).optedOut).toBeUndefined()
       // The column is in the joined file.
-      expect(mapper.map(rowOf(undefined)).optedOut).toBeUndefined()
+      expect(mapper.map(rowOf(undefined, [2])).optedOut).toBeUndefined()
+      // The column is in the main file, whose JSON object lacks the key.
+      expect(shown(mapper.map(rowOf(undefined)).optedOut)).toEqual([email])
     }
   })
 })
@@ -249,7 +251,7 @@ test('a row without consent opts out every identifier, even if it has too many f
 
 test('one bad identifier of several is dropped with a warning that does not repeat it', () => {
   const { record, codes, reject } = mapped({ id: '1', email: 'canary-person@', second: 'ok@example.com' })
-  expect(held(record)).toEqual([`1 ${digest('ok@example.com')}`])
+  expect(identifiersOf(record)).toEqual([`1 ${digest('ok@example.com')}`])
   expect(codes).toEqual(['IDENTIFIER_DROPPED'])
   expect(reject).toBeUndefined()
 })
@@ -259,21 +261,21 @@ describe('hashed input', () => {
   const hex = digest('foo@example.com')
 
   test('a digest is never hashed again, with or without a declaration', () => {
-    expect(held(mapped({ id: '1', email: hex }, hashed).record)).toEqual([`1 ${hex}`])
+    expect(identifiersOf(mapped({ id: '1', email: hex }, hashed).record)).toEqual([`1 ${hex}`])
     const raw = mapped({ id: '1', email: hex.toUpperCase() })
-    expect(held(raw.record)).toEqual([`1 ${hex}`])
+    expect(identifiersOf(raw.record)).toEqual([`1 ${hex}`])
     expect(raw.codes).toEqual(['ALREADY_HASHED'])
   })
   test.for([hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `"${hex}"`, `${hex.slice(0, 32)} ${hex.slice(32)}`])(
     'the spelling %s is accepted',
     (email) => {
-      expect(held(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
+      expect(identifiersOf(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
     },
   )
   test('base64 is accepted only if allowed', () => {
     const email = Buffer.from(hex, 'hex').toString('base64')
     expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID')
-    expect(held(mapped({ id: '1', email }, { ...hashed, options: { allow: ['base64_hash'] } }).record)).toEqual([`1 ${hex}`])
+    expect(identifiersOf(mapped({ id: '1', email }, { ...hashed, options: { allow: ['base64_hash'] } }).record)).toEqual([`1 ${hex}`])
   })
   test('a raw value in a hashed column is rejected and masked', () => {
     const { reject } = mapped({ id: '1', email: 'canary@example.com' }, hashed)
