@@ -10,7 +10,7 @@ import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memb
 import { MemberHeader } from './members/memberHeader.ts'
 import { knownColumns } from './presets/index.ts'
 import { UnreadColumns } from './members/unreadColumns.ts'
-import { normalizeHeader, type BoundField } from './fields.ts'
+import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
 import { redactPersonalData } from './mask.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
@@ -149,11 +149,11 @@ function bindHeader(
  * or transformed.
  */
 function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
-  if (mapping.constant !== undefined || mapping.compute !== undefined || mapping.transforms.length > 0) return undefined
+  if (!readsCells(mapping)) return undefined
   return identifiers.find(({ indexes }) => indexes.some((index) => index === column))
 }
 
-/** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and the last missing field. */
+/** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and missing fields. */
 function openKinds(
   { identifiers: kinds }: MemberPolicy,
   { missing }: MemberHeader,

@@ -3,7 +3,7 @@ import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './ident
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
-import { normalizeHeader } from './fields.ts'
+import { normalizeHeader, readsCells } from './fields.ts'
 import { trimText } from './text.ts'
 
 /**
@@ -35,8 +35,9 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
  * computed or transformed. Two column names that a header may have as one are equal.
  */
 export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
-  const { columns: [column] = [], transforms = [], constant, compute } = map['key'] ?? {}
-  if (column === undefined || transforms.length > 0 || constant !== undefined || compute !== undefined) return undefined
+  const { key } = map
+  const column = key?.columns[0]
+  if (key === undefined || column === undefined || !readsCells(key)) return undefined
   return identifierTypes.find((type) => map[type]?.columns.some((other) => normalizeHeader(other) === normalizeHeader(column)))
 }
 

@@ -39,6 +39,10 @@ export interface PresetField {
   readonly compute?: (texts: readonly string[]) => string
 }
 
+/** Returns true if the values of a field are the cells of its columns, unchanged: not a constant, computed or transformed. */
+export const readsCells = ({ constant, compute, transforms = [] }: Partial<FieldMapping>): boolean =>
+  constant === undefined && compute === undefined && transforms.length === 0
+
 /**
  * Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. Removes a one-word prefix before a
  * colon.
