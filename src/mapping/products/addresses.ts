@@ -51,7 +51,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
  * @throws {TransformFault} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
-  const [first = '', ...others] = splitImages(row.required('image_link')).filter((text) => text !== '')
+  const [first = '', ...others] = imagesOf(row.required('image_link'))
   const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.http && row.rules.httpImagesRejected)
@@ -62,6 +62,16 @@ export function imageOf(row: ProductRow): string {
   if (parsed.encoded) row.warn('IMAGE_ENCODED', 'image_link', 'contained spaces or commas')
   if (!parsed.typeKnown) row.warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not show its type')
   return parsed.link
+}
+
+/**
+ * Returns the addresses of a list; otherwise the text. An image service may have another address behind a comma in its path
+ * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`), so a list has a space or an image type before the second address.
+ */
+function imagesOf(text: string): readonly string[] {
+  const images = splitImages(text).filter((image) => image !== '')
+  const first = parseImage(images[0] ?? '')
+  return /\s/.test(text) || ('typeKnown' in first && first.typeKnown) ? images : [text]
 }
 
 /**

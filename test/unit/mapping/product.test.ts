@@ -169,6 +169,13 @@ describe('values that are repaired or dropped with a warning', () => {
     [186, { link: 'https://shop.example/#!/p' }, 'link', 'https://shop.example/#!/p', undefined],
     [85, { image_link: 'http://shop.example/1.png' }, 'image_link', 'http://shop.example/1.png', 'IMAGE_HTTP'],
     [85, { image_link: 'https://shop.example/image?id=1' }, 'image_link', 'https://shop.example/image?id=1', 'IMAGE_TYPE_UNKNOWN'],
+    [
+      170,
+      { image_link: 'https://img.example/fetch/w_300,https://shop.example/a.jpg' },
+      'image_link',
+      'https://img.example/fetch/w_300%2Chttps://shop.example/a.jpg',
+      'IMAGE_ENCODED',
+    ],
     [170, { image_link: 'https://shop.example/a b.jpg' }, 'image_link', 'https://shop.example/a%20b.jpg', 'IMAGE_ENCODED'],
     [
       171,
