@@ -159,7 +159,8 @@ export class ControlServer {
   async #setClock(body: unknown): Promise<unknown> {
     const { world, changes } = this.#parts
     const input = recordOf(body)
-    checkFields(input, ['now', 'advance_s'])
+    // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
+    checkFields(input, ['now', 'advance_s', 'offset_ms'])
     const { now, advance_s: advanceS } = input
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {

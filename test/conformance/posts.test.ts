@@ -211,7 +211,7 @@ describe('creation', () => {
     })
   })
 
-  test('a post can be edited as often as edits_remaining says', async () => {
+  test('a post can be edited as often as edits_remaining allows', async () => {
     let id = (await make({ text: 'Version 0' })).body.data.id as string
     const edit = (n: number): Promise<CallResult> => make({ text: `Version ${n}`, edit_options: { previous_post_id: id } })
     const remaining = async (): Promise<number> =>

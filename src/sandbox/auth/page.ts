@@ -13,7 +13,7 @@ export interface AuthorizationPage {
   readonly screenName: string
   /** True if the page asks for a password too. The sandbox does not check it. */
   readonly forceLogin: boolean
-  /** True if no user has the handle. The page then says so. */
+  /** True if no user has the handle. The page then shows an error. */
   readonly unknown: boolean
 }
 

@@ -32,7 +32,7 @@ export interface CuratedCategory {
   readonly updated_at: string
 }
 
-const stamps = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
+const timestamps = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
 
 /** All curated categories. */
 export const curatedCategories: readonly CuratedCategory[] = [
@@ -43,7 +43,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['US', 'GB'],
     publisher_user_ids: ['2001', '2002'],
     videos_monetized_in_last_thirty_days: 1250,
-    ...stamps,
+    ...timestamps,
   },
   {
     id: 'b0xu',
@@ -52,7 +52,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['US', 'DE', 'FR'],
     publisher_user_ids: ['2003'],
     videos_monetized_in_last_thirty_days: 830,
-    ...stamps,
+    ...timestamps,
   },
   {
     id: 'b0xv',
@@ -61,7 +61,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
     country_codes: ['DE'],
     publisher_user_ids: ['2004', '2005'],
     videos_monetized_in_last_thirty_days: 410,
-    ...stamps,
+    ...timestamps,
   },
 ]
 

@@ -15,7 +15,7 @@ const ATTRIBUTES: readonly string[] = filterAttributes
 const OPERATORS: readonly string[] = filterOperators
 /** Attributes that `EQUAL_TO` compares as numbers, so that `12` equals `12.00 EUR`. */
 const NUMBERS = ['price', 'sale_price', 'inventory']
-const NUMBER = /^(-?\d+(?:\.\d+)?)(?: ([a-z]{3}))?$/
+const NUMBER = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]{3})?\s*$/
 
 /** Lists the product sets of a catalog. */
 export function listSets(call: CatalogCall): Reply {
@@ -174,20 +174,20 @@ function matchesAll(product: Product, set: ProductSet): boolean {
     const field = product.fields[attribute]
     if (field === undefined) return operator === 'NOT_CONTAINS'
     const text = String(field).toLowerCase()
-    const wanted = value.toLowerCase()
+    const expected = value.toLowerCase()
     switch (operator) {
       case 'GREATER_THAN':
-        return difference(text, wanted) > 0
+        return difference(text, expected) > 0
       case 'LESS_THAN':
-        return difference(text, wanted) < 0
+        return difference(text, expected) < 0
       case 'EQUAL_TO':
-        return text === wanted || (NUMBERS.includes(attribute) && difference(text, wanted) === 0)
+        return text === expected || (NUMBERS.includes(attribute) && difference(text, expected) === 0)
       case 'MATCH':
-        return text === wanted
+        return text === expected
       case 'CONTAINS':
-        return text.includes(wanted)
+        return text.includes(expected)
       default:
-        return !text.includes(wanted)
+        return !text.includes(expected)
     }
   })
 }
@@ -195,8 +195,8 @@ function matchesAll(product: Product, set: ProductSet): boolean {
 /** Subtracts numbers or prices. NaN unless both are such a text; a currency in `b` must be that of `a`. */
 function difference(a: string, b: string): number {
   const [, minuend, currency] = NUMBER.exec(a) ?? []
-  const [, subtrahend, wantedCurrency = currency] = NUMBER.exec(b) ?? []
-  return currency === wantedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
+  const [, subtrahend, expectedCurrency = currency] = NUMBER.exec(b) ?? []
+  return currency === expectedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
 }
 
 /** Reads filters. Adds an error to `errors` for each wrong part. */

@@ -1,6 +1,7 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
 import { checkFields, ControlError } from '../controlError.ts'
+import type { ArmedRule } from './armedFaults.ts'
 import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
@@ -35,10 +36,13 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
+/** Fields of an armed rule that are ignored, so that an entry of `GET /_sandbox/faults` can be armed again. */
+const ignoredFields = ['id', 'armedAt', 'matched', 'fired'] satisfies (keyof ArmedRule)[]
+
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
   const rule = asObject(input, 'a fault rule')
-  checkFields(rule, ['match', 'times', 'fault'])
+  checkFields(rule, ['match', 'times', 'fault', ...ignoredFields])
   const { match = {}, times = 1, fault } = rule
   const checked = checkFault(fault)
   return {
@@ -49,7 +53,7 @@ export function readRule(input: unknown): FaultRule {
 }
 
 function checkFault(input: unknown): Fault {
-  const given = asObject(input, '"fault"')
+  const given = withoutNulls(asObject(input, '"fault"'))
   const { kind, stage: givenStage, apply, ...settings } = given
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(given, settingsOf(kind), 'fault.')
@@ -78,14 +82,12 @@ function checkApply(apply: unknown): Apply {
 }
 
 function checkMatch(input: unknown): FaultMatch {
-  const given = Object.entries(asObject(input, '"match"')).filter(([, value]) => value !== null && value !== undefined)
-  checkFields(Object.fromEntries(given), Object.keys(MATCHES), 'match.')
-  for (const [name, value] of given) {
-    const check = MATCHES[name]
-    if (check?.isValid(value) !== true) throw new ControlError(`match.${name} is ${check?.expected ?? ''}`)
-  }
+  const given = withoutNulls(asObject(input, '"match"'))
+  checkFields(given, Object.keys(MATCHES), 'match.')
+  for (const [name, { expected, isValid }] of Object.entries(MATCHES))
+    if (name in given && !isValid(given[name])) throw new ControlError(`match.${name} is ${expected}`)
   // MATCHES has checked each value.
-  return Object.fromEntries(given) as FaultMatch
+  return given as FaultMatch
 }
 
 interface MatchCheck {
@@ -112,6 +114,11 @@ const MATCHES: Readonly<Record<string, MatchCheck>> = {
   attempt_of_same_body: fromOne,
   first_of_connection: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
 } satisfies Record<keyof FaultMatch, MatchCheck>
+
+/** Removes the fields that are null or undefined, which count as absent. */
+function withoutNulls(input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined))
+}
 
 function checkCount(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)

@@ -6,8 +6,8 @@ import { mediaKind } from '../creatives/mediaKeys.ts'
 import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
-import { EDITABLE_MS, hasPremium, isDuplicate, newPost, type Post, type PostsState } from './state.ts'
-import { editsRemaining, forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
+import { hasPremium, isDuplicate, newPost, type Post, type PostsState } from './state.ts'
+import { editableUntil, editsRemaining, forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /** Callback for each post that `posts.create` adds, edits included. */
@@ -300,8 +300,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   if (!hasPremium(call.world, call.state, author))
     throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
-  const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
-  if (call.now - first.createdAt > EDITABLE_MS)
+  if (call.now > editableUntil(call.state, post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post

@@ -181,12 +181,17 @@ function fieldsOf(post: Post): Wire {
 
 /** Returns `edit_controls`, the same for all versions of a post. Only users with a premium subscription can edit (spec 4.7). */
 function editControls(world: World, state: PostsState, post: Post): Wire {
-  const first = state.posts.get(post.edit_history[0] ?? post.id) ?? post
   return {
     edits_remaining: editsRemaining(post),
     is_edit_eligible: hasPremium(world, state, post.author_id),
-    editable_until: new Date(first.createdAt + EDITABLE_MS).toISOString(),
+    editable_until: new Date(editableUntil(state, post)).toISOString(),
   }
+}
+
+/** Returns until when a post can be edited, in epoch milliseconds: an hour after its first version. */
+export function editableUntil(state: PostsState, post: Post): number {
+  const first = state.posts.get(post.edit_history[0] ?? post.id) ?? post
+  return first.createdAt + EDITABLE_MS
 }
 
 /** Returns how often the post can still be edited. The number of edits, 5, is assumed: the specification names none. */

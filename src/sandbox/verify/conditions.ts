@@ -43,12 +43,12 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
     case 'required-if': {
       const { when } = rule
       const value = params[when.name]
-      const matches =
-        when.is === undefined ||
-        (Array.isArray(value)
-          ? value.some((item) => when.is?.includes(String(item)))
-          : value !== undefined && when.is.includes(textOf(value)))
-      const applies = matches && (when.present !== true || present(when.name))
+      const applies =
+        when.is === undefined
+          ? present(when.name)
+          : Array.isArray(value)
+            ? value.some((item) => when.is?.includes(String(item)))
+            : value !== undefined && when.is.includes(textOf(value))
       if (applies)
         for (const name of rule.names)
           if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))

@@ -69,15 +69,15 @@ export interface Parameter {
 
 /**
  * Rule across several parameters. `exclusive`: at most one of them. `one-of`: at least one. `exactly-one`: one. `required-if`: `names` are
- * required if the parameter `when.name` has one of the values `is`, or is given (`present`). `other`: a rule as text, which the code of the
- * sandbox's area checks. It has the names of parameters in backticks, so that hints about a parameter show it.
+ * required if the parameter `when.name` has one of the values `is`; without `is`, if it is given. `other`: a rule as text, which the code
+ * of the sandbox's area checks. It has the names of parameters in backticks, so that hints about a parameter show it.
  */
 export type Rule =
   | { readonly kind: 'exclusive' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
   | {
       readonly kind: 'required-if'
       readonly names: readonly string[]
-      readonly when: { readonly name: string; readonly is?: readonly string[]; readonly present?: boolean }
+      readonly when: { readonly name: string; readonly is?: readonly string[] }
       readonly source: string
     }
   | { readonly kind: 'other'; readonly text: string; readonly source: string }

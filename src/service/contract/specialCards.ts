@@ -69,7 +69,7 @@ export const specialCardEndpoints = [
     path: `${account}/cards/poll`,
     parameters: [accountId, ...pollFields],
     rules: [
-      { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice', present: true }, source: 'spec 4.4' },
+      { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice' }, source: 'spec 4.4' },
       { kind: 'other', text: 'the image behind `media_key` is at least 800 px wide, aspect ratio 1.91:1', source: 'spec 4.4' },
     ],
     answer: { resource: 'pollCard', many: false },
@@ -115,9 +115,9 @@ export const specialCardEndpoints = [
     ],
     rules: [
       { kind: 'one-of', names: ['title', 'second_cta'], source: 'spec 4.4' },
-      { kind: 'required-if', names: ['second_cta_tweet'], when: { name: 'second_cta', present: true }, source: 'spec 4.4' },
-      { kind: 'required-if', names: ['third_cta_tweet'], when: { name: 'third_cta', present: true }, source: 'spec 4.4' },
-      { kind: 'required-if', names: ['fourth_cta_tweet'], when: { name: 'fourth_cta', present: true }, source: 'spec 4.4' },
+      { kind: 'required-if', names: ['second_cta_tweet'], when: { name: 'second_cta' }, source: 'spec 4.4' },
+      { kind: 'required-if', names: ['third_cta_tweet'], when: { name: 'third_cta' }, source: 'spec 4.4' },
+      { kind: 'required-if', names: ['fourth_cta_tweet'], when: { name: 'fourth_cta' }, source: 'spec 4.4' },
     ],
     answer: { resource: 'videoConversationCard', many: false },
     source: 'spec 4.4',
