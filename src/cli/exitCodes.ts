@@ -36,17 +36,19 @@ export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
 export const worstFirst: readonly number[] = [1, 5, 4, 3, 0]
 
 /**
- * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1. A
+ * Returns the exit code of an error: 2 for a wrong command line, call or configuration, 5 for a pipeline that another run locks, else 1. A
  * refusal by the service is 1.
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
-  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  const isUsage =
+    error instanceof UsageError || error instanceof ConfigError || (error instanceof SluiceError && error.code === 'CALL_INVALID')
+  return isUsage ? 2 : 1
 }
 
-/** Returns 3 if the command waited for its deletes and some are not confirmed, else 0. */
+/** Returns 3 if the command waited for its deletes, and some are not planned or not confirmed yet; else 0. */
 export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean): number {
-  return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
+  return waited && receipts.some(({ audiences, deletes }) => audiences === null || deletes.confirmed < deletes.planned) ? 3 : 0
 }
 
 /** Returns the worst exit code of several pipelines; 0 for none. */

@@ -55,7 +55,6 @@ export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
  * runs.
  *
  * @throws {UsageError} `UNKNOWN_PIPELINE`
- * @throws {ConfigError} if the file of the pipeline is invalid
  */
 export async function loadPipelinePage(
   deps: ServerDeps,
@@ -65,7 +64,8 @@ export async function loadPipelinePage(
   const before = options.before === undefined ? undefined : runNumber(options.before)
   let problem: string | undefined
   const pipeline = await deps.loadPipeline(name).catch((error: unknown) => {
-    if (error instanceof ConfigError) problem = error.message
+    // An invalid `sluice.yaml` is not a problem of this file, which may not exist.
+    if (error instanceof ConfigError) problem = error.code === 'PIPELINE_INVALID' ? error.message : undefined
     else if (!(error instanceof UsageError)) throw error
     return undefined
   })

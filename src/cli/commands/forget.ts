@@ -70,8 +70,10 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
 }
 
 /**
- * Replays an export: repeats the erasures that this database lacks, at the services of the environment and of all pipelines. At any other
- * service, only suppresses. Returns exit codes as `erase` does.
+ * Replays an export: repeats the erasures that this database lacks. At a service that neither the environment nor a pipeline uses, only
+ * suppresses. Returns 3 if deletes are not planned or confirmed yet, unless `--no-wait`.
+ *
+ * @throws {UsageError} `INVALID_VALUE` if no erasure of the file is for a service that is used here: probably the wrong environment
  */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')
@@ -164,11 +166,12 @@ function receiptText(receipt: Receipt, keys: number): string {
   return [
     `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
     `  suppressed   ${suppressed}: no run sends them again`,
-    receipt.audiences === null
-      ? `  audiences    found by the next run at ${receipt.service}, which has no credentials here`
-      : `  audiences    ${receipt.audiences}`,
+    receipt.audiences === null ? `  audiences    not searched yet` : `  audiences    ${receipt.audiences}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
+    ...(receipt.audiences === null
+      ? [`hint: sluice run, with credentials of ${receipt.service}   (the next run there plans and sends the deletes)`]
+      : []),
     ...(open === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${open})`]),
     '',
   ].join('\n')

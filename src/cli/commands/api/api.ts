@@ -39,7 +39,8 @@ export const run: CommandRun = async (context, invocation) => {
 
 /** Returns true for a status outside of 2xx, and for an HTML page, except of a call that returns one. */
 function isFailure(answer: Answer, call: Call): boolean {
-  const isPage = call.auth !== 'browser' && decodeAnswer(answer).kind === 'html'
+  const returnsPage = routeOf(call.method, call.path).endpoint?.answer.resource === 'page'
+  const isPage = !returnsPage && decodeAnswer(answer).kind === 'html'
   return answer.status < 200 || answer.status >= 300 || isPage
 }
 
