@@ -60,7 +60,7 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
   const condition = decodeAlertDetail(delivery.detail, delivery.alertId)
   const { runId = null, planId = null } = condition
-  // An invalid file has no page of its own; the first page names its problems.
+  // The first page names the problems of all files, also of one whose name is not that of a pipeline.
   const page = event === 'failed' && runId === null ? '/' : `/pipelines/${pipeline}`
   const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? page : `/runs/${runId}`
   const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : page}`

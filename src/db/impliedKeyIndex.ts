@@ -116,14 +116,14 @@ export class ImpliedKeyIndex {
 
 /** Removes the entries of identifiers. Keeps an entry if a record that still implies keys may have it. */
 export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
-  const wanted = byChunk(identifiers)
-  if (wanted.size === 0) return
+  const searched = byChunk(identifiers)
+  if (searched.size === 0) return
   const rows = await tx.query<Row<'implied_key', 'chunk' | 'part' | 'digests' | 'record_keys'>>(
     'select chunk, part, digests, record_keys from implied_key where destination_id = $1 and chunk = any($2::int[]) for update',
-    [destinationId, [...wanted.keys()]],
+    [destinationId, [...searched.keys()]],
   )
   for (const row of rows) {
-    const places = placesOf(row, wanted.get(row.chunk)).map(({ place }) => place)
+    const places = placesOf(row, searched.get(row.chunk)).map(({ place }) => place)
     if (places.length === 0) continue
     const keys = places.map((place) => row.record_keys.subarray(place * shortKeyBytes, (place + 1) * shortKeyBytes))
     const implied = await tx.query<{ key: Buffer }>(

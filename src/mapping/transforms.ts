@@ -201,6 +201,7 @@ function withArguments(entry: TransformEntry): TransformEntry {
     ...entry,
     check: (args) => {
       for (const [name, value] of Object.entries(args)) {
+        if (value === undefined) continue
         if (!names.includes(name)) {
           const near = suggestName(name, names)
           if (names.length === 0) return 'has no arguments'

@@ -83,7 +83,7 @@ export const woocommerceProducts: Preset = {
     description: { columns: ['Description', 'Short description'], compute: description },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
-    // The dates of the export have no offset, so the period is sent only with `options.timezone`.
+    // The dates of the export have no offset, so a sale with dates is sent only with `options.timezone`.
     sale_price_effective_date: { columns: ['Date sale price starts', 'Date sale price ends'], compute: salePeriod },
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
     brand: { columns: ['Brands'], compute: firstFilled },

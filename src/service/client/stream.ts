@@ -33,10 +33,11 @@ const maxUnendedLine = 1024 * 1024
 
 /**
  * Opens a stream and yields its objects until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines
- * that are not JSON objects. Never retries or reconnects: the caller opens a new stream, and requests a replay of the events between.
+ * that are not JSON objects. Opens the stream a second time only if the service refuses the app-only token. Does not reconnect: the caller
+ * opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded. A
- * `signal` that aborts before the stream is open causes `SERVICE_ANSWER_LOST` too.
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded. An
+ * aborted `signal` ends the iteration without an error, also while the stream opens.
  */
 export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
   const { endpoint, built, options, spelling } = parts

@@ -183,7 +183,10 @@ export interface CallOptions {
   readonly context?: 'user' | 'app'
   /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
-  /** False: one attempt without waits, and none while a wait of an earlier answer is not over. Default: true. Streams are never retried. */
+  /**
+   * False: one attempt without waits, and none while a wait of an earlier answer is not over. Default: true. A stream is opened a second
+   * time only with a new app-only token.
+   */
   readonly retry?: boolean
 }
 

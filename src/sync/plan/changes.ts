@@ -78,7 +78,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   await desired.dropUnneededRecords()
-  const outOfStock = missingPolicy === 'out-of-stock' ? await desired.leaveOutOfStock() : 0
+  const outOfStock = missingPolicy === 'out-of-stock' ? await desired.skipOutOfStock() : 0
   const earlierMissing = await desired.addEarlierMissing(missingPolicy)
   const diff: Diff = {
     ...found,

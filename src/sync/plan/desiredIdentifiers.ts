@@ -30,7 +30,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     // The record of a removed member is deleted immediately, so no record is kept for its delete, and none was missing before.
     dropUnneededRecords: () => Promise.resolve(),
     addEarlierMissing: () => Promise.resolve(0),
-    leaveOutOfStock: () => Promise.resolve(0),
+    skipOutOfStock: () => Promise.resolve(0),
     collectUnsent: () =>
       collectUnsent(context, {
         group: 'group_key',

@@ -22,7 +22,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     applyUpserts: () => applyUpserts(context),
     dropUnneededRecords: () => dropUnneededRecords(context),
     addEarlierMissing: async (policy) => (policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0),
-    leaveOutOfStock: () => leaveOutOfStock(context),
+    skipOutOfStock: () => skipOutOfStock(context),
     collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
@@ -68,10 +68,10 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
   )
 }
 
-async function leaveOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
-  const left = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
-  await records.markMissing(tx, destinationId, `select c.key from ${left}`)
-  return tx.execute(`delete from change where key in (select c.key from ${left})`)
+async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
+  const skipped = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
+  await records.markMissing(tx, destinationId, `select c.key from ${skipped}`)
+  return tx.execute(`delete from change where key in (select c.key from ${skipped})`)
 }
 
 /**

@@ -34,7 +34,7 @@ export interface DesiredState {
    * Applies `missing: out-of-stock` to the missing products that it does not change, because they are out of stock already. Removes them
    * from the changes, so that they do not count for the guards. Returns their number; 0 for people.
    */
-  readonly leaveOutOfStock: () => Promise<number>
+  readonly skipOutOfStock: () => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
   readonly collectUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */

@@ -51,7 +51,7 @@ export interface PendingChanges {
   readonly countCreates: () => Promise<number>
   /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>
-  /** Counts the products that this plan sends although their row is missing, to set them out of stock; 0 for people. */
+  /** Counts the products that this plan sends although their row is missing: set out of stock, or kept; 0 for people. */
   readonly countMissing: () => Promise<number>
   /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */
   readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>

@@ -222,8 +222,8 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   await startRemoval(deps.db, set.id)
   crashPoint('sets.before_delete')
   const answer = await sendSetRequest(deps, deleteSet(target, setId))
-  const isGone = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
-  if (!isGone) return failureOf(answer)
+  const isRemoved = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
+  if (!isRemoved) return failureOf(answer)
   await forgetProductSet(deps.db, actor, set, 'deleted')
   return { outcome: 'confirmed' }
 }
