@@ -15,7 +15,7 @@ const ATTRIBUTES: readonly string[] = filterAttributes
 const OPERATORS: readonly string[] = filterOperators
 /** Attributes that `EQUAL_TO` compares as numbers, so that `12` equals `12.00 EUR`. */
 const NUMBERS = ['price', 'sale_price', 'inventory']
-const NUMBER = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]{3})?\s*$/
+const NUMBER = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:\s+([a-z]{3}))?\s*$/
 
 /** Lists the product sets of a catalog. */
 export function listSets(call: CatalogCall): Reply {

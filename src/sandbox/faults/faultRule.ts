@@ -53,7 +53,7 @@ export function readRule(input: unknown): FaultRule {
 }
 
 function checkFault(input: unknown): Fault {
-  const given = withoutNulls(asObject(input, '"fault"'))
+  const given = withoutNulls(asObject(input, '"fault"'), NULL_COUNTS)
   const { kind, stage: givenStage, apply, ...settings } = given
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(given, settingsOf(kind), 'fault.')
@@ -115,9 +115,12 @@ const MATCHES: Readonly<Record<string, MatchCheck>> = {
   first_of_connection: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
 } satisfies Record<keyof FaultMatch, MatchCheck>
 
-/** Removes the fields that are null or undefined, which count as absent. */
-function withoutNulls(input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined))
+/** Settings of `counts` that put a null into the answer. */
+const NULL_COUNTS = ['success', 'total']
+
+/** Removes the fields that are null, which count as absent, except those of `kept`. */
+function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly string[] = []): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }
 
 function checkCount(value: unknown): number {
