@@ -1,7 +1,6 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
 import { checkFields, ControlError } from '../controlError.ts'
-import type { ArmedRule } from './armedFaults.ts'
 import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
@@ -36,8 +35,8 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** Fields of an armed rule that are ignored, so that an entry of `GET /_sandbox/faults` can be armed again. */
-const ignoredFields = ['id', 'armedAt', 'matched', 'fired'] satisfies (keyof ArmedRule)[]
+/** Fields of an armed rule (`ArmedRule` in armedFaults.ts) that are ignored, so that an entry of `GET /_sandbox/faults` can be armed again. */
+const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
