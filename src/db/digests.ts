@@ -144,7 +144,13 @@ interface DigestChunk {
  */
 export class StagedDigests {
   #stored = 0
+  #count = 0
   #chunks: DigestChunk[] = []
+
+  /** Number of added digests. */
+  get count(): number {
+    return this.#count
+  }
 
   /** Adds the digest of a valid row (16 bytes), the number of its feature set, and its record key. */
   add(digest: Uint8Array, featureSet: number, key: Uint8Array): void {
@@ -160,6 +166,7 @@ export class StagedDigests {
       this.#chunks.push(chunk)
     }
     const at = chunk.count++
+    this.#count++
     const from = chunk.keyEnds[at - 1] ?? 0
     const end = from + key.length
     if (end > chunk.keys.length) chunk.keys = Buffer.concat([chunk.keys], end * 2)
@@ -201,27 +208,30 @@ export class StagedDigests {
   }
 }
 
+/** Drops `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
+export async function dropStagedDigests(tx: Transaction): Promise<void> {
+  await tx.query('drop table if exists staged_digest')
+}
+
 /**
- * Replaces all digests by the digests of a full read, which must be in `stage` and `staged_digest`. Stores none if a valid row has no
- * digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets refer.
+ * Replaces all digests by the digests of a full read, which are in `staged_digest`; if that table was dropped, by the digests in `stage`.
+ * Stores none if a valid row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of
+ * the feature sets refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await forgetDigests(tx, destinationId)
-  const [staged] = await tx.query<{ valid: string; digests: string }>(
-    `select count(*) as valid, count(digest) as digests from stage where kind = ${validKind}`,
-  )
-  if (staged === undefined || staged.valid !== staged.digests) return
-  const [collected] = await tx.query<{ digests: string }>(
-    'select coalesce(sum(octet_length(digests)) / 16, 0) as digests from staged_digest',
-  )
-  // A staged row may become invalid, but no invalid row becomes valid. So if the numbers are equal, the rows are the same.
-  if (collected?.digests === staged.digests)
+  const [collected] = await tx.query<{ found: boolean }>(`select to_regclass('pg_temp.staged_digest') is not null as found`)
+  if (collected?.found === true) {
     await tx.query(
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
        select $1, chunk, digests, feature_sets, keys, key_ends from staged_digest`,
       [destinationId],
     )
-  else await appendDigests(tx, destinationId, validKind)
+  } else {
+    const missing = await tx.query(`select from stage where kind = ${validKind} and digest is null limit 1`)
+    if (missing.length > 0) return
+    await appendDigests(tx, destinationId, validKind)
+  }
   await storeQuality(tx, destinationId, quality)
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { stagedKind } from '../read/stageTable.ts'
+import { analyzeStage, stagedKind } from '../read/stageTable.ts'
 import { fillTable, recordChange, type RecordChange } from './planTables.ts'
 
 /** Number of records by change. */
@@ -35,6 +35,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
   // A gated read has few changes. With the default `random_page_cost` of 4, which is meant for rotating disks, Postgres reads the whole
   // table to find 10,000 of 1,000,000 records: 360 ms instead of 70. The setting is valid for the rest of the transaction.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
+  await analyzeStage(tx)
   await fillTable(tx, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
   const count = (change: RecordChange) => Number(rows.find(({ what }) => what === change)?.n ?? 0)

@@ -33,16 +33,16 @@ export interface FirstLoad {
   readonly loadId: number | undefined
 }
 
-/** Range of record keys: above `after`, up to and including `upTo`. A bound that is undefined does not limit the range. */
+/** Range of record keys: from `from` on, below `before`. A bound that is undefined does not limit the range. */
 export interface KeyRange {
-  readonly after?: Buffer | undefined
-  readonly upTo?: Buffer | undefined
+  readonly from?: Buffer | undefined
+  readonly before?: Buffer | undefined
 }
 
 /** Returns the SQL condition that the column `key` is in the range; `true` without bounds. */
-export function inRange(key: string, { after, upTo }: KeyRange): string {
+export function inRange(key: string, { from, before }: KeyRange): string {
   const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
-  return [after && `${key} > ${literal(after)}`, upTo && `${key} <= ${literal(upTo)}`].filter(Boolean).join(' and ') || 'true'
+  return [from && `${key} >= ${literal(from)}`, before && `${key} < ${literal(before)}`].filter(Boolean).join(' and ') || 'true'
 }
 
 /** SQL of the identifiers that are sent under record `r`. `l`: its row of the table `omitted`, if there is one. */

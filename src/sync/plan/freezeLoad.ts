@@ -7,10 +7,10 @@ import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
-import { RecordCopy, recordContentBytes } from '../../db/records.ts'
+import { RecordCopy } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
-import { personHeadBytes } from './loadedRecords.ts'
+import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './loadedRecords.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
@@ -23,8 +23,8 @@ export interface LoadToFreeze extends FreezeContext {
   readonly loadId: number
   readonly snapshotId: number
   readonly terms: MembershipTerms
-  /** People in key order (`loadedRecords.ts`). */
-  readonly people: AsyncIterable<Buffer>
+  /** People in key order. */
+  readonly people: AsyncIterable<StagedPeople>
   /** Index for the search for implied keys. The identifiers are added to it. */
   readonly index: ImpliedKeyIndex
 }
@@ -54,14 +54,13 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   const records = new RecordCopy(tx, load)
   let sinceTurn = 0
   try {
-    for await (const people of load.people) {
-      user.source = people
+    for await (const { bytes, starts } of load.people) {
+      user.source = bytes
       // Postgres stores these records after the earlier batches, while this process writes the bodies.
       records.begin(batches.stored())
-      for (let end = 0; end < people.length;) {
-        const from = end
-        end = readUserAt(user, from)
-        if (people[from + recordContentBytes] === 0) records.add(people, from, user.identifiers, end - user.identifiers)
+      for (const start of starts) {
+        const length = readUserAt(user, start)
+        if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
         // Lets the connection send records and the next statements, so that Postgres does not wait for the rest of the step.
         if (++sinceTurn === usersPerTurn) {
@@ -75,7 +74,8 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
           await index.store()
           records.begin(batches.stored())
         }
-        for (let at = user.identifiers; at < end; at += identifierBytes) index.addOne(people.readUInt32BE(at + 1), people, user.key)
+        for (let at = user.identifiers; at < user.identifiers + length; at += identifierBytes)
+          index.addOne(bytes.readUInt32BE(at + 1), bytes, user.key)
         if (!writer.fits(user)) take(writer.finish())
         writer.add(user)
       }
@@ -94,11 +94,11 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   return batches.totals()
 }
 
-/** Sets `user` to the person who begins at `at`. Returns the position of the next person. */
+/** Sets `user` to the person at `at`. Returns the number of bytes of the identifiers. */
 function readUserAt(user: UserAt, at: number): number {
-  const bytes = user.source.readUInt32BE(at + personHeadBytes - 4)
+  const length = identifiersLength(user.source, at)
   user.key = at
   user.identifiers = at + personHeadBytes
-  user.count = bytes / identifierBytes
-  return user.identifiers + bytes
+  user.count = length / identifierBytes
+  return length
 }

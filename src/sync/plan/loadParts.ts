@@ -7,12 +7,14 @@
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
+import { dropStagedDigests } from '../../db/digests.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interrupted } from '../engine.ts'
 import { suppressErased } from '../read/resolveStage.ts'
+import { stagePartitions } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
 import { insertLoaded, type FirstLoad, type KeyRange } from './firstLoad.ts'
@@ -33,12 +35,12 @@ export interface LoadPart {
   readonly first: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
-  /** Last record key of the part before; undefined for the first part. */
-  readonly after: Buffer | undefined
-  /** Last record keys of this part and of the later parts, except the last part. */
-  readonly ends: readonly Buffer[]
-  /** Keys at which the records of the load are divided into steps. */
-  readonly stepEnds: readonly Buffer[]
+  /** Key at which this part starts; undefined for the first part. */
+  readonly from: Buffer | undefined
+  /** Keys at which the later parts start. */
+  readonly laterStarts: readonly Buffer[]
+  /** Keys at which the steps of the load start, except the first step. */
+  readonly stepStarts: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
   /** Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). */
@@ -63,8 +65,8 @@ export interface PlannedPart {
  */
 const largestShare = 1 / 12
 /**
- * Size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this step. One step of 37,500
- * users takes 4 MB of memory, and Postgres sorts so few records in memory.
+ * Maximum size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this step. One step
+ * of 37,500 users takes 4 MB of memory.
  */
 const firstPartsInStep = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
@@ -75,15 +77,15 @@ const smallestLast = 1 / 2
  * plan is stored; operations have several users, so that a part would end inside a request; or the rows are too few for two parts.
  */
 export function firstPart(
-  of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'stepEnds' | 'frozen' | 'indexParts'>,
+  of: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'frozen' | 'indexParts'>,
   inParts: boolean,
 ): LoadPart {
   return {
     ...of,
     isFirst: true,
-    after: undefined,
-    stepEnds: stepEndsOf(of.work, of.first.creates),
-    ends: inParts && of.terms.usersPerOperation === 1 ? endsOf(of.work, of.first.creates) : [],
+    from: undefined,
+    stepStarts: stepStartsOf(of.work),
+    laterStarts: inParts && of.terms.usersPerOperation === 1 ? partStartsOf(of.work, of.first.creates) : [],
     frozen: nothingFrozen(),
     indexParts: 0,
   }
@@ -98,14 +100,14 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, changes, guarded, isFirst } = part
   const { tx, destinationId, planId, deps } = work
   if (!isFirst) await beginLaterPart(work)
-  const [upTo, ...later] = part.ends
-  const range = { after: part.after, upTo }
+  const [before, ...laterStarts] = part.laterStarts
+  const range = { from: part.from, before }
   const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
   // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const frozen = await freezePart(part, range, { index, onProgress })
   const indexParts = await index.end()
-  const isLast = upTo === undefined
+  const isLast = before === undefined
   if (isFirst && isLast) await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast })
   if (isFirst && isLast) return { planned, isLoad: true, next: undefined }
@@ -113,13 +115,13 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
     await startPlan(tx, planId)
     await raiseStateVersion(tx, destinationId)
   }
-  const nextPart = { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts }
+  const nextPart = { ...part, isFirst: false, from: before, laterStarts, frozen, indexParts }
   return { planned, isLoad: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
 /** Inserts the records of a part, and freezes their operations. */
 async function freezePart(
-  { work, first, terms, frozen, isFirst, stepEnds }: LoadPart,
+  { work, first, terms, frozen, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
 ): Promise<Frozen> {
@@ -134,16 +136,16 @@ async function freezePart(
     await insertLoaded(desired, first, range)
     return freeze(firstMembers(work, terms, { shared, range, index }), { ...(await context()), loadId }, frozen)
   }
-  const people = stagedPeople(tx, first, stepsOf(range, stepEnds))
+  const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
   const sum = await freezeLoad({ ...(await context()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
   await refreshStatistics(tx, destinationId, sum.entries.create, ['record'])
   return sum
 }
 
-/** Divides the range of a part into steps, at those of the keys `ends` that are inside the range. */
-function stepsOf({ after, upTo }: KeyRange, ends: readonly Buffer[]): readonly KeyRange[] {
-  const inside = ends.filter((end) => (after === undefined || end.compare(after) > 0) && (upTo === undefined || end.compare(upTo) < 0))
-  return [...inside, upTo].map((end, i) => ({ after: i === 0 ? after : inside[i - 1], upTo: end }))
+/** Divides the range of a part into steps, at those of the keys `starts` that are inside the range. */
+function stepsOf({ from, before }: KeyRange, starts: readonly Buffer[]): readonly KeyRange[] {
+  const inside = starts.filter((key) => (from === undefined || key.compare(from) > 0) && (before === undefined || key.compare(before) < 0))
+  return [from, ...inside].map((start, i) => ({ from: start, before: inside[i] ?? before }))
 }
 
 /**
@@ -169,7 +171,8 @@ async function beginLaterPart({ tx, destinationId, deps, planId, type, latestEra
   await tx.query('select from destination where id = $1 for key share', [destinationId])
   if (!(await isApplying(tx, planId))) throw interrupted('otherProcess')
   const service = deps.service.origin
-  if (type.reachesPeople && (await latestErasure(tx, service)) > latestErasureId) await suppressErased(tx, { destinationId, service })
+  if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
+  if ((await suppressErased(tx, { destinationId, service })) > 0) await dropStagedDigests(tx)
 }
 
 /**
@@ -182,11 +185,11 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
 }
 
 /**
- * Divides the rows into parts by record key. Returns the last key of each part except the last one; none if there is only one part. The
- * maximum size of these parts is a whole number of requests. A part has somewhat fewer rows, because it ends between two prefixes of keys
- * (`KeySpread.cut`), and because rows may have been suppressed or merged after the read.
+ * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part. The
+ * maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows, because it ends between two
+ * prefixes of keys (`KeySpread.cut`), and because rows may have been suppressed or merged after the read.
  */
-function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
+function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings
   const inRequest = Math.min(usersInFirstPart, type.limits.entries)
   const most = Math.max(usersInFirstPart, rows * largestShare)
@@ -199,8 +202,7 @@ function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[
   return input.spread?.cut(sizes) ?? []
 }
 
-/** Returns the last key of each step except the last step. */
-function stepEndsOf({ input, deps }: PlanWork, rows: number): readonly Buffer[] {
-  const users = deps.settings.usersInFirstPart * firstPartsInStep
-  return input.spread?.cut(Array.from({ length: Math.ceil(rows / users) - 1 }, () => users)) ?? []
+/** Returns the key at which each step except the first starts. */
+function stepStartsOf({ input, deps }: PlanWork): readonly Buffer[] {
+  return input.spread?.steps(deps.settings.usersInFirstPart * firstPartsInStep, stagePartitions) ?? []
 }

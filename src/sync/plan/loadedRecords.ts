@@ -4,24 +4,30 @@ import { forgetCause, setCause } from '../../db/cursor.ts'
 import { concatenated, joinedOf } from '../../db/identifiers.ts'
 import { recordContentBytes } from '../../db/records.ts'
 import type { Transaction } from '../../db/database.ts'
+import { recordKeyBytes } from '../../destinations/updateWriter.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
-/**
- * Number of bytes before the identifiers of a person: content of the record, a byte that is 1 if the record is stored already, and the
- * length of the identifiers.
- */
-export const personHeadBytes = recordContentBytes + 1 + 4
+/** People of one step. */
+export interface StagedPeople {
+  /**
+   * For each person the content of the record (`recordContentBytes`), a 32-bit number, and the identifiers that are sent under the record.
+   * The number is the length of the identifiers; inverted (`~`) if the record is stored already.
+   */
+  readonly bytes: Buffer
+  /** Positions of the people in `bytes`, in the order of their record keys. */
+  readonly starts: Uint32Array
+}
 
-/**
- * Yields the people of each range that has some, in order: for each person `personHeadBytes` bytes and the identifiers that are sent under
- * the record. Postgres reads the next range while the caller works on these people.
- */
+/** Number of bytes before the identifiers of a person. */
+export const personHeadBytes = recordContentBytes + 4
+
+/** Yields the people of each range that has some, in order. Postgres reads the next range while the caller works on these people. */
 export async function* stagedPeople(
   { client }: Transaction,
   first: Pick<FirstLoad, 'shared'>,
   ranges: readonly KeyRange[],
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<StagedPeople> {
   const read = (range: KeyRange) => {
     const people = copyValue(client, peopleIn(range, first))
     // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too, and `causeOf`
@@ -32,22 +38,77 @@ export async function* stagedPeople(
   forgetCause(client)
   let next = read(ranges[0] ?? {})
   for (let i = 1; i <= ranges.length; i++) {
-    const people = await next
+    const bytes = await next
     const range = ranges[i]
     if (range !== undefined) next = read(range)
-    if (people !== undefined) yield people
+    if (bytes !== undefined) yield { bytes, starts: sortedStarts(bytes) }
   }
 }
 
 /**
- * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. The records of people who share
- * identifiers are stored already, and some of these identifiers are sent under other records.
+ * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted: for the steps of a
+ * million people that took Postgres 0.6 s more, and in Node it takes 0.1 s. The records of people who share identifiers are stored already,
+ * and some of these identifiers are sent under other records.
  */
 function peopleIn(range: KeyRange, { shared }: Pick<FirstLoad, 'shared'>): string {
   const sent = shared ? `case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
-  return `select string_agg(p.key || p.hash || int8send(p.line) || ${shared ? 'p.is_stored' : `'\\x00'::bytea`} || int4send(length(p.sent)) || p.sent, '')
+  const length = shared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
+  return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
-      select r.key, r.hash, r.line, ${sent} as sent ${shared ? `, case when x.key is null then '\\x00'::bytea else '\\x01' end as is_stored` : ''}
+      select r.key, r.hash, r.line, ${sent} as sent ${shared ? ', x.key is not null as is_stored' : ''}
       from stage r ${shared ? 'left join omitted l on l.key = r.key left join sharing x on x.key = r.key' : ''}
-      where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)} order by r.key) p`
+      where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
+}
+
+/** Number of bits of a person's number in `sortedStarts`, for up to a million people. */
+const numberBits = 20
+
+/**
+ * Returns the positions of the people (`StagedPeople`) in the order of their keys. Sorts 64-bit numbers, each of the first 44 bits of a key and of the
+ * person's number, and then compares the keys that agree in these bits.
+ */
+export function sortedStarts(bytes: Buffer): Uint32Array {
+  const positions = new Uint32Array(Math.ceil(bytes.length / personHeadBytes))
+  const order = new BigUint64Array(positions.length)
+  // The halves of each number, the lower one first: Node runs only on machines with this byte order.
+  const halves = new Uint32Array(order.buffer)
+  let count = 0
+  for (let at = 0; at < bytes.length; count++) {
+    positions[count] = at
+    halves[count * 2] = ((bytes.readUInt16BE(at + 4) >>> 4) << numberBits) | count
+    halves[count * 2 + 1] = bytes.readUInt32BE(at)
+    at += personHeadBytes + identifiersLength(bytes, at)
+  }
+  if (count > 1 << numberBits) throw new Error('too many people in one step')
+  order.subarray(0, count).sort()
+  const starts = new Uint32Array(count)
+  for (let i = 0; i < count; i++) starts[i] = positions[(halves[i * 2] ?? 0) & ((1 << numberBits) - 1)] ?? 0
+  sortEqualPrefixes(bytes, starts)
+  return starts
+}
+
+/** Sorts `starts`, which are in order except among keys of which the first bits are equal, by the whole keys. */
+function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array): void {
+  for (let i = 1; i < starts.length; i++) {
+    const start = starts[i] ?? 0
+    let to = i
+    for (; to > 0 && compareKeys(bytes, starts[to - 1] ?? 0, start) > 0; to--) starts[to] = starts[to - 1] ?? 0
+    starts[to] = start
+  }
+}
+
+function compareKeys(bytes: Buffer, a: number, b: number): number {
+  // Nearly always decided by the first four bytes.
+  return bytes.readUInt32BE(a) - bytes.readUInt32BE(b) || bytes.compare(bytes, b, b + recordKeyBytes, a, a + recordKeyBytes)
+}
+
+/** Returns the number of bytes of the identifiers of the person at `at`. */
+export function identifiersLength(bytes: Buffer, at: number): number {
+  const length = bytes.readInt32BE(at + recordContentBytes)
+  return length < 0 ? ~length : length
+}
+
+/** Returns true if the record of the person at `at` is stored already. */
+export function isRecordStored(bytes: Buffer, at: number): boolean {
+  return bytes.readInt32BE(at + recordContentBytes) < 0
 }

@@ -1,9 +1,6 @@
 /** Counts the record keys of people by their first two bytes, so that a first load is split into parts without a query. */
 
 const prefixes = 2 ** 16
-/** Bytes to append to a prefix for a key above all record keys with this prefix, because record keys of people have 16 bytes. */
-const highestSuffix = Buffer.alloc(16, 0xff)
-
 /** Number of record keys by prefix. */
 export class KeySpread {
   readonly #counts = new Uint32Array(prefixes)
@@ -15,24 +12,44 @@ export class KeySpread {
   }
 
   /**
-   * Splits the keys into parts, in their order, and returns the end of each part except the last. An end is not below any key of its part,
-   * and below every later key. `sizes`: maximum number of keys of each part except the last. All keys with one prefix are in one part. A
-   * size is skipped if the first prefix of its part has more keys, so no part is empty.
+   * Splits the keys into parts, in their order, and returns the first prefix of each part except the first. `sizes`: maximum number of keys
+   * of each part except the last. All keys with one prefix are in one part. A size is skipped if the first prefix of its part has more
+   * keys, so no part is empty.
    */
   cut(sizes: readonly number[]): Buffer[] {
-    const ends: Buffer[] = []
+    const starts: Buffer[] = []
     let inPart = 0
     let i = 0
     for (let prefix = 0; prefix < prefixes && i < sizes.length; prefix++) {
       const count = this.#counts[prefix] ?? 0
       for (; i < sizes.length && inPart + count > (sizes[i] ?? 0); i++) {
         if (inPart === 0) continue
-        const last = prefix - 1
-        ends.push(Buffer.concat([Buffer.from([last >>> 8, last & 0xff]), highestSuffix]))
+        starts.push(prefixBytes(prefix))
         inPart = 0
       }
       inPart += count
     }
-    return ends
+    return starts
+  }
+
+  /**
+   * Splits the keys into steps of at most `most` keys, and returns the first prefix of each step except the first. A step of at least
+   * half as many keys ends where one of `partitions` equal ranges of keys ends.
+   */
+  steps(most: number, partitions: number): Buffer[] {
+    const starts: Buffer[] = []
+    let inStep = 0
+    for (let prefix = 0; prefix < prefixes; prefix++) {
+      const count = this.#counts[prefix] ?? 0
+      const startsPartition = prefix % (prefixes / partitions) === 0
+      if (inStep > 0 && (inStep + count > most || (startsPartition && inStep >= most / 2))) {
+        starts.push(prefixBytes(prefix))
+        inStep = 0
+      }
+      inStep += count
+    }
+    return starts
   }
 }
+
+const prefixBytes = (prefix: number) => Buffer.from([prefix >>> 8, prefix & 0xff])

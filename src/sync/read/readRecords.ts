@@ -11,7 +11,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { shownAddress } from '../../shownAddress.ts'
 import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/statistics/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectUnseenKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import { collectUnseenKeys, dropStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
 import { deleteRejects } from '../../db/rejects.ts'
 import type { RunRow } from '../../db/runs.ts'
@@ -25,7 +25,7 @@ import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { collectOptedOut, unstagedRecordsHaveOptedOut } from './optedOut.ts'
 import { stageSources, type Staged } from './stage.ts'
-import { stagedKind } from './stageTable.ts'
+import { analyzeStage, stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Inputs of a read. */
@@ -147,8 +147,8 @@ export async function readRecords(
     first: context.first,
   })
   crashPoint('read.staged')
-  // Analyzes only the columns of joins and groups; the long columns would take five times as long.
-  await tx.query('analyze stage (key, kind)')
+  // A first load joins the stage with nothing, unless keys repeat or rows opt out. A diff analyzes it later.
+  if (!context.first || staged.mayRepeat || staged.optedOut + staged.withholding + staged.unsentOptOuts > 0) await analyzeStage(tx)
   const type = destinationOf(pipeline.destination.kind)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, staged) : 0
   const unseen = known?.digests.unseen()
@@ -176,6 +176,8 @@ export async function readRecords(
     optedOutIdentifiers,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
+  const areCollected = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
+  if (known === undefined && !areCollected) await dropStagedDigests(tx)
   const rows = {
     read: staged.read + gate.unchanged + gate.repeated,
     rejected: staged.rejected + resolved.conflicting,

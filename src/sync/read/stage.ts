@@ -39,6 +39,8 @@ export interface Staged
   extends
     Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'unsentOptOuts' | 'spread'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
+  /** Number of collected digests of valid rows; undefined for a gated read. */
+  readonly digests: number | undefined
   /** False if no key was staged twice. */
   readonly mayRepeat: boolean
   /** Facts about the staged identifiers; undefined unless the option `first` of `stageSources` is true. */
@@ -149,7 +151,19 @@ export async function stageSources(
     (warning): WarningSummary => ({ ...warning, message: storable(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
-  return { read, rejected, filtered, columns, doubts, facts, ...counts, mayRepeat, identifiers: identifiers?.finish(), warnings }
+  return {
+    read,
+    rejected,
+    filtered,
+    columns,
+    doubts,
+    facts,
+    ...counts,
+    digests: digests?.count,
+    mayRepeat,
+    identifiers: identifiers?.finish(),
+    warnings,
+  }
 }
 
 /** Opens a source to read all its bytes: the request to a server is not conditional. */
