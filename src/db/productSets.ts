@@ -140,7 +140,7 @@ export async function startRemoval(db: Queryable, id: number): Promise<void> {
 export async function forgetProductSet(
   db: Database,
   run: { readonly id: number; readonly actor: string },
-  { id, name, setId }: StoredSet,
+  { id, name, setId }: Pick<StoredSet, 'id' | 'name' | 'setId'>,
   what: 'deleted' | 'gone' | 'not_created',
 ): Promise<void> {
   await db.transaction(async (tx) => {

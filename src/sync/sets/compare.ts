@@ -7,13 +7,13 @@ import type { ProductSetChange } from '../../model/report.ts'
  * Returns the action that gives an existing set its desired content; `unchanged` if it has this content. A set whose type or filters differ
  * is replaced, because the service cannot change them.
  */
-export function actionOf(desired: StoredContent, kept: StoredContent): ProductSetChange['action'] {
-  if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
-  if (desired.description !== kept.description || desired.name !== kept.name) return 'update'
+export function actionOf(desired: StoredContent, stored: StoredContent): ProductSetChange['action'] {
+  if (desired.type !== stored.type || !sameFilters(desired.filters, stored.filters)) return 'replace'
+  if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
   // The desired content of a plan has no product keys, because products that the plan creates get their keys later.
-  const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
-  return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
+  const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, stored.productKeys)
+  return sameKeys && sameTexts(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
@@ -47,9 +47,9 @@ export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet
  * Returns the content of a set with the name and description that the service lists, so that changes by another writer are detected
  * and reverted. An unlisted set keeps its stored content.
  */
-export function withListed(kept: StoredContent, listed: ListedSet | undefined): StoredContent {
-  if (listed === undefined) return kept
-  return { ...kept, name: listed.name ?? '', description: listed.description }
+export function withListed(stored: StoredContent, listed: ListedSet | undefined): StoredContent {
+  if (listed === undefined) return stored
+  return { ...stored, name: listed.name ?? '', description: listed.description }
 }
 
 function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {

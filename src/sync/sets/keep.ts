@@ -26,14 +26,14 @@ import { confirmedContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './setRequests.ts'
 
 /** Run and catalog whose product sets are kept in sync. */
-export interface Keeping {
+interface CatalogRun {
   readonly deps: EngineDeps
   readonly run: LeasedRun & { readonly destinationId: number }
   readonly target: Target
 }
 
 /** Data that all steps of `keepProductSets` share. */
-interface Work extends Keeping {
+interface Work extends CatalogRun {
   /** Run and actor, for the audit log. */
   readonly actor: { readonly id: number; readonly actor: string }
   /** All sets that the catalog lists; undefined if the listing cannot be read completely. */
@@ -46,34 +46,31 @@ interface Work extends Keeping {
  *
  * @throws {RunError} `RUN_INTERRUPTED`
  */
-export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
-  const { deps, run, target } = keeping
+export async function keepProductSets(of: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
+  const { deps, run, target } = of
   const before = await loadProductSets(deps.db, run.destinationId)
-  const listed = await listProductSets(deps, target)
-  const work: Work = { ...keeping, actor: { id: run.id, actor: deps.actor ?? deps.workerId }, listed }
-  const names = new Set(rules.map(({ name }) => name))
-  const unresolved = await resolveCreates(work, names)
-  const kept = new Map<string, ProductSetChange>()
+  const work: Work = {
+    ...of,
+    actor: { id: run.id, actor: deps.actor ?? deps.workerId },
+    listed: await listProductSets(deps, target),
+  }
+  const ruleNames = new Set(rules.map(({ name }) => name))
+  const unresolved = await resolveCreates(work, ruleNames)
+  const changes = new Map<string, ProductSetChange>()
   for (const rule of rules) {
     await renewLease(work)
-    const change = await keepSet(work, rule, unresolved)
-    kept.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
+    const change = unresolved.get(rule.name) ?? (await keepSet(work, rule))
+    changes.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
-  const deleted = new Map<string, ProductSetChange>()
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
+    if (ruleNames.has(set.name) && set.state !== 'removing') continue
     await renewLease(work)
-    const change = kept.get(set.name)
-    if (change === undefined) {
-      const removal = await removeSet(work, set)
-      const earlier = deleted.get(set.name)
-      if (earlier === undefined || earlier.outcome === 'confirmed') deleted.set(set.name, { name: set.name, action: 'delete', ...removal })
-    } else if (set.state === 'removing' && !unresolved.has(set.name)) {
-      // The delete of a replaced set is a part of the replacement.
-      const removal = await removeSet(work, set)
-      if (change.outcome === 'confirmed') kept.set(set.name, { ...change, ...removal })
-    }
+    const removal = await removeSet(work, set)
+    // The delete of a replaced set is a part of the replacement. A name with several sets shows its first failure.
+    const change = changes.get(set.name) ?? { name: set.name, action: 'delete', outcome: 'confirmed' }
+    if (change.outcome === 'confirmed') changes.set(set.name, { ...change, ...removal })
   }
-  return [...kept.values(), ...deleted.values()]
+  return [...changes.values()]
 }
 
 /**
@@ -87,24 +84,29 @@ async function renewLease({ deps, run }: Work): Promise<void> {
 }
 
 /**
- * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the names of sets whose create is
- * still unresolved, each with true if a later listing can show the result. `names`: names with a rule. Creates that were not applied are
- * forgotten here only for these names, because `removeSet` reports the others.
+ * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the changes of the names whose create
+ * is still unresolved. Creates that were not applied are forgotten here only for `ruleNames`, because `removeSet` reports the others.
  */
-async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<ReadonlyMap<string, boolean>> {
+async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
   const { deps, run, listed, actor } = work
   await shortenFalseSetWaits(deps.db, run.destinationId, createWaitMs(deps))
   const stored = await loadProductSets(deps.db, run.destinationId)
   const owned = ownedIds(stored)
-  const unresolved = new Map<string, boolean>()
+  const unresolved = new Map<string, ProductSetChange>()
   for (const set of stored.filter(({ state }) => state === 'creating')) {
+    const { name } = set
     const found = listed?.find((listedSet) => isResultOf(set, listedSet, owned))
     if (found !== undefined) {
       owned.add(found.id)
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
-      await startRemovals(work, set.name, set.id)
-    } else if (listed === undefined || set.knownIds === null || set.late) unresolved.set(set.name, set.knownIds !== null)
-    else if (names.has(set.name)) await forgetProductSet(deps.db, actor, set, 'not_created')
+      await startRemovals(work, name, set.id)
+    } else if (listed === undefined || set.knownIds === null || set.late) {
+      const next =
+        set.knownIds === null
+          ? ', and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule'
+          : ': the next run looks for the set'
+      unresolved.set(name, { name, action: 'create', ...unresolvedOutcome(`the create got no answer${next}`) })
+    } else if (ruleNames.has(name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
   return unresolved
 }
@@ -113,36 +115,24 @@ async function resolveCreates(work: Work, names: ReadonlySet<string>): Promise<R
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
-async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlyMap<string, boolean>): Promise<ProductSetChange> {
+async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
-  if (unresolved.has(name))
-    return {
-      name,
-      action: 'create',
-      outcome: 'unresolved',
-      code: 'PRODUCT_SET_UNRESOLVED',
-      message:
-        unresolved.get(name) === true
-          ? 'the create got no answer: the next run looks for the set'
-          : 'the create got no answer, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule',
-    }
-  const stored = await loadProductSets(deps.db, run.destinationId)
-  let kept = newestOf(stored, name)
+  let stored = newestOf(await loadProductSets(deps.db, run.destinationId), name)
   const desired = await confirmedContent(deps.db, run.destinationId, rule)
-  const found = listed?.find(({ id }) => id === kept?.setId)
-  if (kept !== undefined && found === undefined && (await isDeleted(work, kept))) {
-    await forgetProductSet(deps.db, actor, kept, 'gone')
-    kept = undefined
+  const found = listed?.find(({ id }) => id === stored?.setId)
+  if (stored !== undefined && found === undefined && (await isDeleted(work, stored))) {
+    await forgetProductSet(deps.db, actor, stored, 'gone')
+    stored = undefined
   }
-  if (isProblem(desired)) return { name, action: kept === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
-  if (kept?.setId == null) return createManagedSet(work, desired, 'create')
-  const action = actionOf(desired, withListed(kept.content, found))
+  if (isProblem(desired)) return { name, action: stored === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
+  if (stored?.setId == null) return createManagedSet(work, desired, 'create')
+  const action = actionOf(desired, withListed(stored.content, found))
   if (action === 'replace') return createManagedSet(work, desired, 'replace')
   if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
-  const answer = await sendSetRequest(deps, updateSet(work.target, kept.setId, desired))
+  const answer = await sendSetRequest(deps, updateSet(work.target, stored.setId, desired))
   if (answer.kind !== 'done') return { name, action, ...failureOf(answer) }
-  await confirmProductSet(deps.db, actor, { id: kept.id, setId: kept.setId, content: desired, what: 'updated' })
+  await confirmProductSet(deps.db, actor, { id: stored.id, setId: stored.setId, content: desired, what: 'updated' })
   return { name, action, outcome: 'confirmed' }
 }
 
@@ -185,18 +175,12 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
     return { name, action, outcome: 'confirmed' }
   }
   if (answer.kind === 'refused' || answer.kind === 'again') {
-    const [set] = (await loadProductSets(deps.db, run.destinationId)).filter((stored) => stored.id === id)
-    if (set !== undefined) await forgetProductSet(deps.db, actor, set, 'not_created')
+    await forgetProductSet(deps.db, actor, { id, name, setId: null }, 'not_created')
     return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
-  return {
-    name,
-    action,
-    outcome: 'unresolved',
-    code: 'PRODUCT_SET_UNRESOLVED',
-    message: `the create got no answer (${answer.kind === 'unclear' ? answer.reason : 'no id'}): the next run looks for the set`,
-  }
+  const reason = answer.kind === 'unclear' ? answer.reason : 'no id'
+  return { name, action, ...unresolvedOutcome(`the create got no answer (${reason}): the next run looks for the set`) }
 }
 
 /** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
@@ -214,8 +198,7 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   if (setId === null) {
     // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
     // Only a listing that began before the create can show its set later. Without one, no later run can decide it, so the set is forgotten.
-    if (set.late || (listed === undefined && set.knownIds !== null))
-      return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
+    if (set.late || (listed === undefined && set.knownIds !== null)) return unresolvedOutcome('its create got no answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }
@@ -231,7 +214,11 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
 /** Returns the outcome of a request without a confirmation. */
 function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Outcome {
   if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
-  return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: answer.reason }
+  return unresolvedOutcome(answer.reason)
+}
+
+function unresolvedOutcome(message: string): Outcome {
+  return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message }
 }
 
 /** Returns the ids of the stored sets at the service. */
