@@ -1,6 +1,7 @@
 /** Plans the product sets of a catalog in a run, and changes them after the plan is sent. */
 import { plannedSetsOf, planProductSets } from '../sets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
+import { loadProductSets } from '../../db/productSets.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -29,11 +30,18 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
 
 /**
  * Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines, or if the
- * pipeline has neither rules nor sets.
+ * pipeline has neither rules nor sets. `isReplaced`: the service is a new sandbox instance, which has none of the stored sets.
  */
-export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
+export async function planSetsOf(
+  deps: EngineDeps,
+  run: RunRow,
+  { destination }: Pipeline,
+  planId: string,
+  { isReplaced }: { readonly isReplaced: boolean },
+): Promise<void> {
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return
-  const planned = await planProductSets(deps.db, run.destinationId, planId, rules)
+  const stored = isReplaced ? [] : await loadProductSets(deps.db, run.destinationId)
+  const planned = await planProductSets(deps.db, run.destinationId, planId, rules, stored)
   if (planned !== undefined) await updateRun(deps.db, run, { productSets: planned.changes })
 }

@@ -25,7 +25,7 @@ import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
-import { acceptSandboxInstance, noteSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, isFullRefresh, noteSandboxInstance } from './sandboxInstance.ts'
 
 /**
  * Number of rows of a full read from which on the connection is closed: dropping the temporary tables takes longer than a new connection.
@@ -162,10 +162,16 @@ async function plan(
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  // A plan that waits for `apply` may never be sent, so `applyPlan` accepts the instance.
-  const isAccepted = isReplaced && run.trigger !== 'plan' && (await acceptSandboxInstance(deps, run, run.options))
-  if (!isReplaced || isAccepted) await planSetsOf(deps, run, pipeline, planned.planId)
+  if (!isReplaced || (await isForNewInstance(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
+}
+
+/**
+ * Returns true for a full refresh, which sends everything to the new sandbox instance. Accepts the instance, unless the plan waits for
+ * `apply`: such a plan may never be sent, so `applyPlan` accepts the instance.
+ */
+async function isForNewInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+  return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
 /**

@@ -59,7 +59,8 @@ export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, optio
   return instance !== undefined
 }
 
-const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
+/** Returns true if every desired key is sent again. */
+export const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
 
 /** Stores the instance. If it replaces another one, also forgets the product sets, which belong to that one. */
 async function store(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {

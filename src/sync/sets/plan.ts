@@ -1,21 +1,24 @@
 /** Plans the product sets of a pipeline: which sets a run creates, changes and deletes. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
-import { loadProductSets, newestOf, type StoredSet } from '../../db/productSets.ts'
+import { newestOf, type StoredSet } from '../../db/productSets.ts'
 import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem } from './setContent.ts'
 
-/** Plans the product sets, stores and returns the changes; undefined if the pipeline has no rules for sets and has created none. */
+/**
+ * Plans the product sets, stores and returns the changes; undefined if the pipeline has no rules for sets and has created none. `stored`:
+ * sets that the pipeline has created.
+ */
 export async function planProductSets(
   db: Queryable,
   destinationId: number,
   planId: string,
   rules: readonly ProductSetRule[],
+  stored: readonly StoredSet[],
 ): Promise<PlannedSets | undefined> {
-  const stored = await loadProductSets(db, destinationId)
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))

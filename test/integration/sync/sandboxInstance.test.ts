@@ -40,3 +40,15 @@ test('a planned full refresh ends the warning about a restarted sandbox only whe
   expect((await engine.sandbox.control.catalog()).digest).toBe(digest)
   expect(await noted()).toBe(false)
 })
+
+test('a planned full refresh of a restarted sandbox creates the product sets again when it is applied', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml', ', product_sets: [{ name: Cheap, where: { price: { below: 1000 } } }]'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  await engine.run('shop')
+  await engine.sandbox.control.reset()
+
+  const { planId, productSets } = await engine.plan('shop', { full: true })
+  expect(productSets).toEqual([{ name: 'Cheap', action: 'create', outcome: 'planned' }])
+  expect((await engine.apply(planId)).productSets).toEqual([{ name: 'Cheap', action: 'create', outcome: 'confirmed' }])
+})
