@@ -24,7 +24,7 @@ import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { collectOptedOut, unstagedRecordsHaveOptedOut } from './optedOut.ts'
-import { stageSources, type Staged } from './stage.ts'
+import { stageSources, type Staged } from './stageSources.ts'
 import { analyzeStage, stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
 

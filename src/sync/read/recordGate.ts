@@ -27,9 +27,8 @@ export class DigestGate implements RecordGate {
   #featureSets = new FeatureSetCounts()
 
   /** `key`: random digest key of the destination, 16 bytes. */
-  constructor(key: Uint8Array, known?: KnownDigests) {
+  constructor(key: Uint8Array) {
     this.#digester = new RecordDigester(key)
-    this.#knownDigests = known
   }
 
   /** Sets the known records. Must be called before the first record. */
@@ -50,6 +49,11 @@ export class DigestGate implements RecordGate {
   /** Number of skipped repeats of known records. */
   get repeated(): number {
     return this.#repeated
+  }
+
+  /** Number of all skipped records. */
+  get skipped(): number {
+    return this.#unchanged + this.#repeated
   }
 
   /** Returns the row statistics of the known records of a source, and starts those of the next source. */

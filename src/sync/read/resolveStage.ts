@@ -9,7 +9,7 @@ import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejects } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { omitOptedOut, type SharedRows } from './optedOut.ts'
-import type { Staged } from './stage.ts'
+import type { Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 
 /** Number of rows by result. */

@@ -23,7 +23,7 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { findFile } from '../../sources/file/localFile.ts'
 import { formerSources } from './formerSources.ts'
 import { isTable } from '../../formats/openFormat.ts'
-import { SourceStager, type Staging } from './stageSource.ts'
+import { SourceStager, type Staging } from './sourceStager.ts'
 import { stageWriters, type StageTally } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -64,7 +64,7 @@ export async function stageSources(
     readonly previous: readonly SourceFacts[]
     readonly lastGood: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
-    readonly gate?: DigestGate
+    readonly gate: DigestGate
     readonly statistics: QualityStatistics
     /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
     readonly first: boolean
@@ -72,12 +72,11 @@ export async function stageSources(
 ): Promise<Staged> {
   keepMemoryFlat()
   const { tx, startedAtMs, gate, first } = options
-  const gated = gate?.canSkip === true
-  let growing = !gated
+  let growing = !gate.canSkip
   if (growing) letYoungGrow()
   const type = destinationOf(pipeline.destination.kind)
-  const writers = stageWriters[type.keys]
-  const { keysAreDigests } = writers
+  const writerClass = stageWriters[type.keys]
+  const { keysAreDigests } = writerClass
   const tally: StageTally = {
     valid: 0,
     optedOut: 0,
@@ -86,15 +85,14 @@ export async function stageSources(
     keys: new RepeatWatch({ areDigests: keysAreDigests }),
     identifiers: first ? new IdentifierWatch() : undefined,
     spread: keysAreDigests ? new KeySpread() : undefined,
-    digests: gated ? undefined : new StagedDigests(),
+    digests: gate.canSkip ? undefined : new StagedDigests(),
   }
   const staging: Staging = {
     tx,
     pipeline,
     startedAtMs,
     gate,
-    gated,
-    writers,
+    writerClass,
     mapper: watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics, type),
     tally,
     rejects: new RejectWriter(deps.db, options.runId),
@@ -171,13 +169,13 @@ async function openWhole(
   deps: EngineDeps,
   definition: SourceDefinition,
   last: SourceFacts | undefined,
-  gate: DigestGate | undefined,
+  gate: DigestGate,
 ): Promise<OpenedSource> {
   return openSource(definition, {
     env: deps.env,
     log: deps.log,
+    gate,
     ...(deps.signal ? { signal: deps.signal } : {}),
-    ...(gate ? { gate } : {}),
     ...(last ? { previous: withoutValidators(last) } : {}),
   })
 }

@@ -20,10 +20,8 @@ export interface Staging {
   readonly tx: Connection
   readonly pipeline: Pipeline
   readonly startedAtMs: number
-  readonly gate: DigestGate | undefined
-  /** True if the gate skips known rows. */
-  readonly gated: boolean
-  readonly writers: (typeof stageWriters)[keyof typeof stageWriters]
+  readonly gate: DigestGate
+  readonly writerClass: (typeof stageWriters)[keyof typeof stageWriters]
   readonly mapper: WatchedMapper
   readonly tally: StageTally
   readonly rejects: RejectWriter
@@ -71,15 +69,16 @@ export class SourceStager {
   /** Buffers of ended COPYs, which the next COPY reuses. */
   readonly #spares: Buffer[] = []
   /** Columns of the first row; undefined before it. */
-  #started: readonly string[] | undefined
-  #atStart: readonly Warning[] = []
+  #firstColumns: readonly string[] | undefined
+  /** Warnings on these columns, or on the header of a source without rows. */
+  #firstWarnings: readonly Warning[] = []
 
   constructor(
     staging: Staging,
     index: number,
     { uri, isTable, previous }: { readonly uri: string; readonly isTable: boolean; readonly previous: SourceFacts | undefined },
   ) {
-    const { gate, gated, mapper, tx, tally, writers } = staging
+    const { gate, mapper, tx, tally, writerClass } = staging
     this.#staging = staging
     this.#index = index
     this.#uri = uri
@@ -87,10 +86,11 @@ export class SourceStager {
     this.#previous = previous
     this.#deciding = decidingColumnsOf(staging.pipeline)
     this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
-    this.#before = { read: staging.read, skipped: skippedBy(gate) }
-    this.#writer = new writers(tx, { source: index, tally })
-    if (gated && gate) gate.columns = previous?.columns ?? []
-    mapper.begin(gated ? previous : undefined)
+    this.#before = { read: staging.read, skipped: gate.skipped }
+    this.#writer = new writerClass(tx, { source: index, tally })
+    const known = gate.canSkip ? previous : undefined
+    gate.columns = known?.columns ?? []
+    mapper.begin(known)
   }
 
   /** Maps and stages a row. `next`: the row after it, if it is known. */
@@ -98,8 +98,8 @@ export class SourceStager {
     const staging = this.#staging
     this.#lines.register(row)
     this.#unseen.add(row)
-    if (this.#started === undefined) {
-      this.#started = row.columns
+    if (this.#firstColumns === undefined) {
+      this.#firstColumns = row.columns
       this.#start(row.columns)
     }
     staging.read++
@@ -131,7 +131,7 @@ export class SourceStager {
     this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
     // Prevents an unhandled rejection: the next `await` throws the error.
     this.#between.catch(() => undefined)
-    this.#writer = new staging.writers(tx, {
+    this.#writer = new staging.writerClass(tx, {
       source: this.#index,
       tally,
       later: { after: this.#between, waitingBytes, spares: this.#spares },
@@ -146,23 +146,15 @@ export class SourceStager {
   async end(ended: SourceFacts, lastGood: SourceFacts | undefined): Promise<void> {
     await this.#between
     await this.#writer.copy.end()
-    const { pipeline, mapper, gate, gated, warnings, notes, unmapped, doubts, facts, read } = this.#staging
-    // The header of a file without rows is checked too.
-    if (this.#started === undefined && ended.columns.length > 0) this.#start(ended.columns)
-    // Rows of JSON and XML have their own columns, so even the last row may add one.
-    const grown = this.#started !== undefined && this.#started.length !== ended.columns.length
-    const ofHeader = grown ? mergedWarnings(this.#atStart, mapper.start(ended.columns, this.#uri, this.#isTable)) : this.#atStart
+    const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
+    const skipped = gate.skipped - this.#before.skipped
+    const ofColumns = [...this.#columnWarnings(ended.columns), ...(skipped === 0 ? this.#decidingWarnings() : [])]
     const unread = mapper.unread?.()
     // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
-    for (const warning of ofHeader) warnings.add(hinted(warning))
-    const skipped = skippedBy(gate) - this.#before.skipped
-    // A skipped row is equal to one of the last read, which was checked.
-    if (this.#started !== undefined && skipped === 0)
-      for (const { columns, warning } of this.#deciding)
-        if (columns.every((name) => this.#unseen.names.includes(name))) warnings.add(hinted(warning))
-    const result = mapper.finish(ended, this.#previous, gated ? gate?.takeCounts() : undefined, lastGood)
+    for (const warning of ofColumns) warnings.add(hinted(warning))
+    const result = mapper.finish(ended, this.#previous, gate.canSkip ? gate.takeCounts() : undefined, lastGood)
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
@@ -183,13 +175,31 @@ export class SourceStager {
   /** Binds the mapper to the columns of the first row. */
   #start(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
-    this.#atStart = this.#staging.mapper.start(columns, this.#uri, this.#isTable)
+    this.#firstWarnings = this.#staging.mapper.start(columns, this.#uri, this.#isTable)
+  }
+
+  /** Returns the warnings on the final columns. Rows of JSON and XML have their own columns, so even the last row may add one. */
+  #columnWarnings(final: readonly string[]): readonly Warning[] {
+    // The header of a file without rows is checked too.
+    if (this.#firstColumns === undefined && final.length > 0) this.#start(final)
+    const isGrown = this.#firstColumns !== undefined && this.#firstColumns.length !== final.length
+    return isGrown ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.start(final, this.#uri, this.#isTable)) : this.#firstWarnings
+  }
+
+  /**
+   * Returns the warnings on deciding columns that no row has; none without rows. Not for a source with skipped rows: such a row is equal to
+   * one of the last read, which was checked.
+   */
+  #decidingWarnings(): readonly Warning[] {
+    if (this.#firstColumns === undefined) return []
+    const { names } = this.#unseen
+    return this.#deciding.flatMap(({ columns, warning }) => (columns.every((name) => names.includes(name)) ? [warning] : []))
   }
 
   /** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */
   #stage(row: Row): Reject | 'filtered' | undefined {
     const { gate, mapper, startedAtMs } = this.#staging
-    const digest = gate?.digestOf(row.line)
+    const digest = gate.digestOf(row.line)
     const { record, reject, filtered, optedOut } = mapper.map(row)
     if (optedOut !== undefined) this.#writer.addOptOuts(optedOut, row.line)
     if (filtered) return 'filtered'
@@ -234,11 +244,6 @@ function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): re
     ...filters.map(({ keep, column }) => missing([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
     ...(ends.length === 0 ? [] : [missing(ends, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
   ]
-}
-
-/** Returns the number of rows that the gate skipped so far; 0 without a gate. */
-function skippedBy(gate: DigestGate | undefined): number {
-  return gate === undefined ? 0 : gate.unchanged + gate.repeated
 }
 
 /**
