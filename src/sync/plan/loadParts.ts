@@ -187,7 +187,7 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
 /**
  * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part. The
  * maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows, because it ends between two
- * prefixes of keys (`KeySpread.cut`), and because rows may have been suppressed or merged after the read.
+ * prefixes of keys (`KeyHistogram.partStarts`), and because rows may have been suppressed or merged after the read.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings
@@ -199,10 +199,10 @@ function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly B
     sizes.push(users)
     users = Math.ceil(Math.min(users * 2, most) / inRequest) * inRequest
   }
-  return input.spread?.cut(sizes) ?? []
+  return input.keyHistogram?.partStarts(sizes) ?? []
 }
 
 /** Returns the key at which each step except the first starts. */
 function stepStartsOf({ input, deps }: PlanWork): readonly Buffer[] {
-  return input.spread?.steps(deps.settings.usersInFirstPart * firstPartsInStep, stagePartitions) ?? []
+  return input.keyHistogram?.stepStarts(deps.settings.usersInFirstPart * firstPartsInStep, stagePartitions) ?? []
 }

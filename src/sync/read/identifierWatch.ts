@@ -2,7 +2,7 @@
 import { plainType } from '../../destinations/userOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
-import { SeenFilter } from './seenFilter.ts'
+import { BloomFilter } from './bloomFilter.ts'
 
 /** Facts about the staged identifiers. Rows that are removed from the stage later do not make these facts wrong. */
 export interface IdentifierFacts {
@@ -28,7 +28,7 @@ const mostShared = 100_000
 export class IdentifierWatch {
   readonly #log = new PairLog()
   readonly #mostLogged: number
-  #filter: SeenFilter | undefined
+  #filter: BloomFilter | undefined
   /** First bytes of identifiers that may be on several rows. Undefined if there are too many, or if an identifier is not a digest. */
   #shared: Buffer[] | undefined = []
   #mayHaveTimes = false
@@ -52,7 +52,7 @@ export class IdentifierWatch {
       if (this.#filter !== undefined) this.#addToFilter(low, high)
       else if (this.#log.size < this.#mostLogged) this.#log.add(low, high)
       else {
-        this.#filter = new SeenFilter()
+        this.#filter = new BloomFilter()
         this.#log.each((low, high) => this.#addToFilter(low, high))
         this.#log.free()
         this.#addToFilter(low, high)

@@ -9,9 +9,9 @@ const aheadAtStart = 4
 const mostSequences = 32
 
 /** Number of misses in a row above which a file counts as reordered. */
-const newInARow = 64
+const mostMissesInARow = 64
 /** A file also counts as reordered once more than one miss occurs per this number of known records. */
-const newOfAll = 32
+const recordsPerMiss = 32
 
 /**
  * Digests of the last complete snapshot. A gated read looks up its records here, and marks the found digests as seen.
@@ -44,8 +44,9 @@ export class KnownDigests {
   #sequences = 0
   /** First digests of the chunks, at which a sequence may start: their index by their first word. */
   readonly #starts = new Map<number, number>()
-  #new = 0
-  #newInARow = 0
+  /** Records without a match so far; `#missesInARow`: since the last match. */
+  #misses = 0
+  #missesInARow = 0
   readonly #everywhere: boolean
   #slots: Int32Array | undefined
 
@@ -82,13 +83,15 @@ export class KnownDigests {
   /** Returns the index of the digest; -1 for a new record, and for a moved record that counts as new. */
   find(digest: Int32Array): number {
     const next = this.#next[this.#sequence] ?? this.#count
-    if (next < this.#count && this.#is(next, digest)) return this.#matched(this.#sequence, next)
+    if (next < this.#count && this.#equals(next, digest)) return this.#matched(this.#sequence, next)
     const i = this.#inSequences(digest)
     if (i !== -1) return i
     if (this.#slots === undefined && !this.#everywhere) {
       const start = this.#atStart(digest)
       if (start !== -1) return this.#matchedNewSequence(start)
-      if (++this.#newInARow <= newInARow && ++this.#new * newOfAll <= this.#count) return -1
+      this.#misses++
+      this.#missesInARow++
+      if (this.#missesInARow <= mostMissesInARow && this.#misses * recordsPerMiss <= this.#count) return -1
     }
     const found = this.#lookUp(digest)
     return found === -1 ? -1 : this.#matchedNewSequence(found)
@@ -125,14 +128,14 @@ export class KnownDigests {
     const next = this.#next
     for (let k = 0; k < next.length; k++) {
       const i = next[k] as number // below the length
-      if (i < this.#count && this.#is(i, digest)) return this.#matched(k, i)
+      if (i < this.#count && this.#equals(i, digest)) return this.#matched(k, i)
     }
     // The table finds these digests too.
     if (this.#slots !== undefined) return -1
     for (let k = 0; k < next.length; k++) {
       const from = next[k] as number // below the length
       const to = Math.min(from + ahead, this.#count)
-      for (let i = from + 1; i < to; i++) if (this.#is(i, digest)) return this.#matched(k, i)
+      for (let i = from + 1; i < to; i++) if (this.#equals(i, digest)) return this.#matched(k, i)
     }
     return -1
   }
@@ -140,13 +143,13 @@ export class KnownDigests {
   /** Searches the starts of chunks. Returns an index, or -1. */
   #atStart(digest: Int32Array): number {
     const i = this.#starts.get(digest[0] as number) // a digest has four words
-    return i !== undefined && this.#is(i, digest) ? i : -1
+    return i !== undefined && this.#equals(i, digest) ? i : -1
   }
 
   #matched(sequence: number, i: number): number {
     this.#sequence = sequence
     this.#next[sequence] = i + 1
-    this.#newInARow = 0
+    this.#missesInARow = 0
     return i
   }
 
@@ -165,7 +168,7 @@ export class KnownDigests {
     // A digest has four words. A free slot is 0, so positions start at 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
       const i = (slots[slot] ?? 0) - 1
-      if (i === -1 || this.#is(i, digest)) return i
+      if (i === -1 || this.#equals(i, digest)) return i
     }
   }
 
@@ -179,7 +182,7 @@ export class KnownDigests {
     const none = new Int32Array(digestWords)
     for (let i = 0; i < this.#count; i++) {
       const first = words[i * digestWords] as number // below the length
-      if (first === 0 && this.#is(i, none)) continue
+      if (first === 0 && this.#equals(i, none)) continue
       let slot = first & mask
       while (slots[slot] !== 0) slot = (slot + 1) & mask
       slots[slot] = i + 1
@@ -187,7 +190,7 @@ export class KnownDigests {
     return slots
   }
 
-  #is(i: number, digest: Int32Array): boolean {
+  #equals(i: number, digest: Int32Array): boolean {
     const words = this.#words
     const at = i * digestWords
     return words[at] === digest[0] && words[at + 1] === digest[1] && words[at + 2] === digest[2] && words[at + 3] === digest[3]

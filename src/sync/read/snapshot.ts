@@ -23,7 +23,7 @@ import { formerDestination } from './formerDestination.ts'
 import type { ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import type { IdentifierFacts } from './identifierWatch.ts'
-import type { KeySpread } from './keySpread.ts'
+import type { KeyHistogram } from './keyHistogram.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -58,7 +58,7 @@ export interface SnapshotResult {
   /** Facts about the staged identifiers; undefined if an earlier read was complete. A backfill always has them. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the valid staged people; absent for products, and if nothing was read. */
-  readonly spread?: KeySpread
+  readonly keyHistogram?: KeyHistogram
 }
 
 /** Last complete snapshot of the destination, without backfills. */
@@ -184,7 +184,7 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
         warnings,
         quality: read.quality,
         ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
-        ...(staged.spread === undefined ? {} : { spread: staged.spread }),
+        ...(staged.keyHistogram === undefined ? {} : { keyHistogram: staged.keyHistogram }),
       }
     } catch (error) {
       await discardSnapshot(deps.db, snapshotId)

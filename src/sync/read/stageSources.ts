@@ -16,8 +16,8 @@ import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
-import { KeySpread } from './keySpread.ts'
-import { RepeatWatch } from './repeatWatch.ts'
+import { KeyHistogram } from './keyHistogram.ts'
+import { RepeatDetector } from './repeatDetector.ts'
 import { watchMapper } from './sourceQuality.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { findFile } from '../../sources/file/localFile.ts'
@@ -37,7 +37,7 @@ const firstPartsUntilPartitioned = 8
 /** Result of staging all sources. */
 export interface Staged
   extends
-    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'unsentOptOuts' | 'spread'>>,
+    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'unsentOptOuts' | 'keyHistogram'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
   /** Number of collected digests of valid rows; undefined for a gated read. */
   readonly digests: number | undefined
@@ -82,9 +82,9 @@ export async function stageSources(
     optedOut: 0,
     withholding: 0,
     unsentOptOuts: 0,
-    keys: new RepeatWatch({ areDigests: keysAreDigests }),
+    keys: new RepeatDetector({ areDigests: keysAreDigests }),
     identifiers: first ? new IdentifierWatch() : undefined,
-    spread: keysAreDigests ? new KeySpread() : undefined,
+    keyHistogram: keysAreDigests ? new KeyHistogram() : undefined,
     digests: gate.canSkip ? undefined : new StagedDigests(),
   }
   const staging: Staging = {
@@ -142,8 +142,6 @@ export async function stageSources(
   }
   const { keys, identifiers, digests, ...counts } = tally
   await digests?.store(tx, { isLast: true })
-  const mayRepeat = keys.possible
-  keys.free()
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
     // A message may contain a value of a row, which may be cut within a surrogate pair.
     (warning): WarningSummary => ({ ...warning, message: storable(warning.message) }),
@@ -158,7 +156,7 @@ export async function stageSources(
     facts,
     ...counts,
     digests: digests?.count,
-    mayRepeat,
+    mayRepeat: keys.finish(),
     identifiers: identifiers?.finish(),
     warnings,
   }

@@ -8,8 +8,8 @@ import { plainType } from '../../destinations/userOperation.ts'
 import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
 import type { StagedDigests } from '../../db/digests.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
-import type { KeySpread } from './keySpread.ts'
-import type { RepeatWatch } from './repeatWatch.ts'
+import type { KeyHistogram } from './keyHistogram.ts'
+import type { RepeatDetector } from './repeatDetector.ts'
 
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
@@ -76,13 +76,13 @@ export interface StageTally {
   /** Filtered and rejected rows that opt out identifiers. */
   unsentOptOuts: number
   /** Keys of all staged rows. */
-  readonly keys: RepeatWatch
+  readonly keys: RepeatDetector
   /** Identifiers of all staged members. Undefined if the pipeline had a complete read before, except for a backfill. */
   readonly identifiers: IdentifierWatch | undefined
   /** Digests of valid rows; undefined for a gated read. */
   readonly digests: StagedDigests | undefined
   /** Number of keys of valid members by prefix; undefined for products. */
-  readonly spread: KeySpread | undefined
+  readonly keyHistogram: KeyHistogram | undefined
 }
 
 /** Options of a `StageWriter`. */
@@ -182,7 +182,7 @@ class MemberStage extends StageWriter {
     memberHash(record, this.#hash)
     if (record.desired) {
       this.tally.valid++
-      this.tally.spread?.add(record.key)
+      this.tally.keyHistogram?.add(record.key)
     } else this.tally.optedOut++
     if (record.withoutConsent !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)

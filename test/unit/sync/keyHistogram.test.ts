@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { KeySpread } from '../../../src/sync/read/keySpread.ts'
+import { KeyHistogram } from '../../../src/sync/read/keyHistogram.ts'
 
 const key = (of: string) => createHash('sha256').update(of).digest().subarray(0, 16)
 
@@ -15,10 +15,10 @@ function partsOf(keys: readonly Buffer[], starts: readonly Buffer[]): number[] {
   return [...starts.keys(), starts.length].map((i) => keys.filter((one) => isIn(one, i)).length)
 }
 
-function spreadOf(keys: readonly Buffer[]): KeySpread {
-  const spread = new KeySpread()
-  for (const one of keys) spread.add(one)
-  return spread
+function histogramOf(keys: readonly Buffer[]): KeyHistogram {
+  const histogram = new KeyHistogram()
+  for (const one of keys) histogram.add(one)
+  return histogram
 }
 
 test('each key is in one part, only a last part may be empty, and no part has more keys than requested', () => {
@@ -28,7 +28,7 @@ test('each key is in one part, only a last part may be empty, and no part has mo
       fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 8 }),
       (people, sizes) => {
         const keys = people.map((n) => key(`person ${n}`))
-        const parts = partsOf(keys, spreadOf(keys).cut(sizes))
+        const parts = partsOf(keys, histogramOf(keys).partStarts(sizes))
         expect(parts.reduce((sum, n) => sum + n, 0)).toBe(keys.length)
         expect(parts.slice(0, -1).every((n) => n > 0)).toBe(true)
         // A person may be on several rows, which must be in one part.
@@ -43,23 +43,23 @@ test('each key is in one part, only a last part may be empty, and no part has mo
 test('parts of many people are full, except for the people of one prefix', () => {
   const keys = Array.from({ length: 100_000 }, (_, n) => key(`person ${n}`))
   const sizes = [7_500, 15_000, 30_000]
-  const parts = partsOf(keys, spreadOf(keys).cut(sizes)).slice(0, -1)
+  const parts = partsOf(keys, histogramOf(keys).partStarts(sizes)).slice(0, -1)
   expect(parts).toEqual([7_500, 15_000, 29_997])
 })
 
 test('a size below the number of rows of one person makes no empty part', () => {
   const keys = ['ann', 'ann', 'ann', 'bob'].map(key)
-  expect(partsOf(keys, spreadOf(keys).cut([1, 2, 1])).every((n) => n > 0)).toBe(true)
+  expect(partsOf(keys, histogramOf(keys).partStarts([1, 2, 1])).every((n) => n > 0)).toBe(true)
 })
 
 test('steps end where partitions end, and divide a partition with too many people', () => {
   const keys = Array.from({ length: 60_000 }, (_, n) => key(`person ${n}`))
-  const spread = spreadOf(keys)
+  const histogram = histogramOf(keys)
   const hex = (starts: readonly Buffer[]) => starts.map((start) => start.toString('hex'))
-  expect(hex(spread.steps(16_000, 4))).toEqual(['4000', '8000', 'c000'])
+  expect(hex(histogram.stepStarts(16_000, 4))).toEqual(['4000', '8000', 'c000'])
   // A step ends within a partition if it is full, and at the end of the partition if it is at least half full.
-  const divided = spread.steps(8_000, 4)
+  const divided = histogram.stepStarts(8_000, 4)
   expect(hex(divided)).toContain('8000')
   expect(partsOf(keys, divided).every((n) => n > 0 && n <= 8_000)).toBe(true)
-  expect(spread.steps(60_000, 1)).toEqual([])
+  expect(histogram.stepStarts(60_000, 1)).toEqual([])
 })

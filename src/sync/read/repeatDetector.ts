@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory: 20 MB. Above it, `possible` is true. */
+/** Maximum number of keys in memory: 20 MB. Above it, any key may be repeated. */
 const mostKeys = 2_500_000
 
 /**
  * Detects whether a key may be on two rows. This saves a query to Postgres, which takes half a second to group a million keys. The class
  * stores 64 bits of each key. If two different keys have the same bits, one unnecessary query is made.
  */
-export class RepeatWatch {
+export class RepeatDetector {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))
   #bytes = Buffer.alloc(128)
   readonly #keys = new PairLog()
@@ -19,11 +19,6 @@ export class RepeatWatch {
   /** `areDigests`: the keys are evenly distributed digests, so their first 8 bytes are used without another digest. */
   constructor({ areDigests = false }: { readonly areDigests?: boolean } = {}) {
     this.#areDigests = areDigests
-  }
-
-  /** False if every key is certainly unique; true if a query must check. Searches all keys. */
-  get possible(): boolean {
-    return this.#isFull || this.#keys.repeats().next().done !== true
   }
 
   /** Adds the key of a row. */
@@ -42,8 +37,10 @@ export class RepeatWatch {
     this.#keys.add(low, high)
   }
 
-  /** Frees the keys. `possible` is not valid afterwards. */
-  free(): void {
+  /** Searches all keys, and frees their memory. Returns false if every key is certainly unique; true if a query must check. */
+  finish(): boolean {
+    const mayRepeat = this.#isFull || this.#keys.repeats().next().done !== true
     this.#keys.free()
+    return mayRepeat
   }
 }

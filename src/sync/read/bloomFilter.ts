@@ -6,7 +6,7 @@ const blocks = 2 ** 20
  * Bloom filter of 64 MB for 56-bit values: shows if a value may have been added before. Each value sets 4 bits of one block, so adding
  * costs one access to memory. Of 20 million different values some 3,000 are wrongly reported as repeats; no repeat is missed.
  */
-export class SeenFilter {
+export class BloomFilter {
   readonly #words = new Int32Array((blocks * blockBits) / 32)
 
   /**

@@ -2,7 +2,7 @@
 
 const prefixes = 2 ** 16
 /** Number of record keys by prefix. */
-export class KeySpread {
+export class KeyHistogram {
   readonly #counts = new Uint32Array(prefixes)
 
   /** Counts a record key. `key`: a digest of at least two bytes. */
@@ -16,7 +16,7 @@ export class KeySpread {
    * of each part except the last. All keys with one prefix are in one part. A size is skipped if the first prefix of its part has more
    * keys, so no part is empty.
    */
-  cut(sizes: readonly number[]): Buffer[] {
+  partStarts(sizes: readonly number[]): Buffer[] {
     const starts: Buffer[] = []
     let inPart = 0
     let i = 0
@@ -36,7 +36,7 @@ export class KeySpread {
    * Splits the keys into steps of at most `most` keys, and returns the first prefix of each step except the first. A step of at least
    * half as many keys ends where one of `partitions` equal ranges of keys ends.
    */
-  steps(most: number, partitions: number): Buffer[] {
+  stepStarts(most: number, partitions: number): Buffer[] {
     const starts: Buffer[] = []
     let inStep = 0
     for (let prefix = 0; prefix < prefixes; prefix++) {
