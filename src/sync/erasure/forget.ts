@@ -43,7 +43,7 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   if (wait)
     for (const audience of await erasureAudiences(deps.db, id, deps.service)) {
       if (deps.signal?.aborted) break
-      await pushErasure(deps, id, audience)
+      await pushErasure(deps, { erasure: id, audience })
     }
   await purgeErasures(deps.db, deps.service.origin)
   return receiptOf(deps.db, id)

@@ -1,9 +1,12 @@
 /**
- * Sends the batches of a plan, or the deletes of an erasure, until each is settled, parked or blocked. Any number of processes may push one
- * plan together: they share the leases in the batch table, and one rate budget.
+ * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure, until each is settled, parked or
+ * blocked. Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
  */
+import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
+import { deadWorkers } from '../../db/workers.ts'
+import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
@@ -21,10 +24,34 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
+ * Resolves open batches of earlier runs before a newer plan is made (docs/guarantees.md#key-order). Recovers the batches of expired
+ * workers, in all destinations of this environment. Then resends the open batches of the destination that were sent before, byte for byte,
+ * without people who opted out (`options.findOptedOut`) or are suppressed. Ends any pause of the destination, because this is the next
+ * attempt.
+ */
+export async function resendUnresolved(
+  deps: EngineDeps,
+  destinationId: number,
+  options: PushOptions & { readonly runId: number },
+): Promise<void> {
+  await recoverBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs, deps.service)
+  await resumeDestination(deps.db, destinationId)
+  await resetAttempts(deps.db, destinationId)
+  await shortenFalseWaits(deps.db, destinationId, deps.settings.horizonMs, deps.settings.retryAfterCapMs)
+  await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
+  crashPoint('settle.opened')
+  const scope = { resendOf: destinationId, fence: deps.service }
+  await sendOpenBatches(deps, { scope, destinationId, runId: options.runId }, options)
+}
+
+/**
  * Sends the deletes of an erasure in one audience: each delete twice, the second time a horizon after the first time. Ends a pause of the
  * audience first. Returns when all are settled, or nothing more can be sent now. The next run of the audience sends the open deletes.
  */
-export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
+export async function pushErasure(
+  deps: EngineDeps,
+  { erasure, audience }: { readonly erasure: number; readonly audience: number },
+): Promise<void> {
   const [first] = await deps.db.query<Row<'plan', 'run_id'>>(
     `select p.run_id from erasure_delete d join batch b on b.id = d.batch_id join plan p on p.id = b.plan_id
      where d.erasure_id = $1 and b.destination_id = $2 limit 1`,
@@ -33,5 +60,5 @@ export async function pushErasure(deps: EngineDeps, erasure: number, audience: n
   if (first === undefined) return
   await resumeDestination(deps.db, audience, 'forget')
   const scope = { erasure, audience, fence: deps.service }
-  await sendOpenBatches(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, options)
+  await sendOpenBatches(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, {})
 }

@@ -2,8 +2,7 @@
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { openDatabase } from '../../../src/db/database.ts'
-import { pushPlan } from '../../../src/sync/push/push.ts'
-import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
+import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
 import { engineDeps } from './planted.ts'
 
 const [databaseUrl = '', sandboxUrl = '', planId = '', settings = '{}'] = process.argv.slice(2)
