@@ -12,9 +12,9 @@ export interface PaceSettings extends Backoff {
  * Number of requests in flight at the start of a push. Without failures and slow answers, the number stays at least this high, unless
  * the setting `concurrency` is lower.
  */
-const floor = 8
+const baseSlots = 8
 /** Part of the HTTP timeout that answers may take on average. If they take longer, the number of requests in flight is reduced. */
-const easyPart = 1 / 6
+const latencyPart = 1 / 6
 /** Minimum gain of a raise: with twice the requests in flight, the rate of answers must rise by half. */
 const enoughGain = 0.5
 /**
@@ -25,6 +25,9 @@ const firstGrowth = 4
 const laterGrowth = 2
 /** Number of measurements after a useless raise until a larger number is tried again. */
 const holdMeasurements = 10
+
+/** Number of successive failures after which the service counts as unreachable. */
+export const unreachableAfter = 16
 
 /** Number of requests in flight with its measured rate. */
 interface Level {
@@ -41,7 +44,7 @@ interface Level {
  * with 1,000,000 users to a service on the same two cores, answers took 5 s instead of 0.3 s without this rule, and one request in ten
  * missed its deadline.
  *
- * If answers take longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no answer, 5xx,
+ * If answers take longer than a part of the deadline (`latencyPart`), the number falls. While requests fail (no connection, no answer, 5xx,
  * 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
@@ -50,10 +53,10 @@ export class Pace {
   readonly #perMs: number
   #latencyMs = 0
   #failures = 0
-  #stillUntil = 0
-  #slots = floor
+  #backoffUntil = 0
+  #slots = baseSlots
   /** Level before the last raise. */
-  #below: Level = { slots: floor, rate: 0 }
+  #below: Level = { slots: baseSlots, rate: 0 }
   readonly #meter = new RateMeter()
   /** Number of measurements until a larger number is tried again. */
   #hold = 0
@@ -67,9 +70,9 @@ export class Pace {
 
   /** Number of requests that may be in flight now. */
   get slots(): number {
-    if (this.#failures > 0) return this.#clock.monotonic() < this.#stillUntil ? 0 : 1
-    const easyMs = this.#settings.httpTimeoutMs * easyPart
-    const share = this.#latencyMs > easyMs ? easyMs / this.#latencyMs : 1
+    if (this.#failures > 0) return this.#clock.monotonic() < this.#backoffUntil ? 0 : 1
+    const maxLatencyMs = this.#settings.httpTimeoutMs * latencyPart
+    const share = this.#latencyMs > maxLatencyMs ? maxLatencyMs / this.#latencyMs : 1
     return Math.max(1, Math.ceil(Math.min(this.#slots, this.#settings.concurrency) * share))
   }
 
@@ -78,9 +81,14 @@ export class Pace {
     return this.#failures
   }
 
+  /** True after `unreachableAfter` successive failures. Then the push ends. */
+  get isUnreachable(): boolean {
+    return this.#failures >= unreachableAfter
+  }
+
   /** Milliseconds until the next request may be sent after a failure; 0 without failures. */
-  get stillMs(): number {
-    return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
+  get backoffLeftMs(): number {
+    return this.#failures === 0 ? 0 : Math.max(0, this.#backoffUntil - this.#clock.monotonic())
   }
 
   /** Registers an answer other than 5xx and 408. `latencyMs`: time of its attempt, without waits for a grant. */
@@ -103,15 +111,15 @@ export class Pace {
   failed(): void {
     this.#meter.restart(0)
     // Failures of concurrent requests count once.
-    if (this.#failures > 0 && this.#clock.monotonic() < this.#stillUntil) return
+    if (this.#failures > 0 && this.#clock.monotonic() < this.#backoffUntil) return
     this.#failures++
-    this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
+    this.#backoffUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
   }
 
   /** Raises, lowers or keeps the number of slots after a measurement. */
   #decide(rate: number): void {
     const { slots, rate: rateBelow } = this.#below
-    const useful = Math.max(floor, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
+    const useful = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
     if (this.#slots > slots && rate < rateBelow * (1 + (this.#slots / slots - 1) * enoughGain)) {
       this.#change(slots, { slots, rate: 0 })
       this.#hold = holdMeasurements

@@ -7,6 +7,7 @@ import type { Exchange } from '../../service/client/exchange.ts'
 import { beginAttempt } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
+import type { Queryable } from '../../db/queryable.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -66,8 +67,6 @@ export interface Answered {
 const leaseMarginMs = 5_000
 /** Exchange of an attempt that was too late to send under its lease, or that a stop prevented: no byte was sent. */
 export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
-/** Number of successive failures after which the service counts as unreachable. */
-export const unreachableAfter = 16
 
 /**
  * Sends a claimed batch once. Returns undefined if there was nothing to send: the batch was released, split or superseded.
@@ -138,20 +137,19 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
   const { db, settings } = deps
   const atMs = deps.clock.monotonic()
   const options = { ...by, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
-  const toPeople = destination.reachesPeople && batch.operation === 'upsert'
-  const optedOut = toPeople ? ((await sending.findOptedOut?.(batch)) ?? []) : []
-  const attemptId = !toPeople
-    ? await beginAttempt(db, batch, options)
-    : await db.transaction(async (tx) => {
-        if (optedOut.length > 0) {
-          await splitOffOptedOut(tx, destination, batch, optedOut, by)
-          return 'split'
-        }
-        if (await splitOffSuppressed(tx, destination, batch, by)) return 'split'
-        return beginAttempt(tx, batch, options)
-      })
-  if (attemptId === 'split') return attemptId
-  return attemptId === undefined ? 'blocked' : { attemptId, atMs }
+  const commit = async (tx: Queryable): Promise<Begun | 'blocked'> => {
+    const attemptId = await beginAttempt(tx, batch, options)
+    return attemptId === undefined ? 'blocked' : { attemptId, atMs }
+  }
+  if (!destination.reachesPeople || batch.operation === 'delete') return commit(db)
+  const optedOut = (await sending.findOptedOut?.(batch)) ?? []
+  return db.transaction(async (tx) => {
+    if (optedOut.length > 0) {
+      await splitOffOptedOut(tx, destination, batch, optedOut, by)
+      return 'split'
+    }
+    return (await splitOffSuppressed(tx, destination, batch, by)) ? 'split' : commit(tx)
+  })
 }
 
 /** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
@@ -180,11 +178,6 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
 function isTransportFailure(exchange: Exchange): boolean {
   if (exchange === notInTime) return false
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
-}
-
-/** Returns true after `unreachableAfter` successive failures. Then the push ends. */
-export function isUnreachable(pace: Pace): boolean {
-  return pace.failuresInRow >= unreachableAfter
 }
 
 /** Releases the batch without an attempt. */

@@ -14,10 +14,10 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { Allowance } from './allowance.ts'
 import { ClaimedBatches } from './claimedBatches.ts'
-import { Pace } from './pace.ts'
+import { Pace, unreachableAfter } from './pace.ts'
 import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
-import { isUnreachable, sendBatch, unreachableAfter, type FindOptedOut, type Sending } from './send.ts'
+import { sendBatch, type FindOptedOut, type Sending } from './send.ts'
 
 /** Options of a push. */
 export interface PushOptions {
@@ -135,7 +135,7 @@ class PushLoop {
     const { deps, pace } = this.#sending
     // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise a service that is down would
     // be probed forever.
-    const count = isUnreachable(pace) ? 0 : this.#claims.room(pace.slots)
+    const count = pace.isUnreachable ? 0 : this.#claims.room(pace.slots)
     const { leaseMs } = deps.settings
     const claimed = count > 0 ? await claimBatches(deps.db, this.#batches.scope, { workerId: deps.workerId, leaseMs, count }) : []
     crashPoint('push.batches_claimed')
@@ -186,7 +186,7 @@ class PushLoop {
   async #hasEnded(): Promise<boolean> {
     const { db, clock, service } = this.#sending.deps
     const { scope, destinationId } = this.#batches
-    if (isUnreachable(this.#sending.pace)) {
+    if (this.#sending.pace.isUnreachable) {
       const text = `${unreachableAfter} attempts in a row got no usable answer from ${service.origin}`
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return true
@@ -216,7 +216,7 @@ class PushLoop {
   async #sleepUntilDue(open: OpenWork): Promise<void> {
     const { deps, pace, signal } = this.#sending
     if (pace.failuresInRow > 1)
-      this.#progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.stillMs / 1000)} s`)
+      this.#progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.backoffLeftMs / 1000)} s`)
     else if (open.inFlight === 0 && open.waitMs > 1_000) {
       const seconds = Math.ceil(open.waitMs / 1000)
       this.#progress.waiting(
@@ -225,7 +225,7 @@ class PushLoop {
           : `next attempt in ${seconds} s`,
       )
     }
-    const waitMs = Math.max(10, Math.min(pollMs, Math.max(open.waitMs, pace.stillMs)))
+    const waitMs = Math.max(10, Math.min(pollMs, Math.max(open.waitMs, pace.backoffLeftMs)))
     await deps.clock.sleep(open.waiting > 0 ? waitMs : pollMs, signal)
   }
 
@@ -239,8 +239,8 @@ class PushLoop {
 }
 
 /** Returns true if no batch is in flight or may be sent. */
-function isIdle(open: { readonly inFlight: number; readonly waiting: number; readonly paused: boolean }): boolean {
-  return open.inFlight === 0 && (open.waiting === 0 || open.paused)
+function isIdle({ inFlight, waiting, paused }: OpenWork): boolean {
+  return inFlight === 0 && (waiting === 0 || paused)
 }
 
 /** Loads the destination, and opens the allowances and the pace of a push. */

@@ -119,7 +119,7 @@ describe('concurrency', () => {
   test('while requests fail, sends single probes after growing pauses, until an answer arrives', () => {
     const { pace, pass } = paced()
     pace.failed()
-    const first = pace.stillMs
+    const first = pace.backoffLeftMs
     expect(pace.slots).toBe(0)
     // Requests in flight together fail for the same reason.
     pace.failed()
@@ -128,7 +128,7 @@ describe('concurrency', () => {
     expect(pace.slots).toBe(1)
     for (let i = 0; i < 10; i++) {
       pace.failed()
-      pass(pace.stillMs)
+      pass(pace.backoffLeftMs)
     }
     expect(pace.failuresInRow).toBe(11)
     pace.answered(10)
