@@ -12,18 +12,20 @@ import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { BatchHandler } from './removeEntries.ts'
+import type { BatchSender } from './removeEntries.ts'
 
 /** Batch that was refused, or answered with wrong counts, in the transaction that records its answer. */
 interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
   readonly batch: ClaimedBatch
-  readonly by: BatchHandler
+  readonly by: BatchSender
+  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push: it is only halved. */
+  readonly trustPointers: boolean
 }
 
 /** Reason to split a batch, and the state of its parts. */
-interface SplitCause {
+export interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
@@ -31,9 +33,10 @@ interface SplitCause {
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
-  /** False after a wrong pointer in this push. Then batches are only halved. */
-  readonly trustPointers: boolean
 }
+
+/** State of parts that may be sent immediately. */
+const sendable = { parked: false, attempts: 0, waitMs: 0 } as const
 
 /**
  * Splits off the records that the answer points at, or halves the batch. The left half is sent first. A failing record costs one request
@@ -44,27 +47,21 @@ interface SplitCause {
  *     c      refused: it is alone, so it is the failing record; d is set aside
  *     d      confirmed, in one request with all records that were set aside
  *
- * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed.
+ * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed. Following wrong pointers would cost
+ * one request per record, so this batch is halved.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailed(
-  { tx, destination, batch, by }: FailedBatch,
-  cause: SplitCause,
+export async function splitFailedBatch(
+  { tx, destination, batch, by, trustPointers }: FailedBatch,
+  { failing, reason, miscounts, maybeApplied }: SplitCause,
 ): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
-  const pointerWrong = !(await mayTrustPointer(tx, batch))
-  const pointed = new Set(cause.trustPointers && !pointerWrong ? cause.failing : [])
-  const part = {
-    maybeApplied: cause.maybeApplied,
-    parked: false,
-    attempts: 0,
-    miscounts: cause.miscounts,
-    reason: cause.reason,
-    waitMs: 0,
-  } as const
+  const pointerWrong = batch.reason === afterPointed && !(await siblingBefore(tx, batch)).failed
+  const pointed = new Set(trustPointers && !pointerWrong ? failing : [])
+  const part = { ...sendable, maybeApplied, miscounts, reason }
   if (pointed.size > 0 && pointed.size < ords.length) {
     await splitBatch(tx, destination, batch, [
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
@@ -74,7 +71,7 @@ export async function splitFailed(
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason, horizonMs: by.horizonMs })
+  await releaseBatch(tx, batch, { to: 'split', reason, horizonMs: by.horizonMs })
   return { pointerWrong }
 }
 
@@ -111,23 +108,13 @@ export async function setSiblingAside({ tx, batch, destination }: FailedBatch, m
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
+export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
-    const [sibling] = await tx.query<{ clean: boolean }>(
-      `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
-       from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
-      [batch.parentId, batch.planId, batch.seq],
-    )
-    if (sibling?.clean !== true) return false
-    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
-      maybeApplied: batch.maybeApplied,
-      parked: false,
-      attempts: 0,
-      miscounts: batch.miscounts,
-      waitMs: 0,
-      reason: otherHalfConfirmed,
-    })
+    if (!(await siblingBefore(tx, batch)).succeeded) return false
+    const { maybeApplied, miscounts } = batch
+    const part = { ...sendable, maybeApplied, miscounts, reason: otherHalfConfirmed }
+    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
     await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: by.horizonMs })
     await noteBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
     return true
@@ -135,17 +122,17 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
 }
 
 /**
- * Returns false if this batch is the rest after an earlier pointer, and no pointed record failed. Following wrong pointers would cost one
- * request per record.
+ * Returns the result of the part that was sent before this one. `succeeded`: every entry was confirmed. `failed`: an entry was refused, or
+ * the part was split or parked. Both are false if there is no such part.
  */
-async function mayTrustPointer(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
-  if (batch.reason !== afterPointed) return true
-  const [sibling] = await tx.query<{ failing: boolean }>(
-    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failing
+async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
+  const [sibling] = await tx.query<{ succeeded: boolean; failed: boolean }>(
+    `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as succeeded,
+       s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failed
      from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
     [batch.parentId, batch.planId, batch.seq],
   )
-  return sibling?.failing === true
+  return sibling ?? { succeeded: false, failed: false }
 }
 
 /** Splits the records `ords` of a batch into two halves, of which the left one is sent first. */

@@ -24,9 +24,9 @@ import type { Value } from '../../db/row.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { setSiblingAside, splitFailed } from './isolateRecord.ts'
+import { setSiblingAside, splitFailedBatch, type SplitCause } from './isolateRecord.ts'
 import type { Answered, Sending } from './send.ts'
-import type { BatchHandler } from './removeEntries.ts'
+import type { BatchSender } from './removeEntries.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
@@ -41,6 +41,8 @@ export interface Reconciled {
   /** True if an earlier answer pointed only at records that did not fail. Then this push ignores the pointers of the service. */
   readonly pointerWrong?: boolean
 }
+
+const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
  * Number of successive answers with wrong counts to the same bytes from which on a failing record is assumed
@@ -96,7 +98,7 @@ interface Work {
   readonly tx: Transaction
   readonly destination: Destination
   readonly batch: ClaimedBatch
-  readonly by: BatchHandler
+  readonly by: BatchSender
   readonly attempt: SentAttempt
   readonly maxAttempts: number
   /** Wait before the same bytes are sent again. */
@@ -146,7 +148,8 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
     const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
     return { done, confirmed, refused, state }
   }
-  if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
+  if (open.length === outcomes.length)
+    return { ...(await scheduleAgain(work, { reason: reasons, maybeApplied: true })), confirmed, refused }
   // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
@@ -159,7 +162,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 
 async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
   await storeAttempt(work, outcome, outcome.reason, {})
-  return scheduleAgain(work, outcome.reason, work.batch.maybeApplied)
+  return scheduleAgain(work, { reason: outcome.reason, maybeApplied: work.batch.maybeApplied })
 }
 
 async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
@@ -168,14 +171,15 @@ async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: '
   await storeAttempt(work, outcome, outcome.code, { message: outcome.reason })
   const state = await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
   await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
-  return { done: 0, confirmed: 0, refused: 0, state }
+  return { ...noneDone, state }
 }
 
 async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
   await storeAttempt(work, outcome, outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
-  if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
+  if (batch.entryCount > 1)
+    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
@@ -192,38 +196,38 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
   if (miscounts >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // Each part needs only one more answer with wrong counts until a failing record is assumed in the part.
-    if (batch.entryCount > 1)
-      return isolate(work, outcome.failing, { reason: outcome.reason, miscounts: suspectedAfter - 1, maybeApplied: true })
-    return park(work, outcome.reason, true)
+    if (batch.entryCount === 1) return park(work, { reason: outcome.reason, maybeApplied: true })
+    return isolate(work, { failing: outcome.failing, reason: outcome.reason, miscounts: suspectedAfter - 1, maybeApplied: true })
   }
-  return scheduleAgain(work, outcome.reason, true, miscounts)
+  return scheduleAgain(work, { reason: outcome.reason, maybeApplied: true, miscounts })
+}
+
+/** Reason why a batch stays open. `maybeApplied`: true if the service may have applied it. */
+interface OpenCause {
+  readonly reason: string
+  readonly maybeApplied: boolean
 }
 
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
-async function scheduleAgain(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
+async function scheduleAgain(work: Work, why: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
-  if (batch.attempts + 1 >= work.maxAttempts) return park(work, reason, maybeApplied)
-  const state = await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts })
-  return { done: 0, confirmed: 0, refused: 0, state }
+  if (batch.attempts + 1 >= work.maxAttempts) return park(work, why)
+  const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
+  return { ...noneDone, state }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
-async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
+async function park(work: Work, { reason, maybeApplied }: OpenCause): Promise<Reconciled> {
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
   const state = await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied })
-  return { done: batch.entryCount, confirmed: 0, refused: 0, state }
+  return { ...noneDone, done: batch.entryCount, state }
 }
 
 /** Splits the batch, because a failing record is assumed. */
-async function isolate(
-  work: Work,
-  failing: readonly number[],
-  how: { readonly reason: string; readonly miscounts: number; readonly maybeApplied: boolean },
-): Promise<Reconciled> {
-  const { pointerWrong } = await splitFailed(work, { ...how, failing, trustPointers: work.trustPointers })
-  return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
+async function isolate(work: Work, cause: SplitCause): Promise<Reconciled> {
+  return { ...noneDone, state: 'split', ...(await splitFailedBatch(work, cause)) }
 }
 
 /**

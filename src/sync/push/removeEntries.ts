@@ -14,8 +14,8 @@ import { expandEntries } from '../../db/entries/expand.ts'
 import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 
-/** Worker and run of a batch, and the time in which a late request of it may still arrive. */
-export interface BatchHandler {
+/** Worker and run that send a batch, and the time in which a late request of it may still arrive. */
+export interface BatchSender {
   readonly workerId: string
   readonly runId: number
   readonly horizonMs: number
@@ -27,7 +27,7 @@ export async function removeEntries(
   destination: Destination,
   batch: ClaimedBatch,
   removed: readonly { readonly ord: number; readonly users: number }[],
-  by: BatchHandler,
+  by: BatchSender,
 ): Promise<void> {
   const removedOrds = new Set(removed.map(({ ord }) => ord))
   const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
@@ -42,7 +42,7 @@ export async function removeEntries(
  * they move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
  * account's audiences read their sources again.
  */
-export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<void> {
+export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<void> {
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
   const { attempts, miscounts, reason } = batch
   await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, by)
@@ -56,7 +56,7 @@ async function supersedeBatch(
   batch: ClaimedBatch,
   kept: Omit<Part, 'maybeApplied' | 'parked' | 'waitMs'>,
   why: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
-  by: BatchHandler,
+  by: BatchSender,
 ): Promise<void> {
   await expandEntries(tx, [batch.id])
   if (kept.ords.length > 0)

@@ -13,7 +13,7 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
 import { splitFailingHalf } from './isolateRecord.ts'
-import { supersedeExpired, type BatchHandler } from './removeEntries.ts'
+import { supersedeExpired, type BatchSender } from './removeEntries.ts'
 import { splitOffOptedOut, splitOffSuppressed } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
@@ -24,7 +24,7 @@ export interface Sending {
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
   /** Worker and run with which the attempts are stored, and the horizon of late requests. */
-  readonly by: BatchHandler
+  readonly by: BatchSender
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */

@@ -14,7 +14,7 @@ import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { kindsWhere } from '../../destinations/index.ts'
-import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEntries.ts'
+import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntries.ts'
 
 /**
  * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch.
@@ -24,7 +24,7 @@ import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEnt
  * found here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased
  * after the plan was made.
  */
-export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
+export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t
@@ -99,7 +99,7 @@ export async function splitOffOptedOut(
   destination: Destination,
   batch: ClaimedBatch,
   ords: readonly number[],
-  by: BatchHandler,
+  by: BatchSender,
 ): Promise<void> {
   const entries = await tx.query<Row<'entry', 'ord' | 'keys' | 'users'>>(
     `select e.ord, e.keys, e.users from ${entriesOf('$1::bigint')} e where e.ord = any($2::int[])`,
