@@ -21,12 +21,8 @@ function sqlLiterals<Name extends string>(...names: readonly Name[]): Readonly<R
   return Object.fromEntries(names.map((name) => [name, `'${name}'`])) as Record<Name, string> // has every name
 }
 
-/** Columns of a table with their types. */
-interface PlanTable {
-  readonly columns: Readonly<
-    Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'>
-  >
-}
+/** Type of a column. */
+type ColumnType = 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'
 
 const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp with time zone' } as const
 const key = { key: 'bytea' } as const
@@ -38,66 +34,54 @@ export const planTables = {
    * if unknown. For records that a gated read staged, `identifiers`, the times and `load_id` are those of the earlier version. Otherwise
    * these are null, because copying them for each update of a whole read is slow. The table `former` has them for updated people.
    */
-  change: {
-    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
-  },
+  change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
   /** Identifiers and times of updated people before this read. */
-  former: {
-    columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
-  },
+  former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
-  delta: {
-    columns: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
-  },
+  delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** Identifiers that occur more than once: in the stage (first load), or in `delta`. */
-  shared: { columns: { identifier: 'bytea' } },
+  shared: { identifier: 'bytea' },
   /** Records whose keys are not implied, because another row has or gains one of their identifiers. */
-  sharing: { columns: key },
+  sharing: key,
   /** Rows with changed times, and the desired content of their identifiers. */
-  retimed: { columns: { ...key, times: 'bytea' } },
+  retimed: { ...key, times: 'bytea' },
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
-  shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' } },
+  shared_group: { identifier: 'bytea', n: 'integer', group_key: 'bytea' },
   /** First load: identifiers of a row that are sent under another row. */
-  omitted: { columns: { ...key, identifiers: 'bytea[]' } },
+  omitted: { ...key, identifiers: 'bytea[]' },
   /** Records to remove from the desired state, with the cause. */
-  removal: {
-    columns: { ...key, cause: 'text' },
-  },
+  removal: { ...key, cause: 'text' },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
-  unresolved: { columns: key },
+  unresolved: key,
   /** Outstanding keys of earlier full refreshes. */
-  resync: { columns: key },
+  resync: key,
   /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
-  own_end: { columns: { ...key, ...times } },
+  own_end: { ...key, ...times },
   /** Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. */
-  pending_product: {
-    columns: { ...key, what: 'text', deferred: 'boolean' },
-  },
+  pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /**
    * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
    * confirmed one. `deletes`: an identifier is to be deleted. `overdue`: the end of its rows has passed. `desired`: an identifier of the
    * group stays and is to be sent. `created`: the service has none of its identifiers. `keys_to_delete`: in hex, joined by commas.
    */
   pending_group: {
-    columns: {
-      group_key: 'bytea',
-      deletes: 'boolean',
-      overdue: 'boolean',
-      suppressed: 'boolean',
-      out_of_sync: 'boolean',
-      renewal: 'boolean',
-      desired: 'boolean',
-      created: 'boolean',
-      deferred: 'boolean',
-      content_version: 'bytea',
-      keys_to_delete: 'text',
-    },
+    group_key: 'bytea',
+    deletes: 'boolean',
+    overdue: 'boolean',
+    suppressed: 'boolean',
+    out_of_sync: 'boolean',
+    renewal: 'boolean',
+    desired: 'boolean',
+    created: 'boolean',
+    deferred: 'boolean',
+    content_version: 'bytea',
+    keys_to_delete: 'text',
   },
   /** Deletes that passed the guards in an earlier plan. */
-  cleared: { columns: key },
+  cleared: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
-  exempt: { columns: { group_key: 'bytea' } },
-} satisfies Record<string, PlanTable>
+  exempt: { group_key: 'bytea' },
+} satisfies Record<string, Readonly<Record<string, ColumnType>>>
 
 type PlanTableName = keyof typeof planTables
 
@@ -107,7 +91,7 @@ type PlanTableName = keyof typeof planTables
  */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
   const drop = `drop table if exists ${name}`
-  const columns = Object.entries<string>(planTables[name].columns)
+  const columns = Object.entries<string>(planTables[name])
   const names = columns.map(([column]) => column).join(', ')
   const typed = columns.map(([column, type]) => `${column}::${type}`).join(', ')
   const create = `create temp table ${name} (${names}) as select ${typed} from (${query}) q (${names})`
@@ -122,6 +106,6 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
 
 /** Creates an empty table, or replaces an existing table by an empty one. */
 export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
-  const columns = Object.entries<string>(planTables[name].columns).map(([column, type]) => `${column} ${type}`)
+  const columns = Object.entries<string>(planTables[name]).map(([column, type]) => `${column} ${type}`)
   await tx.query(`drop table if exists ${name}; create temp table ${name} (${columns.join(', ')})`)
 }
