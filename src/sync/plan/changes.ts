@@ -2,7 +2,7 @@
 import type { Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
-import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressListed } from './desired.ts'
+import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import { createTable } from './planTables.ts'
@@ -59,7 +59,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const found = input.reading === 'unchanged' ? await noChanges(tx) : await diffStage(tx, destinationId, input.reading)
   const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
-  const listed = await suppressListed(context, input.suppressedBy)
+  const listed = await suppressByLists(context, input.suppressedBy)
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)

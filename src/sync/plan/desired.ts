@@ -93,10 +93,10 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
  * (docs/guarantees.md#suppression-wins). `resolveStage` marks the other rows. Returns how many of these records the diff had found missing
  * (`missing`) and rejected (`stale`).
  */
-export async function suppressListed(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
+export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  return removeAbsent(
+  return markWithoutRow(
     context,
     'suppressed',
     `join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)}`,
@@ -151,14 +151,14 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
  * how many of these records the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
-  return removeAbsent(context, 'opted_out', 'join opted_out using (identifier)')
+  return markWithoutRow(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
 /**
  * Marks with `what` the records whose row is missing or rejected, if a join selects one of their identifiers. `among`: SQL of the join,
  * with the identifiers as `i`. Returns how many of these records the diff had found missing and rejected.
  */
-async function removeAbsent(
+async function markWithoutRow(
   { tx, destinationId }: DesiredContext,
   what: 'suppressed' | 'opted_out',
   among: string,
