@@ -28,7 +28,7 @@ export interface Success {
 export function classifyEnvelope(exchange: Exchange, entryCount: number): Success | RequestOutcome {
   switch (exchange.kind) {
     case 'not-sent':
-      return { kind: 'retry', reason: 'not-sent' }
+      return { kind: 'retry', code: 'not-sent' }
     case 'lost':
       return ambiguous('connection-lost', { mayLandLater: exchange.status === undefined || mayBeOfGateway(exchange.status) })
     case 'answer':
@@ -38,12 +38,12 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
 
 /** Returns an ambiguous outcome. Defaults: suspects no record, cannot be applied later, no failing entries. */
 export function ambiguous(
-  reason: string,
+  code: string,
   more: { suspectsRecord?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},
 ): RequestOutcome {
   return {
     kind: 'ambiguous',
-    reason,
+    code,
     suspectsRecord: more.suspectsRecord ?? false,
     mayLandLater: more.mayLandLater ?? false,
     failing: more.failing ?? [],
@@ -76,7 +76,7 @@ const neverOfService = new Set([408, 502, 504])
 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
-  if (status === 429) return { kind: 'retry', reason: 'rate-limited', status }
+  if (status === 429) return { kind: 'retry', code: 'rate-limited', status }
   if (status < 200 || (status >= 300 && status < 400)) return ambiguous(`http-${status}`)
 
   const body = readBody(answer)
@@ -94,11 +94,10 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   if (errors === undefined)
     return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
-  if (status === 423) return { kind: 'retry', reason: 'locked', status }
-  if (status === 401) return { kind: 'retry', reason: code, status }
-  if (notAboutRecords.has(status) || (status === 400 && code === '215'))
-    return { kind: 'pause', code, reason: message, maybeApplied: false }
-  return { kind: 'refused', code, reason: message, failing: errors.failing }
+  if (status === 423) return { kind: 'retry', code: 'locked', status }
+  if (status === 401) return { kind: 'retry', code, status }
+  if (notAboutRecords.has(status) || (status === 400 && code === '215')) return { kind: 'pause', code, message, maybeApplied: false }
+  return { kind: 'refused', code, message, failing: errors.failing }
 }
 
 /** Statuses of errors about the destination, the access or the API version, and not about the records. */
@@ -113,7 +112,7 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   }
   const errors = readFailure(body, entryCount)
   if (errors === undefined) return ambiguous('unreadable-errors')
-  return { kind: 'refused', code: errors.first.code, reason: errors.first.message, failing: errors.failing }
+  return { kind: 'refused', code: errors.first.code, message: errors.first.message, failing: errors.failing }
 }
 
 /**

@@ -101,7 +101,7 @@ function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation)
   const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
     // The 404 may be about a key and not about the catalog (docs/faults.md, C4). So the batch is split, and the destination is not paused.
-    return { kind: 'refused', code: envelope.code, reason: envelope.reason, failing: [] }
+    return { kind: 'refused', code: envelope.code, message: envelope.message, failing: [] }
   }
   if (envelope.kind !== 'success') return envelope
   const data = envelope.body['data']
@@ -118,8 +118,8 @@ function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]):
   const byId = indexBy(results, (result) => [result['id']])
   return sent.map(({ id }) => {
     const [result, ...others] = byId.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', reason: 'id-missing' }
-    if (others.length > 0) return { outcome: 'ambiguous', reason: 'id-doubled' }
+    if (result === undefined) return { outcome: 'ambiguous', code: 'id-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', code: 'id-doubled' }
     return classifyProduct(result)
   })
 }
@@ -127,7 +127,7 @@ function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]):
 function classifyProduct(result: JsonObject): EntryOutcome {
   const errors = readErrors(result['errors'])
   const status = result['status']
-  if (errors === undefined) return { outcome: 'ambiguous', reason: 'wrong-shape' }
+  if (errors === undefined) return { outcome: 'ambiguous', code: 'wrong-shape' }
   const key = readId(result['product_key'])
   const remoteKey = key === undefined ? {} : { remoteKey: key }
   if (status === 'ERROR') {
@@ -144,8 +144,8 @@ function classifyProduct(result: JsonObject): EntryOutcome {
     }
   }
   if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE')
-    return { outcome: 'ambiguous', reason: 'unknown-status' }
-  if (errors.length > 0) return { outcome: 'ambiguous', reason: 'success-with-errors' }
+    return { outcome: 'ambiguous', code: 'unknown-status' }
+  if (errors.length > 0) return { outcome: 'ambiguous', code: 'success-with-errors' }
   const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
   return { outcome: 'confirmed', ...remoteKey, ...(warnings.length === 0 ? {} : { warnings }) }
 }
@@ -158,11 +158,11 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
     const [result, ...others] = byKey.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', reason: 'key-missing' }
-    if (others.length > 0) return { outcome: 'ambiguous', reason: 'key-doubled' }
+    if (result === undefined) return { outcome: 'ambiguous', code: 'key-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', code: 'key-doubled' }
     const { failed_product_key: failed, product_key: deleted, message } = result
     if (failed === undefined || failed === null) return { outcome: 'confirmed' }
-    if (readId(failed) !== id || readId(deleted) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
+    if (readId(failed) !== id || readId(deleted) !== undefined) return { outcome: 'ambiguous', code: 'key-contradicted' }
     return {
       outcome: 'refused',
       code: 'DELETE_FAILED',

@@ -241,14 +241,15 @@ export interface SentEntry {
   readonly users: number
 }
 
-/** Outcome of one entry. `remoteKey`: product key that a put returned. */
+/** Outcome of one entry. `code`: of the service, or of Sluice (`sync/reports/reasonMeanings.ts`). `remoteKey`: product key that a put returned. */
 export type EntryOutcome =
   | { readonly outcome: 'confirmed'; readonly remoteKey?: string; readonly warnings?: readonly string[] }
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string; readonly remoteKey?: string }
-  | { readonly outcome: 'ambiguous'; readonly reason: string }
+  | { readonly outcome: 'ambiguous'; readonly code: string }
 
 /**
- * Outcome of one request (docs/guarantees.md#confirmed-only). A response that matches no other outcome is ambiguous.
+ * Outcome of one request (docs/guarantees.md#confirmed-only). A response that matches no other outcome is ambiguous. `code`: of the
+ * service, or of Sluice (`sync/reports/reasonMeanings.ts`).
  */
 export type RequestOutcome =
   /** Readable response with the outcome of each entry, in the order of the body. Users all have the same outcome. */
@@ -257,11 +258,11 @@ export type RequestOutcome =
    * Not applied. The same bytes are sent again before a newer request; the headers of the response may request a wait
    * (http/retryAfter.ts).
    */
-  | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
-  /** The reason is not in the records. The destination is paused. `maybeApplied`: false if the response says that nothing was applied. */
-  | { readonly kind: 'pause'; readonly code: string; readonly reason: string; readonly maybeApplied: boolean }
+  | { readonly kind: 'retry'; readonly code: string; readonly status?: number }
+  /** The cause is not in the records. The destination is paused. `maybeApplied`: false if the response says that nothing was applied. */
+  | { readonly kind: 'pause'; readonly code: string; readonly message: string; readonly maybeApplied: boolean }
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
-  | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly failing: readonly number[] }
   /**
    * May or may not be applied. `suspectsRecord`: the response has wrong counts or is an unreadable refusal. After three such responses in a
    * row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of
@@ -269,7 +270,7 @@ export type RequestOutcome =
    */
   | {
       readonly kind: 'ambiguous'
-      readonly reason: string
+      readonly code: string
       readonly suspectsRecord: boolean
       readonly mayLandLater: boolean
       readonly failing: readonly number[]

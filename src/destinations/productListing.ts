@@ -24,12 +24,12 @@ function classify(exchange: Exchange): ListingAnswer {
     case 'success':
       return readPage(envelope.body)
     case 'retry':
-      return { kind: 'again', reason: envelope.reason, ...(envelope.status === undefined ? {} : { status: envelope.status }) }
+      return { kind: 'again', reason: envelope.code, ...(envelope.status === undefined ? {} : { status: envelope.status }) }
     case 'pause':
     case 'refused':
-      return { kind: 'refused', code: envelope.code, reason: envelope.reason }
+      return { kind: 'refused', code: envelope.code, reason: envelope.message }
     case 'ambiguous':
-      return { kind: 'again', reason: envelope.reason }
+      return { kind: 'again', reason: envelope.code }
     case 'entries':
       throw new Error('an envelope has no entries')
   }

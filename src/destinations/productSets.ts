@@ -117,12 +117,12 @@ export function classifySetAnswer(exchange: Exchange): SetAnswer {
     case 'success':
       return { kind: 'done', body: envelope.body }
     case 'retry':
-      return { kind: 'again', reason: envelope.reason }
+      return { kind: 'again', reason: envelope.code }
     case 'pause':
     case 'refused':
-      return { kind: 'refused', code: envelope.code, reason: envelope.reason, ...status }
+      return { kind: 'refused', code: envelope.code, reason: envelope.message, ...status }
     case 'ambiguous':
-      return { kind: 'unclear', reason: envelope.reason }
+      return { kind: 'unclear', reason: envelope.code }
     case 'entries':
       throw new Error('an envelope has no entries')
   }

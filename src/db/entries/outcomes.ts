@@ -17,9 +17,7 @@ export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: re
       batchId,
       outcomes.map((_, ord) => ord),
       outcomes.map((entry) => entry.outcome),
-      outcomes.map((entry) =>
-        entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null,
-      ),
+      outcomes.map((entry) => (entry.outcome !== 'confirmed' ? entry.code : entry.warnings ? 'WARNING' : null)),
       outcomes.map((entry) =>
         entry.outcome === 'refused'
           ? entry.message

@@ -140,20 +140,19 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   if (confirmed > 0) await confirmKeys(work, allConfirmed)
   if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
 
-  const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
-  await storeAttempt(work, answer, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
+  const codes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
+  await storeAttempt(work, answer, { confirmed, refused, ambiguous: open.length }, open.length > 0 ? codes : null)
 
   const done = confirmed + refused
   if (open.length === 0) {
     const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
     return { done, confirmed, refused, state }
   }
-  if (open.length === outcomes.length)
-    return { ...(await scheduleAgain(work, { reason: reasons, maybeApplied: true })), confirmed, refused }
+  if (open.length === outcomes.length) return { ...(await scheduleAgain(work, { reason: codes, maybeApplied: true })), confirmed, refused }
   // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
-  const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: reasons, waitMs: parked ? 0 : work.waitMs }
+  const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: codes, waitMs: parked ? 0 : work.waitMs }
   const rest = await splitBatch(tx, work.destination, batch, [part])
   for (const id of rest) if (!parked) await reopenEntries(tx, id)
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
@@ -161,27 +160,27 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 }
 
 async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
-  await storeAttempt(work, outcome, outcome.reason, {})
-  return scheduleAgain(work, { reason: outcome.reason, maybeApplied: work.batch.maybeApplied })
+  await storeAttempt(work, outcome, {})
+  return scheduleAgain(work, { reason: outcome.code, maybeApplied: work.batch.maybeApplied })
 }
 
 async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
   const { tx, batch } = work
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
-  await storeAttempt(work, outcome, outcome.code, { message: outcome.reason })
+  await storeAttempt(work, outcome, { message: outcome.message })
   const state = await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
-  await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.reason })
+  await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.message })
   return { ...noneDone, state }
 }
 
 async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
-  await storeAttempt(work, outcome, outcome.code, { message: outcome.reason, failing: outcome.failing.length })
+  await storeAttempt(work, outcome, { message: outcome.message, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1)
     return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
-  await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
+  await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.message })
   await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done: 1, confirmed: 0, refused: 1, state }
@@ -189,17 +188,17 @@ async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind:
 
 async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
-  await storeAttempt(work, outcome, outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
+  await storeAttempt(work, outcome, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // Each part needs only one more answer with wrong counts until a failing record is assumed in the part.
-    if (batch.entryCount === 1) return park(work, { reason: outcome.reason, maybeApplied: true })
-    return isolate(work, { failing: outcome.failing, reason: outcome.reason, miscounts: suspectedAfter - 1, maybeApplied: true })
+    if (batch.entryCount === 1) return park(work, { reason: outcome.code, maybeApplied: true })
+    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: suspectedAfter - 1, maybeApplied: true })
   }
-  return scheduleAgain(work, { reason: outcome.reason, maybeApplied: true, miscounts })
+  return scheduleAgain(work, { reason: outcome.code, maybeApplied: true, miscounts })
 }
 
 /** Reason why a batch stays open. `maybeApplied`: true if the service may have applied it. */
@@ -241,12 +240,12 @@ export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'
   return first === undefined || others.length > 0 ? 'partial' : first
 }
 
-/** Stores the outcome of the attempt. */
+/** Stores the outcome of the attempt. `reason`: codes of the outcome, separated by spaces; null without one. */
 async function storeAttempt(
   work: Work,
   outcome: RequestOutcome,
-  reason: string | null,
   answer: Readonly<Record<string, unknown>>,
+  reason = 'code' in outcome ? outcome.code : null,
 ): Promise<void> {
   const { id, sent } = work.attempt
   await finishAttempt(work.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...answer } })

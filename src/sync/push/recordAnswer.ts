@@ -39,8 +39,8 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
 /** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
 function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
   const stored = attemptOutcome(outcome)
-  const clear = stored === 'confirmed'
-  deps.log[clear ? 'debug' : 'info'](
+  const isConfirmed = stored === 'confirmed'
+  deps.log[isConfirmed ? 'debug' : 'info'](
     {
       runId: `r_${by.runId}`,
       batch: batch.id,
@@ -48,10 +48,10 @@ function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcom
       attempt: batch.attempts + 1,
       ...(exchange.kind === 'not-sent' || exchange.status === undefined ? {} : { status: exchange.status }),
       outcome: stored,
-      ...(outcome.kind === 'entries' ? {} : { code: 'code' in outcome ? outcome.code : outcome.reason }),
+      ...(outcome.kind === 'entries' ? {} : { code: outcome.code }),
       durationMs: Math.round(exchange.durationMs),
     },
-    clear ? 'a request was confirmed' : 'a request was not completely confirmed',
+    isConfirmed ? 'a request was confirmed' : 'a request was not completely confirmed',
   )
 }
 
@@ -63,7 +63,7 @@ const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACC
  */
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
-  if (exchange === notInTime) return { kind: 'retry', reason: 'not-in-time' }
+  if (exchange === notInTime) return { kind: 'retry', code: 'not-in-time' }
   const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
   if (outcome.kind === 'retry' && outcome.status === 401) {
     // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and the 401s to concurrent requests. A 401 to a
@@ -72,7 +72,7 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
       return {
         kind: 'pause',
         code: 'CREDENTIALS_REFUSED',
-        reason: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.reason})`,
+        message: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.code})`,
         maybeApplied: false,
       }
     state.unauthorizedAtMs ??= sending.deps.clock.monotonic()
@@ -90,11 +90,11 @@ async function correctDelete(sending: Sending, batch: ClaimedBatch, exchange: Ex
   if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
   const catalog = await checkCatalog(sending)
   if (catalog === 'missing') return outcome
-  if (catalog === 'unknown') return { kind: 'retry', reason: 'catalog-unchecked' }
+  if (catalog === 'unknown') return { kind: 'retry', code: 'catalog-unchecked' }
   // The catalog exists, so the 404 is about a key. It confirms a delete of one key if an earlier attempt may have been applied. A larger
   // batch is split until the key is alone.
   if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
-  return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
+  return { kind: 'refused', code: outcome.code, message: outcome.message, failing: [] }
 }
 
 /**
@@ -117,12 +117,12 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
   if (outcome.kind !== 'refused' && !(outcome.kind === 'ambiguous' && outcome.suspectsRecord)) return outcome
   state.refusals++
   if (state.refusals < refusalsBeforePause) return outcome
-  const { reason } = outcome
+  const { kind, code } = outcome
   return {
     kind: 'pause',
-    code: outcome.kind === 'refused' ? outcome.code : reason,
-    reason: `${state.refusals} requests in a row were refused: ${reason}`,
-    maybeApplied: outcome.kind === 'ambiguous',
+    code,
+    message: `${state.refusals} requests in a row were refused: ${kind === 'refused' ? outcome.message : code}`,
+    maybeApplied: kind === 'ambiguous',
   }
 }
 

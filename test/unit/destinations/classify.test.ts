@@ -36,17 +36,17 @@ function brief(outcome: RequestOutcome): string {
     case 'entries':
       return outcome.entries
         .map((entry) =>
-          entry.outcome === 'confirmed' ? 'confirmed' : entry.outcome === 'refused' ? `refused:${entry.code}` : `ambiguous:${entry.reason}`,
+          entry.outcome === 'confirmed' ? 'confirmed' : entry.outcome === 'refused' ? `refused:${entry.code}` : `ambiguous:${entry.code}`,
         )
         .join(' ')
     case 'retry':
-      return `retry ${outcome.reason}`
+      return `retry ${outcome.code}`
     case 'pause':
       return `pause ${outcome.code}`
     case 'refused':
       return `refused ${outcome.code} [${outcome.failing.join(',')}]`
     case 'ambiguous':
-      return `ambiguous ${outcome.reason}${outcome.suspectsRecord ? ' miscounted' : ''}${outcome.mayLandLater ? ' late' : ''} [${outcome.failing.join(',')}]`
+      return `ambiguous ${outcome.code}${outcome.suspectsRecord ? ' miscounted' : ''}${outcome.mayLandLater ? ' late' : ''} [${outcome.failing.join(',')}]`
   }
 }
 
@@ -338,9 +338,9 @@ test('messages of the service are cleaned of digests, addresses, phone numbers a
   )
   expect(classified).toMatchObject({
     kind: 'refused',
-    reason: expect.stringMatching(/^bad \[digest\] of \[31m \[email\] \[phone\] y+$/) as unknown,
+    message: expect.stringMatching(/^bad \[digest\] of \[31m \[email\] \[phone\] y+$/) as unknown,
   })
-  expect((classified as { reason: string }).reason.length).toBeLessThanOrEqual(300)
+  expect((classified as { message: string }).message.length).toBeLessThanOrEqual(300)
 })
 
 test('each destination has its endpoint', () => {
