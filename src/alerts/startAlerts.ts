@@ -9,7 +9,7 @@ import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import type { ProjectFile } from '../pipeline/projectFile.ts'
+import type { AlertReceiver, ProjectFile } from '../pipeline/projectFile.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { findConditions } from './conditions.ts'
@@ -150,36 +150,32 @@ function oneByOne(db: Queryable): Queryable {
 async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
   const { receivers } = await deps.loadProject()
   for (const delivery of await takeDeliveries(deps.db, Object.keys(receivers), 20)) {
-    const task = deliver(deps, delivery, receivers[delivery.receiver], signal)
+    const receiver = receivers[delivery.receiver]
+    if (receiver === undefined) throw new Error(`a message to the unknown receiver ${delivery.receiver} was claimed`)
+    const task = deliver(deps, delivery, receiver, signal)
       .catch((error: unknown) => deps.log.warn({ reason: error instanceof Error ? error.name : 'error' }, 'an alert could not be stored'))
       .finally(() => sending.delete(task))
     sending.add(task)
   }
 }
 
-/** Sends one alert and stores the result. Does nothing if `receiver` is undefined. */
-async function deliver(
-  deps: AlertDeps,
-  delivery: DueDelivery,
-  receiver: ProjectFile['receivers'][string] | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  if (receiver === undefined) return
+/** Sends one alert and stores the result. A stored condition that cannot be read counts as a failed attempt. */
+async function deliver(deps: AlertDeps, delivery: DueDelivery, receiver: AlertReceiver, signal: AbortSignal): Promise<void> {
   const { secret, timeoutMs = 10_000, retryMs = 5_000, clock } = deps
-  const error = await sendAlert(receiver, alertMessage(delivery, deps.baseUrl), { secret, timeoutMs, signal, now: clock.now })
-  const fields = {
-    pipeline: delivery.pipeline,
-    event: delivery.event,
-    state: delivery.state,
-    receiver: delivery.receiver,
-    attempt: delivery.attempts,
+  const { id, pipeline, event, state, attempts } = delivery
+  let error: string | undefined
+  try {
+    error = await sendAlert(receiver, alertMessage(delivery, deps.baseUrl), { secret, timeoutMs, signal, now: clock.now })
+  } catch (unreadable) {
+    error = unreadable instanceof Error ? unreadable.message : 'error'
   }
+  const fields = { pipeline, event, state, receiver: delivery.receiver, attempt: attempts }
   if (error === undefined) {
-    await finishDelivery(deps.db, delivery.id, { delivered: true })
+    await finishDelivery(deps.db, id, { delivered: true })
     deps.log.info(fields, 'alert delivered')
     return
   }
-  const wait = Math.min(longestRetryMs, retryMs * 2 ** (delivery.attempts - 1))
-  await finishDelivery(deps.db, delivery.id, { delivered: false, error, retryMs: wait })
+  const wait = Math.min(longestRetryMs, retryMs * 2 ** (attempts - 1))
+  await finishDelivery(deps.db, id, { delivered: false, error, retryMs: wait })
   deps.log.warn({ ...fields, error }, 'alert not delivered; it is retried until it is a day old')
 }

@@ -389,6 +389,29 @@ test('messages to a receiver that was removed are given up after a day', async (
   expect(good.events()).toEqual([])
 })
 
+test('a message whose stored alert cannot be read fails with the reason, waits longer each time, and is given up after a day', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  await engine.run('shop')
+  const [alert] = await engine.db.query<{ id: string }>(
+    `insert into alert (pipeline, event, detail) values ('elsewhere', 'failed', '{"code": 7}') returning id`,
+  )
+  await engine.db.execute(`insert into alert_delivery (alert_id, state, receiver) values ($1, 'firing', 'good')`, [alert?.id])
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  const state = async () => {
+    const [row] = await engine.db.query<{ attempts: number; last_error: string | null; failed: boolean }>(
+      'select attempts, last_error, failed_at is not null as failed from alert_delivery where alert_id = $1',
+      [alert?.id],
+    )
+    return row
+  }
+  await expect.poll(state).toMatchObject({ last_error: expect.stringContaining('alert.detail of row') as string, failed: false })
+  await expect.poll(async () => (await state())?.attempts).toBeGreaterThan(1)
+  await engine.db.execute(`update alert_delivery set created_at = created_at - interval '25 hours'`)
+  await expect.poll(state).toMatchObject({ failed: true })
+})
+
 test('the alert of a scheduled pipeline whose file is deleted recovers, and one of another folder does not', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
