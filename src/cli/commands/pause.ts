@@ -27,9 +27,11 @@ function pauseCommand(
     const pipelines = await pipelinesNamed(context, list(invocation, 0))
     const by = operator(option(invocation, 'reason'))
     return withStore(context, async ({ db }) => {
+      // Finds all services before the first change, because one may not be configured.
+      const targets = await Promise.all(pipelines.map(async (pipeline) => ({ pipeline, service: await identityOf(context, pipeline) })))
       const changes: { pipeline: string; state: typeof state; changed: boolean }[] = []
-      for (const pipeline of pipelines) {
-        const changed = await changePause({ db, service: await identityOf(context, pipeline) }, pipeline, action, by)
+      for (const { pipeline, service } of targets) {
+        const changed = await changePause({ db, service }, pipeline, action, by)
         changes.push({ pipeline: pipeline.name, state, changed })
       }
       if (context.json) writeJson(context, changes)

@@ -179,6 +179,18 @@ test('credentials of other pipelines with a variable that is not set do not stop
   expect([rejected.code, json(rejected).error.problems]).toMatchObject([2, [{ path: 'credentials' }]])
 })
 
+test('an incomplete service of one pipeline stops a pause of several before the first one is paused', async () => {
+  await using shop = await workspace()
+  shop.write('sluice.yaml', staging(shop.sandbox.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/a.yaml', `${shopYaml}credentials: staging\n`)
+  shop.write('pipelines/b.yaml', shopYaml.replace('4001', '4002'))
+  const outcome = await shop.here(['pause', '*', '--json'], { env: { SLUICE_CONSUMER_KEY: '' } })
+  expect([outcome.code, json(outcome).error.code]).toEqual([2, 'SERVICE_NOT_CONFIGURED'])
+  expect(json(await shop.here(['run', 'a', '--json']))).toMatchObject({ status: 'succeeded' })
+})
+
 test('an erasure by customer key goes to the service of the named pipeline', async () => {
   await using shop = await workspace()
   await shortenWaits(shop.db)
