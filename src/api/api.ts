@@ -148,10 +148,12 @@ function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
+const conflicts: readonly string[] = ['PIPELINE_PAUSED', 'OTHER_CREDENTIALS', 'IDEMPOTENCY_KEY_REUSED']
+
 /** Returns the HTTP status of an error. */
 export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (isUnknownName(error.code)) return 404
-  if (error.code === 'PIPELINE_PAUSED' || error.code === 'IDEMPOTENCY_KEY_REUSED') return 409
+  if (conflicts.includes(error.code)) return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
 }
 

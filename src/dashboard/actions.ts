@@ -67,7 +67,7 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
 async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Response> {
   const plan = await loadReview(deps.db, c.req.param('id') ?? '')
   const withheld = plan.counts.withheld ?? 0
-  const given = (await fieldOf(c, 'number')).replaceAll(/[,. ]/g, '')
+  const given = (await fieldOf(c, 'number')).trim().replaceAll(/[,. ](?=\d{3}\b)/g, '')
   const showAgain = (status: 409 | 422, problem: string) =>
     render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)

@@ -46,3 +46,30 @@ test('an approval in the dashboard does not release deletes of another destinati
   expect(approval.status).toBe(409)
   expect(approval.text).toContain(`plan ${planId} was made for another service or destination`)
 })
+
+test('a run of a destination that belongs to other credentials is not queued, and the answer is a conflict', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine, {
+    deps: { serviceFor: async () => ({ ...engine.deps.service, credentials: 'another user' }) },
+  })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, 3)
+  await engine.run('shop')
+  expect(await server.call('POST', '/api/pipelines/shop/runs')).toMatchObject({ status: 409, json: { error: { code: 'OTHER_CREDENTIALS' } } })
+  expect(await queuedRuns(engine)).toEqual([])
+})
+
+test('an approval in the dashboard must repeat the number of deletes, with or without separators of thousands', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, 40)
+  await engine.run('shop')
+  write(engine, 25)
+  const { planId = '' } = await engine.run('shop')
+  const [plan] = await engine.db.query<{ digest: string }>('select digest from plan where id = $1', [planId])
+  const approve = (number: string) => form(server, `/plans/${planId}/approve`, `number=${number}&digest=${plan?.digest}`)
+  for (const number of ['1.5', '1,5', '14', '']) expect([number, (await approve(number)).status]).toEqual([number, 422])
+  expect(await queuedRuns(engine)).toEqual([])
+  expect((await approve('+15+')).status).toBe(303)
+})
