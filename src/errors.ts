@@ -6,6 +6,7 @@
  */
 
 import type { ErrorCode } from './model/errorCodes.ts'
+import type { RunReport } from './model/report.ts'
 
 /** Next action of the program: try again, skip the record, stop the run, or ask the user to change the configuration. */
 export type Recovery = 'retry' | 'skip-record' | 'stop-run' | 'fix-config'
@@ -82,4 +83,9 @@ export class RunError extends SluiceError {
     this.code = code
     this.runId = options.runId
   }
+}
+
+/** Returns an error in the form that reports, the API and the `run` table have. */
+export function errorJson({ code, message, where, hint }: SluiceError): NonNullable<RunReport['error']> {
+  return { code, message, where: where ?? null, hint }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { listActions } from '../db/audit.ts'
 import type { Database } from '../db/database.ts'
-import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import { ConfigError, errorJson, SluiceError, UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'
 import { isUnknownName } from '../model/errorCodes.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -104,7 +104,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   // A route instead of `notFound`: hono calls only the `notFound` of the outermost app, which answers with a page.
   api.all('*', (c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
   api.onError((error, c) => {
-    if (error instanceof SluiceError) return c.json({ error: shown(error) }, statusOf(error))
+    if (error instanceof SluiceError) return c.json({ error: errorJson(error) }, statusOf(error))
     throw error
   })
   return api
@@ -155,10 +155,6 @@ export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (isUnknownName(error.code)) return 404
   if (conflicts.includes(error.code)) return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
-}
-
-function shown({ code, message, where, hint }: SluiceError) {
-  return { code, message, where: where ?? null, hint }
 }
 
 function problem(c: Context, status: 404 | 413, code: string, message: string) {

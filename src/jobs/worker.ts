@@ -96,13 +96,11 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       crashPoint('worker.run_found')
       const own: string[] = []
       try {
-        const report = await executeRun(deps, next.run.id, next.pipeline, {
-          onPlanned: async (planId, batches) => {
-            // The run itself pushes the plan in this process. Only other workers may help.
-            own.push(planId)
-            plans.set(planId, Promise.resolve())
-            await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
-          },
+        const report = await executeRun(deps, next.run.id, next.pipeline, async (planId, batches) => {
+          // The run itself pushes the plan in this process. Only other workers may help.
+          own.push(planId)
+          plans.set(planId, Promise.resolve())
+          await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
         })
         if (report === 'busy') return
         if (report === 'not_claimable') definitions.postpone(next.run.id)

@@ -31,11 +31,8 @@ export async function interruptedRun(engine: EngineUnderTest, name: string, how:
     ...(how === 'stop' ? { signal: stop.signal } : {}),
   }
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
-  await runPipeline(deps, pipeline, {
-    trigger: 'manual',
-    ...options,
-    ...(how === 'planned' ? { onPlanned: () => Promise.reject(new Error('the power went')) } : {}),
-  })
+  const onPlanned = how === 'planned' ? () => Promise.reject(new Error('the power went')) : undefined
+  await runPipeline(deps, pipeline, { trigger: 'manual', ...options }, onPlanned)
     .catch((error: unknown) => expect(String(error)).toContain('the power went'))
     .finally(resetWriter)
   // No process has this number, so its batches are recovered immediately.

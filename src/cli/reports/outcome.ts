@@ -2,7 +2,7 @@ import { effectOf, type Failure, type GuardResult, type RunReport, type Settled 
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, planned, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, plannedChanges, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
@@ -78,17 +78,17 @@ function settledLine({ confirmed, refused }: Settled, requests: number | undefin
 
 /** Returns the number of confirmed deletes if the whole plan is confirmed, else 0, because outcomes are not counted per action. */
 function deletedOf({ counts }: RunReport): number {
-  return counts.confirmed === planned(counts) ? counts.deletes : 0
+  return counts.confirmed === plannedChanges(counts) ? counts.deletes : 0
 }
 
 /** Returns true for a succeeded run that planned nothing and only sent unfinished batches of an earlier run. */
 function settledOnly({ status, counts }: RunReport): boolean {
-  return status === 'succeeded' && planned(counts) === 0 && counts.requests > 0
+  return status === 'succeeded' && plannedChanges(counts) === 0 && counts.requests > 0
 }
 
 function isNothing(report: RunReport): boolean {
   const { status, counts } = report
-  return status === 'succeeded' && planned(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
+  return status === 'succeeded' && plannedChanges(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
 }
 
 /** Returns `NEEDS APPROVAL` if an approval of deletes overrides the guard; otherwise `WITHHELD` for deletes, and `STOPPED` for a run. */

@@ -29,7 +29,7 @@ import type { Destination, Membership } from '../../destinations/destination.ts'
 
 /**
  * Result of a read. The reading is `unchanged` for an unchanged source, and for `rerun --failed` and the repair of an audit, which read
- * nothing (`nothingRead` in `readAndPlan.ts`).
+ * nothing (`stageNothing` in `readAndPlan.ts`).
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Run whose unconfirmed operations the plan is limited to; undefined: no limit. */

@@ -1,6 +1,6 @@
 /** Derives the next commands after a run, and the reason why it did not succeed. */
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
-import { figures, planned } from './runSteps.ts'
+import { figures, plannedChanges } from './runSteps.ts'
 
 /** Returns true if the run changed a product set, or its plan will change one. Sets with an error do not count. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
@@ -53,7 +53,7 @@ export function isOpenSet({ outcome }: ProductSetChange): boolean {
 
 /** Returns the next command after an audit: applies its plan, repairs the drift, or runs the pipeline. Empty if no command is needed. */
 function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notListed, unresolved }: Drift): string {
-  if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
+  if (planId !== undefined && plannedChanges(counts) > 0) return `sluice apply ${planId}`
   if (changed + notListed > 0) return `sluice audit ${pipeline} --repair`
   return unresolved > 0 ? `sluice run ${pipeline}` : ''
 }

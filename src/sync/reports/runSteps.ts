@@ -50,7 +50,7 @@ export function isShown({ count, value }: Figure): boolean {
 }
 
 /** Returns the number of planned changes, counted in products or users. */
-export function planned(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
+export function plannedChanges(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
@@ -58,7 +58,7 @@ export function planned(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes
 export function runSteps(
   counts: RunCounts,
 ): Readonly<Record<'rows' | 'changes' | 'outcomes', Step>> & { readonly notPlanned: readonly Figure[] } {
-  const all = planned(counts)
+  const all = plannedChanges(counts)
   return {
     rows: { name: 'rows read', whole: counts.read, parts: figures(counts, 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered') },
     changes: { name: 'changes planned', whole: all, parts: figures(counts, 'creates', 'updates', 'deletes', 'renewals') },

@@ -3,11 +3,10 @@ import { RunError, UsageError } from '../../errors.ts'
 import { forgetSynced } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
-import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
+import { isOfLoad, markImpliedKeysVisible } from '../../db/impliedKeys.ts'
 import { readOptions } from '../../db/runColumns.ts'
 import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
 import { confirmationsOf } from '../../db/entries/read.ts'
-import { isOfLoad } from '../../db/impliedKeys.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
@@ -54,7 +53,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   assertOwnCredentials(deps, plan.pipeline, plan.credentials)
   const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
   if ('report' in run) return run.report
-  return runUnderLease(deps, run.row, async (lease) => {
+  return runUnderLease(deps, run.row, async (leased) => {
     await assertOwnDatabase(deps, run.row)
     const started = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
@@ -64,7 +63,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     }
     await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
     await resumeDestination(deps.db, run.row.destinationId)
-    return sendPlan(lease.deps, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
+    return sendPlan(leased, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
   })
 }
 

@@ -18,9 +18,9 @@ import { makePlan, type Planned } from '../plan/plan.ts'
 import type { AuditFindings, AuditReport } from '../audit/report.ts'
 import { noCounts, type Drift } from '../../model/report.ts'
 import { requestAndClaim } from './claimDestination.ts'
-import { nothingRead } from './readAndPlan.ts'
-import { planned as plannedOperations } from '../reports/runSteps.ts'
-import { asError, unclaimedError } from './run.ts'
+import { stageNothing } from './readAndPlan.ts'
+import { plannedChanges } from '../reports/runSteps.ts'
+import { reportedError, unclaimedError } from './run.ts'
 import type { Listing } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
@@ -42,13 +42,13 @@ export async function auditPipeline(
   if ('report' in run) throw unclaimedError(run.report)
   let found: AuditFindings | undefined
   let planned: Planned | undefined
-  const report = await runUnderLease(deps, run.row, async (lease) => {
+  const report = await runUnderLease(deps, run.row, async (leased) => {
     const client = await deps.db.connect()
     const tx = connectionOf(client)
     try {
-      found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, tx, pipeline, run: run.row, listing }))
-      if (lease.deps.signal?.aborted) throw interrupted()
-      if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, tx, pipeline, run.row)
+      found = await timed(deps, run.row, 'audit', () => audit({ deps: leased, tx, pipeline, run: run.row, listing }))
+      if (leased.signal?.aborted) throw interrupted()
+      if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
     } finally {
       // Closes the connection, which drops its temporary tables.
       client.release(true)
@@ -57,14 +57,14 @@ export async function auditPipeline(
       counts: {
         ...noCounts,
         ...planned?.counts,
-        pending: planned === undefined ? 0 : plannedOperations(planned.counts),
+        pending: planned === undefined ? 0 : plannedChanges(planned.counts),
         drift: found.drift,
       },
     })
     const guards = planned?.guards ?? []
-    return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
+    return { status: guards.length > 0 ? 'withheld' : isInSync(found.drift) ? 'succeeded' : 'partial', guards }
   })
-  if (report.error) throw asError(report.error, report.runId)
+  if (report.error) throw reportedError(report.error, report.runId)
   if (found === undefined) throw new Error('an audit without an error must have findings')
   return {
     ...report,
@@ -135,18 +135,18 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
 /** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
-  return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await nothingRead(deps, tx, run)), prepare }))
+  return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await stageNothing(deps, tx, run)), prepare }))
 }
 
 /**
  * Returns true if products must be put again: they differ, are not listed, are hidden, or are out of sync. For example, a lost answer with
  * a product_key leaves a product out of sync.
  */
-function canRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
+function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
 /** Returns true if no product differs, is not listed or is unresolved. Hidden, unmanaged and waiting products do not matter. */
-function isSettled({ changed, notListed, unresolved }: Drift): boolean {
+function isInSync({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

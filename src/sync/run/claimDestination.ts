@@ -7,7 +7,7 @@ import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destin
 import { listPauses, type Pause } from '../../db/pauses.ts'
 import type { RunOptions } from '../../db/runColumns.ts'
 import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../../db/runs.ts'
-import { RunError } from '../../errors.ts'
+import { errorJson, RunError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { RunReport, RunTrigger } from '../../model/report.ts'
 import { storedAddress } from '../../shownAddress.ts'
@@ -16,7 +16,6 @@ import type { EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
 import { logRunEnd } from './runLog.ts'
-import { errorJson } from './runUnderLease.ts'
 
 /** Options and origin of a requested run. */
 export interface RunRequest extends RunOptions {
@@ -27,12 +26,6 @@ export interface RunRequest extends RunOptions {
   readonly takeOver?: boolean
   /** User who requested the run, for the audit log; by default the user of the command. Without both, no entry is written. */
   readonly actor?: string
-  /**
-   * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
-   * `batches`: number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: the plan may
-   * have more requests.
-   */
-  readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 
 /** A claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
@@ -67,7 +60,7 @@ export async function requestAndClaimById(
   request: RunRequest,
 ): Promise<Claimed> {
   await recoverExpiredRuns(deps)
-  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, source, ...rest } = request
+  const { trigger, rerunOf, actor, takeOver: _, source, ...rest } = request
   const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
   if (runId === undefined) throw new Error('requestRun returned no id for a requested run')

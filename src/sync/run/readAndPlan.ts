@@ -50,37 +50,30 @@ export interface PlanOutcome {
  */
 export async function readAndPlan(
   deps: EngineDeps,
-  pipeline: Pipeline,
+  given: Pipeline,
   run: RunRow,
   onPart?: (planId: string, rows: number) => Promise<void>,
 ): Promise<PlanOutcome> {
   await planErasures(deps)
-  const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
+  const pipeline = run.options.source === undefined ? given : await withBackfillSource(given, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
   const tx = connectionOf(client)
-  let broken = true
+  let mayKeepSession = false
   try {
     if (!run.options.failedOnly) {
-      snapshot = await read(deps, tx, effective, run)
+      snapshot = await read(deps, tx, pipeline, run)
       await stopIfReadDoubtful(deps, pipeline, run, snapshot)
     }
-    const input = snapshot ?? (await nothingRead(deps, tx, run))
+    const input = snapshot ?? (await stageNothing(deps, tx, run))
     if (run.trigger !== 'plan') {
       await resolveEarlier(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await plan(deps, tx, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
+    const planned = await plan(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
-    // Keeps the session for the pool, because it has cached the schema. A small run took 220 ms of the server's processor, 50 of them for a
-    // new session (Postgres 18.4, 60 products or people). The plan is stored; if this statement fails, only the connection is lost.
-    broken =
-      (input.reading === 'whole' && input.rows.read >= manyRows) ||
-      (await tx.query('discard temp').then(
-        () => false,
-        () => true,
-      ))
+    mayKeepSession = await discardTemporaryTables(tx, input)
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
     if (!(error instanceof RunWithheld)) throw error
@@ -88,8 +81,21 @@ export async function readAndPlan(
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // A failed plan may have left a transaction open. Then the connection is closed, which also drops the temporary tables.
-    client.release(broken)
+    client.release(!mayKeepSession)
   }
+}
+
+/**
+ * Drops the temporary tables, so that the pool can keep the session, which has cached the schema. Returns false if the connection should be
+ * closed instead: after many rows, or if the statement fails. A small run took 220 ms of the server's processor, 50 of them for a new
+ * session (Postgres 18.4, 60 products or people).
+ */
+async function discardTemporaryTables(tx: Connection, { reading, rows }: PlanInput): Promise<boolean> {
+  if (reading === 'whole' && rows.read >= manyRows) return false
+  return tx.query('discard temp').then(
+    () => true,
+    () => false,
+  )
 }
 
 function proofOf(snapshot: SnapshotResult | undefined): string {
@@ -141,24 +147,23 @@ async function stopIfReadDoubtful(
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 
-/** Makes the plan, and plans the product sets. `effective`: the pipeline with its backfill source, if the run reads one. */
+/** Makes the plan, and plans the product sets. */
 async function plan(
   deps: EngineDeps,
   tx: Connection,
   of: {
     readonly pipeline: Pipeline
-    readonly effective: Pipeline
     readonly run: RunRow
     readonly input: PlanInput
     readonly onPart: ((planId: string) => Promise<void>) | undefined
   },
 ): Promise<Planned> {
-  const { pipeline, effective, run, input, onPart } = of
+  const { pipeline, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
   // Loads the transport while Postgres makes the plan and this process is idle. If loading fails, the first request throws the error.
   if (run.trigger !== 'plan' && input.reading !== 'unchanged') deps.transport.load?.().catch(() => undefined)
   const planned = await timed(deps, run, 'plan', () =>
-    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, effective, run, input, onPart)),
+    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, onPart)),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
@@ -178,7 +183,7 @@ async function isForNewInstance(deps: EngineDeps, run: RunRow): Promise<boolean>
  * Creates an empty stage, and returns the input of a plan without a read, with the id of the last complete snapshot; 0 if there is none.
  * For `rerun --failed`, limits the plan to keys with an unconfirmed operation in the earlier run.
  */
-export async function nothingRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
+export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,

@@ -3,13 +3,13 @@
  * is killed, a later run or a worker writes the end.
  */
 import { destinationOf } from '../../destinations/index.ts'
-import { RunError } from '../../errors.ts'
+import { errorJson, RunError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { cancelRun, type Cancellation, type RunRow } from '../../db/runs.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimQueued, requestAndClaim, type RunRequest } from './claimDestination.ts'
-import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
+import { cancelledError, runUnderLease } from './runUnderLease.ts'
 import { assertOwnDatabase } from '../databaseCopy.ts'
 import { pushWhilePlanning } from './earlyPush.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -19,14 +19,25 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
+ * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too. `batches`:
+ * number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: there may be more requests.
+ */
+export type OnPlanned = (planId: string, batches: number) => Promise<void>
+
+/**
  * Plans and applies in one run. If the pipeline is paused or another run has locked the destination, returns a report with status
  * `skipped` (exit code 5). Errors of the run are in its report; internal errors are thrown too.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
  */
-export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
+export async function runPipeline(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  request: RunRequest,
+  onPlanned?: OnPlanned,
+): Promise<RunReport> {
   const run = await requestAndClaim(deps, pipeline, request)
-  return 'report' in run ? run.report : execute(deps, pipeline, run.row, request)
+  return 'report' in run ? run.report : execute(deps, pipeline, run.row, onPlanned)
 }
 
 /**
@@ -39,13 +50,13 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
   if ('report' in run) throw unclaimedError(run.report)
   let planned: Planned | undefined
   let proof = ''
-  const report = await runUnderLease(deps, run.row, async (lease) => {
-    const made = await readAndPlan(lease.deps, pipeline, run.row)
+  const report = await runUnderLease(deps, run.row, async (leased) => {
+    const made = await readAndPlan(leased, pipeline, run.row)
     planned = made.planned
     proof = made.proof
     return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
   })
-  if (report.error) throw asError(report.error, report.runId)
+  if (report.error) throw reportedError(report.error, report.runId)
   return {
     ...report,
     planId: planned?.planId ?? '',
@@ -67,7 +78,7 @@ export async function cancel(
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<{ readonly runId: string; readonly state: Cancellation }> {
   const { pipeline } = await loadRun(deps.db, runId)
-  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelled(pipeline)), by)
+  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelledError(pipeline)), by)
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
@@ -76,36 +87,31 @@ export async function executeRun(
   deps: EngineDeps,
   runId: number,
   pipeline: Pipeline,
-  options: { readonly onPlanned?: RunRequest['onPlanned'] } = {},
+  onPlanned?: OnPlanned,
 ): Promise<RunReport | 'busy' | 'not_claimable'> {
   const row = await claimQueued(deps, runId, pipeline)
-  if (typeof row === 'string') return row
-  return execute(deps, pipeline, row, {
-    trigger: row.trigger,
-    ...row.options,
-    ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}),
-  })
+  return typeof row === 'string' ? row : execute(deps, pipeline, row, onPlanned)
 }
 
 /** Executes a claimed run. Sends the first parts of a plan while the later parts are planned. */
-async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
-  return runUnderLease(deps, run, async (lease) => {
+async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
+  return runUnderLease(given, run, async (deps) => {
     await assertOwnDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
     const { result, endPush } = await pushWhilePlanning(
-      lease.deps,
+      deps,
       run,
-      (onPart) => readAndPlan(lease.deps, pipeline, run, onPart),
-      (planId, rows) => request.onPlanned?.(planId, batchesOf(pipeline, rows)),
+      (onPart) => readAndPlan(deps, pipeline, run, onPart),
+      (planId, rows) => onPlanned?.(planId, batchesOf(pipeline, rows)),
     )
     const { planned, guards } = result
     if (!planned) return { status: 'withheld', guards }
     const { planId, batches } = planned
     if (endPush === undefined) {
       await startApplying(deps, run, planId)
-      await request.onPlanned?.(planId, batches)
+      await onPlanned?.(planId, batches)
     }
-    return sendPlan(lease.deps, run, planId, { guards, imageSample: pipeline.mapping.imageSample, push: endPush })
+    return sendPlan(deps, run, planId, { guards, imageSample: pipeline.mapping.imageSample, push: endPush })
   })
 }
 
@@ -116,10 +122,10 @@ function batchesOf({ destination }: Pipeline, rows: number): number {
 
 /** Returns the error of a plan or audit that was not claimed: the destination is locked, or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
-  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error, runId)
+  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : reportedError(error, runId)
 }
 
 /** Returns the error of the report of a run as an exception. */
-export function asError(error: NonNullable<RunReport['error']>, runId: string): RunError {
+export function reportedError(error: NonNullable<RunReport['error']>, runId: string): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint, runId })
 }

@@ -1,5 +1,5 @@
 /** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
-import { RunError, SluiceError } from '../../errors.ts'
+import { errorJson, RunError, SluiceError } from '../../errors.ts'
 import { isConnectionLost, isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
 import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
@@ -25,13 +25,13 @@ const cancelPollMs = 2_000
 
 /**
  * Runs `work` under the run's lease, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets `deps`
- * whose signal also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are
+ * with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are
  * also thrown.
  */
 export async function runUnderLease(
   deps: EngineDeps,
   run: RunRow,
-  work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>,
+  work: (deps: EngineDeps) => Promise<Ending>,
 ): Promise<RunReport> {
   const stop = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
@@ -51,7 +51,7 @@ export async function runUnderLease(
   }, cancelPollMs)
   let ending: Ending
   try {
-    ending = await work({ deps: { ...deps, signal, onProgress: storingProgress(deps, run) } })
+    ending = await work({ ...deps, signal, onProgress: storingProgress(deps, run) })
   } catch (error) {
     const known = knownError(error, signal, deps.db)
     if (!known) throw await failedBy(deps, run, error)
@@ -62,7 +62,7 @@ export async function runUnderLease(
   }
   await onceConnected(deps, async () => {
     const isCancelled = ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run))
-    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) } : ending)
+    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelledError(run.pipeline) } : ending)
   })
   await deleteExpiredData(deps, run)
   return loadReport(deps.db, run.id)
@@ -113,7 +113,7 @@ async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void>
 }
 
 /** Returns the error of a run that was cancelled (`sluice cancel`). */
-export function cancelled(pipeline: string): RunError {
+export function cancelledError(pipeline: string): RunError {
   return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${pipeline}; confirmed changes are kept`, {
     where: pipeline,
     hint: `sluice run ${pipeline}`,
@@ -142,11 +142,6 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
     const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
     await addStage(deps.db, run, entry)
   }
-}
-
-/** Returns an error in the form that a report and the `run` table have. */
-export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
-  return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
 }
 
 /** Returns the error to store; undefined for an internal error. Maps abort errors after the signal to `RUN_INTERRUPTED`. */

@@ -16,7 +16,7 @@ import { withEngine, type Engine } from '../../engine.ts'
 import { jobDeps } from '../../servers/jobs.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { funnel } from '../../reports/funnel.ts'
-import { planned } from '../../../sync/reports/runSteps.ts'
+import { plannedChanges } from '../../../sync/reports/runSteps.ts'
 import { environmentFor } from '../sandbox/sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
 import { createLogger } from '../../terminal/log.ts'
@@ -163,7 +163,7 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
       rows.map(([name, reports]) => [
         `  ${name}`,
         `${count(sum(reports, ({ read }) => read))} rows read`,
-        plural(sum(reports, planned), 'change'),
+        plural(sum(reports, plannedChanges), 'change'),
         plural(
           sum(reports, ({ requests }) => requests),
           'request',

@@ -2,7 +2,7 @@ import type { PlanReport } from '../../../model/report.ts'
 import type { Output } from '../../context.ts'
 import { count, duration, fold, plural, safe } from '../../terminal/text.ts'
 import { changesSets } from '../../../sync/reports/nextCommands.ts'
-import { figures, isShown, planned, runSteps, type Figure } from '../../../sync/reports/runSteps.ts'
+import { figures, isShown, plannedChanges, runSteps, type Figure } from '../../../sync/reports/runSteps.ts'
 import { setProblems, setSummary } from '../../reports/productSets.ts'
 import { codeCounts } from '../../reports/funnel.ts'
 import { guardLine } from '../../reports/outcome.ts'
@@ -33,8 +33,8 @@ export function planSummary(report: PlanReport, output: Output): string {
   const sets = setSummary(report)
   if (sets !== '') lines.push(`  ${yellow('~')} ${'sets'.padEnd(10)} ${sets}`)
   lines.push(...setProblems(report).split('\n').filter(Boolean).slice(0, 2))
-  const isNothing = planned(counts) === 0 && !changesSets(report)
-  if (planned(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
+  const isNothing = plannedChanges(counts) === 0 && !changesSets(report)
+  if (plannedChanges(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
   else lines.push(isNothing ? '  nothing to send' : '  product sets only')
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
