@@ -3,6 +3,7 @@
  * the database, and croner for the times of ticks. A late poll also decides the ticks that were missed, at most the newest 1,000 of a
  * schedule.
  */
+import { errorJson, RunError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { listPauses } from '../db/pauses.ts'
@@ -99,7 +100,7 @@ function decide(
 
 /**
  * Queues the run of a tick, and returns the decided tick. For a tick that is skipped because of a pause or an open run, stores a skipped
- * run. Skips the tick if the destination belongs to other credentials.
+ * run. Skips the tick without a run if the destination belongs to other credentials.
  */
 async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
@@ -110,36 +111,30 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
     return skipped(scheduledFor, reason)
   }
   const version = deps.versionOf(pipeline)
-  const request = {
-    pipeline,
-    destinationId,
-    trigger: 'schedule' as const,
-    scheduledFor,
-    ...(version === undefined ? {} : { definition: version }),
+  const request = () =>
+    requestRun(tx, {
+      pipeline,
+      destinationId,
+      trigger: 'schedule',
+      scheduledFor,
+      ...(version === undefined ? {} : { definition: version }),
+    })
+  const skip = async (reason: string, error: RunError) => {
+    const runId = await request()
+    if (runId !== undefined) await skipRun(tx, runId, errorJson(error))
+    return skipped(scheduledFor, reason, runId)
   }
   const [pause] = await listPauses(tx, destinationId)
-  if (pause !== undefined) {
-    const { code, message, where, hint } = pausedError(pause, pipeline)
-    const receipt = await requestRun(tx, request)
-    if (receipt !== undefined) await skipRun(tx, receipt, { code, message, where, hint })
-    return skipped(scheduledFor, 'paused', receipt)
-  }
+  if (pause !== undefined) return skip('paused', pausedError(pause, pipeline))
   const open = await openRuns(tx, destinationId, version)
   const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
   const ahead = waiting ?? open.find((run) => run.status === 'running') ?? open.at(0)
   if (ahead !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
     const reason = `run r_${ahead.id} was ${ahead.status === 'running' ? 'still in progress' : 'already waiting'}`
-    const runId = await requestRun(tx, request)
-    if (runId !== undefined)
-      await skipRun(tx, runId, {
-        code: 'TICK_SKIPPED',
-        message: reason,
-        where: pipeline,
-        hint: waiting === undefined ? 'overlap: queue lets one run wait instead' : `sluice show r_${waiting.id}`,
-      })
-    return skipped(scheduledFor, reason, runId)
+    const hint = waiting === undefined ? 'overlap: queue lets one run wait instead' : `sluice show r_${waiting.id}`
+    return skip(reason, new RunError('TICK_SKIPPED', reason, { where: pipeline, hint }))
   }
-  const runId = await requestRun(tx, request)
+  const runId = await request()
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
   // `wakeForRun` may return false: a job for this destination is already queued or active. Its worker, or the next poll, finds this run.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)

@@ -5,9 +5,9 @@ import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
 import { skipUnclaimedRuns } from '../db/runs.ts'
 import { deadWorkers, touchWorker } from '../db/workers.ts'
-import { recoverRunsAndCounts, updateCountsOfPlan } from '../sync/run/runCounts.ts'
+import { recoverExpiredRuns } from '../sync/run/claimDestination.ts'
+import { updateCountsOfPlan } from '../sync/run/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
-import { loadReport } from '../sync/reports/history.ts'
 import { logRunEnd } from '../sync/run/runLog.ts'
 import { executeRun } from '../sync/run/run.ts'
 import { pushPlan } from '../sync/push/push.ts'
@@ -162,7 +162,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       }
       if (open && clock.monotonic() - recoveredAt >= recoverEveryMs) {
         recoveredAt = clock.monotonic()
-        for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
+        await recoverExpiredRuns(deps)
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
         // Not before `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)

@@ -172,8 +172,12 @@ export const errorGroups = [
         '`sluice run PIPELINE` resumes.',
       ],
       OTHER_CREDENTIALS: [
-        'The destination belongs to another user of the service, or to another application (docs/database.md).',
+        'The destination belongs to another user of the service, or to another application (docs/database.md; 409 over HTTP).',
         'Set the credentials of that user, or move the destination to these with `sluice run PIPELINE --take-over`.',
+      ],
+      TICK_SKIPPED: [
+        'A run of the destination was in progress or waiting when the schedule was due, so this run did not start.',
+        '`overlap: queue` lets one run wait instead (docs/schedules.md).',
       ],
       RUN_UNCLAIMED: [
         'The run waited for ten minutes: no running worker has the requested version of its pipeline.',

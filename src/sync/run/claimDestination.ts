@@ -116,7 +116,7 @@ function claimOptions(deps: EngineDeps): RunClaim {
  * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, so that their destinations are unlocked
  * immediately. Also ends plans and applies that were queued for more than 30 seconds.
  */
-async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
+export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
