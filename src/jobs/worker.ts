@@ -141,52 +141,55 @@ function shareTask<Key>(running: Map<Key, Promise<void>>, key: Key, work: () => 
  */
 async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
-  const logFailure = (task: Promise<void>, what: string) => {
-    task.catch((error: unknown) =>
-      deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
-    )
-  }
+  const hasElapsed = (ms: number, since: number) => clock.monotonic() - since >= ms
   const wake = wakeOnNotification(db, clock)
+  const startedAt = clock.monotonic()
   let recoveredAt = Number.NEGATIVE_INFINITY
   let seenAt = Number.NEGATIVE_INFINITY
-  let maintainedAt = clock.monotonic()
-  const startedAt = clock.monotonic()
+  let maintainedAt = startedAt
   while (!signal.aborted) {
     let waitMs = retryMs
     try {
       const open = await hasOpenWork(db)
-      waitMs = open ? pollMs : idlePollMs
-      if (clock.monotonic() - seenAt >= (open ? recoverEveryMs : idleHeartbeatMs)) {
+      if (hasElapsed(open ? recoverEveryMs : idleHeartbeatMs, seenAt)) {
         await touchWorker(db, deps.workerId)
         seenAt = clock.monotonic()
       }
-      if (open && clock.monotonic() - recoveredAt >= recoverEveryMs) {
+      if (open && hasElapsed(recoverEveryMs, recoveredAt)) {
         recoveredAt = clock.monotonic()
         await recoverExpiredRuns(deps)
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
         // Not before `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
-        if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
-          for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
-            deps.log.error(
-              { runId: `r_${id}`, code: 'RUN_UNCLAIMED' },
-              'skipped: no worker has the version of the pipeline that this run needs',
-            )
+        if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) await skipUnclaimed(deps)
       }
-      if (open) {
-        const queued = await findQueuedRuns(db, deps.service)
-        for (const destinationId of new Set(queued.map((run) => run.destinationId))) logFailure(work.runDestination(destinationId), 'run')
-        for (const planId of await findSharedPlans(db, deps.service)) logFailure(work.helpPush(planId), 'push')
-      }
-      if (clock.monotonic() - maintainedAt >= maintainEveryMs) {
+      if (open) await startOpenWork(deps, work)
+      if (hasElapsed(maintainEveryMs, maintainedAt)) {
         maintainedAt = clock.monotonic()
         await queues.boss.send('maintain', {}, { singletonKey: 'hourly' })
       }
+      waitMs = open ? pollMs : idlePollMs
     } catch (error) {
       // The database may be down for a while. Nothing is lost: the next poll finds the work.
-      waitMs = retryMs
       deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not poll for work')
     }
     await wake.sleep(waitMs, signal)
   }
   wake.close()
+}
+
+async function skipUnclaimed({ db, service, settings, log }: JobDeps): Promise<void> {
+  for (const id of await skipUnclaimedRuns(db, service, settings.unclaimedAfterMs))
+    log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'skipped: no worker has the version of the pipeline that this run needs')
+}
+
+/** Starts the queued runs and the pushes that this environment may execute, and does not wait for them. */
+async function startOpenWork({ db, service, log }: JobDeps, work: Work): Promise<void> {
+  const logFailure = (task: Promise<void>, what: string) => {
+    task.catch((error: unknown) =>
+      log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
+    )
+  }
+  const queued = await findQueuedRuns(db, service)
+  for (const destinationId of new Set(queued.map((run) => run.destinationId))) logFailure(work.runDestination(destinationId), 'run')
+  for (const planId of await findSharedPlans(db, service)) logFailure(work.helpPush(planId), 'push')
 }

@@ -13,12 +13,12 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import { assertOwnDatabase } from '../databaseCopy.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
-import { withProductSets } from './productSets.ts'
+import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
 import { acceptSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
-import type { GuardResult, RunReport, WarningSummary } from '../../model/report.ts'
+import type { RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 
 /**
@@ -55,15 +55,13 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (leased) => {
     await assertOwnDatabase(deps, run.row)
-    const started = await startApplying(deps, run.row, planId)
-    const guards = await guardsOf(deps, planId)
-    if (started === 'done') {
+    if ((await startApplying(deps, run.row, planId)) === 'done') {
       await noteAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }
     }
     await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
     await resumeDestination(deps.db, run.row.destinationId)
-    return sendPlan(leased, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
+    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId) })
   })
 }
 
@@ -144,11 +142,6 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
   })
 }
 
-async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
-  const [row] = await deps.db.query<Row<'plan', 'guards'>>('select guards from plan where id = $1', [planId])
-  return row === undefined ? [] : decodePlanGuards(row.guards, planId)
-}
-
 /**
  * Sends a started plan, or waits for the end of `push`, which sends it already. Then changes the planned product sets, and checks at most
  * `imageSample` image links; undefined: none. Returns the ending of the run.
@@ -157,19 +150,15 @@ export async function sendPlan(
   deps: EngineDeps,
   run: RunRow,
   planId: string,
-  options: {
-    readonly guards: readonly GuardResult[]
-    readonly imageSample: number | undefined
-    readonly push?: (() => Promise<void>) | undefined
-  },
+  options: { readonly imageSample: number | undefined; readonly push?: (() => Promise<void>) | undefined },
 ): Promise<Ending> {
-  const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  const { imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
   // An error of `marking` is thrown only after the push, because a run that has ended must send nothing more.
   marking.catch(() => undefined)
   await push()
   await marking
-  const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
+  const ending = await changeProductSets(deps, run, planId, await concludePlan(deps, planId))
   if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending
 }
@@ -178,26 +167,28 @@ export async function sendPlan(
  * Derives the run's status from the final counts. If no operation of the plan is pending, marks the plan as applied, and deletes the keys
  * in sync from `changed_key`.
  */
-async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
+async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
-    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: Value<'destination', 'id'>; deferred: number }
+    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline' | 'destination_id' | 'guards'> & { deferred: number }
   >(
-    `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
+    `select p.destination_id, d.paused_reason, p.pipeline, p.guards, coalesce((p.counts ->> 'deferred')::int, 0) as deferred
      from plan p join destination d on d.id = p.destination_id where p.id = $1`,
     [planId],
   )
+  if (row === undefined) throw new Error(`plan ${planId} is not stored`)
+  const guards = decodePlanGuards(row.guards, planId)
   if (counts.pending === 0) {
     await finishPlan(deps.db, planId)
-    if (row !== undefined) await forgetSynced(deps.db, row.destination_id)
+    await forgetSynced(deps.db, row.destination_id)
   }
   if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
-  if (row?.paused_reason != null) {
+  if (row.paused_reason !== null) {
     const error = pauseError(readPauseReason(row.paused_reason), row.pipeline)
     return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
   }
   if (guards.length > 0) return { status: 'withheld', guards }
-  const open = counts.refused + counts.ambiguous + counts.pending + (row?.deferred ?? 0)
+  const open = counts.refused + counts.ambiguous + counts.pending + row.deferred
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 

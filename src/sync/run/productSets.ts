@@ -13,7 +13,7 @@ import { destinationOf } from '../../destinations/index.ts'
  * Changes the product sets of the plan, unless the ending has an error or the signal has aborted. Returns the ending of the run: a refused
  * or unresolved set makes a successful run partial.
  */
-export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
+export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
   const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [

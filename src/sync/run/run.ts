@@ -104,14 +104,13 @@ async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPla
       (onPart) => readAndPlan(deps, pipeline, run, onPart),
       (planId, rows) => onPlanned?.(planId, batchesOf(pipeline, rows)),
     )
-    const { planned, guards } = result
-    if (!planned) return { status: 'withheld', guards }
-    const { planId, batches } = planned
+    if (!result.planned) return { status: 'withheld', guards: result.guards }
+    const { planId, batches } = result.planned
     if (endPush === undefined) {
       await startApplying(deps, run, planId)
       await onPlanned?.(planId, batches)
     }
-    return sendPlan(deps, run, planId, { guards, imageSample: pipeline.mapping.imageSample, push: endPush })
+    return sendPlan(deps, run, planId, { imageSample: pipeline.mapping.imageSample, push: endPush })
   })
 }
 
