@@ -79,7 +79,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     const limit = c.req.query('limit') ?? '20'
     if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > 10_000)
       throw new UsageError('INVALID_VALUE', '"limit" must be a number from 1 to 10,000', { where: 'limit', hint: '?limit=20' })
-    return c.json(await listRuns(deps.db, { limit: Number(limit), ...(pipeline === undefined ? {} : { pipeline }) }))
+    return c.json(await listRuns(deps.db, { limit: Number(limit), ...(pipeline === undefined ? {} : { pipelines: [pipeline] }) }))
   })
   api.get('/runs/:id', async (c) => {
     const run = await loadAfterWait(deps, c, c.req.param('id'))

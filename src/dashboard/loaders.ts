@@ -16,7 +16,7 @@ import { listRunLines, loadOverviews } from '../sync/reports/overview.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
-import { columnsBySource, loadReading } from '../sync/reports/rejectsCsv.ts'
+import { columnsBySource, loadRunSources } from '../sync/reports/rejectsCsv.ts'
 import { groupedRejects, loadRunDetails } from '../sync/reports/runDetails.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
@@ -129,7 +129,7 @@ export async function loadRunPage(
 /** Loads the page of the rejected rows of a run. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
-  const { facts } = await loadReading(deps.db, run.runId)
+  const { facts } = await loadRunSources(deps.db, run.runId)
   return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5), columnsBySource(run.columns, facts))
 }
 

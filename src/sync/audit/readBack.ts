@@ -11,7 +11,7 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
 /** Catalog to read back, and the callbacks of the read. */
-export interface Reading {
+export interface CatalogRead {
   readonly deps: EngineDeps
   readonly listing: Listing
   readonly pipeline: string
@@ -31,15 +31,15 @@ type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
  *
  * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */
-export async function* readBack(reading: Reading): AsyncGenerator<readonly ListedProduct[]> {
-  const allowance = await Allowance.open(reading.deps, reading.listing.limitClass)
+export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
+  const allowance = await Allowance.open(read.deps, read.listing.limitClass)
   const seen = new Set<string>()
   let restarted = false
   let cursor: string | undefined
   for (;;) {
-    const page = await fetchPage(reading, allowance, cursor)
+    const page = await fetchPage(read, allowance, cursor)
     if (page.kind === 'refused') {
-      if (restarted) throw unreadable(reading, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
+      if (restarted) throw unreadable(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
       restarted = true
       seen.clear()
       cursor = undefined
@@ -48,7 +48,7 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
     yield page.products
     cursor = page.cursor
     if (cursor === undefined) return
-    if (seen.has(cursor)) throw unreadable(reading, 'the service gave the same cursor twice')
+    if (seen.has(cursor)) throw unreadable(read, 'the service gave the same cursor twice')
     seen.add(cursor)
   }
 }
@@ -57,26 +57,26 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
  * Requests one page, and repeats the request after an unclear answer. Returns the refusal of a cursor: any 400, because the service
  * accepted all other parameters for the first page.
  */
-async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
-  const { clock, settings, signal } = reading.deps
+async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
+  const { clock, settings, signal } = read.deps
   let unauthorized = false
   for (let attempt = 1; ; attempt++) {
-    const exchange = await requestPage(reading, allowance, { cursor, attempt })
-    const answer = reading.listing.classify(exchange)
+    const exchange = await requestPage(read, allowance, { cursor, attempt })
+    const answer = read.listing.classify(exchange)
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return answer
-      throw unreadable(reading, `${answer.code}: ${answer.reason}`)
+      throw unreadable(read, `${answer.code}: ${answer.reason}`)
     }
     // A wrong clock may cause the first 401, and the repeat has the corrected time (docs/client.md#retries). A second 401 means wrong
     // credentials.
     if (answer.status === 401 && unauthorized)
       throw unreadable(
-        reading,
+        read,
         `${answer.reason}: the service refuses the credentials (SLUICE_CONSUMER_KEY, SLUICE_ACCESS_TOKEN and their secrets)`,
       )
     unauthorized ||= answer.status === 401
-    if (attempt >= settings.maxAttempts) throw unreadable(reading, `${answer.reason}, ${settings.maxAttempts} times`)
+    if (attempt >= settings.maxAttempts) throw unreadable(read, `${answer.reason}, ${settings.maxAttempts} times`)
     // If the service requests a longer wait, that wait delays the next grant of the rate limit.
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
@@ -84,7 +84,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
 
 /** Waits for a grant of the rate limit, sends one request, and updates the limit from its answer. */
 async function requestPage(
-  { deps, listing, onWait, onRequest, target }: Reading,
+  { deps, listing, onWait, onRequest, target }: CatalogRead,
   allowance: Allowance,
   { cursor, attempt }: { readonly cursor: string | undefined; readonly attempt: number },
 ): Promise<Exchange> {
@@ -104,7 +104,7 @@ async function requestPage(
   return exchange
 }
 
-function unreadable({ pipeline, target }: Reading, reason: string): RunError {
+function unreadable({ pipeline, target }: CatalogRead, reason: string): RunError {
   return new RunError('CATALOG_UNREADABLE', `catalog ${target.targetId} could not be read back (${reason}). Nothing was changed or sent.`, {
     where: pipeline,
     hint: 'sluice doctor',

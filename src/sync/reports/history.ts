@@ -79,7 +79,7 @@ const select = `
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
-  const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
+  const report = await withFailures(db, toShownRun(row))
   return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
 }
 
@@ -92,34 +92,34 @@ function publicStatus(status: StoredRunStatus): RunStatus {
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
-  const run = toRun(row)
+  const run = toStoredRun(row)
   // The row of a running run has only the planned counts. The outcomes so far come from its batches.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }
 
 /** Adds the failures of the plan to a run that has unconfirmed operations and may send. Returns other runs unchanged. */
-async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
+async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promise<Run> {
   const { refused, ambiguous, pending } = run.counts
   if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
   const failures = await failuresOf(db, run.planId)
   return failures.length === 0 ? run : { ...run, failures }
 }
 
-/** Lists at most `limit` runs, newest first: of `pipelines`, else of `pipeline`, else of all pipelines. */
+/** Lists at most `limit` runs, newest first; of all pipelines without `pipelines`. */
 export async function listRuns(
   db: Database,
-  options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
-): Promise<readonly ShownRun[]> {
+  options: { readonly pipelines?: readonly string[]; readonly limit: number },
+): Promise<readonly StoredRun[]> {
   const rows = await db.query<RunRecord>(`${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
-    options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]),
+    options.pipelines ?? null,
     options.limit,
   ])
-  return rows.map(toRun)
+  return rows.map(toStoredRun)
 }
 
 /** Run in a list from which the user chooses. */
-export interface RunLine {
+export interface RunChoice {
   readonly id: string
   readonly pipeline: string
   readonly status: StoredRunStatus
@@ -127,8 +127,8 @@ export interface RunLine {
 }
 
 /** Lists the newest runs, without their counts. */
-export function newestRuns(db: Database, limit: number): Promise<readonly RunLine[]> {
-  return db.query<RunLine>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
+export function newestRuns(db: Database, limit: number): Promise<readonly RunChoice[]> {
+  return db.query<RunChoice>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
 }
 
 /**
@@ -188,7 +188,7 @@ function unknownRun(runId: string): UsageError {
   return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, hint: 'sluice runs' })
 }
 
-function toRun(row: RunRecord): StoredRun {
+function toShownRun(row: RunRecord): ShownRun {
   const startedAt = row.started_at ?? row.created_at
   const { settled, drift, ...counts } = decodeCounts(row.counts, row.id)
   const productSets = decodeProductSets(row.product_sets, row.id)
@@ -210,6 +210,12 @@ function toRun(row: RunRecord): StoredRun {
     rejectCodes: row.reject_codes ?? [],
     warnings: decodeWarnings(row.warnings, row.id),
     ...(error === null ? {} : { error }),
+  }
+}
+
+function toStoredRun(row: RunRecord): StoredRun {
+  return {
+    ...toShownRun(row),
     stages: decodeStages(row.stages, row.id),
     columns: decodeColumns(row.columns, row.id),
     rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,

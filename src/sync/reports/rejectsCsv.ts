@@ -14,7 +14,7 @@ import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts
  */
 export async function* rejectRows(db: Database, runId: string): AsyncGenerator<readonly string[]> {
   const { columns } = await loadRun(db, runId)
-  const { facts } = await loadReading(db, runId)
+  const { facts } = await loadRunSources(db, runId)
   const table = rejectsTable(columns, facts)
   yield [...table.columns, ...reasonColumns(table.columns)]
   for await (const reject of loadRejects(db, runId))
@@ -33,7 +33,7 @@ async function* linesOf(rows: AsyncIterable<readonly string[]>): AsyncGenerator<
 }
 
 /** Sources of a run. */
-export interface Reading {
+export interface RunSources {
   /** Facts about each source; empty if the run has no snapshot. */
   readonly facts: readonly SourceFacts[]
   /** Address of the backfill source; undefined for the pipeline's own sources. */
@@ -44,7 +44,7 @@ export interface Reading {
  * Loads the sources of the snapshot of a run; none for an unknown run.
  * @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` or `81`
  */
-export async function loadReading(db: Database, runId: string): Promise<Reading> {
+export async function loadRunSources(db: Database, runId: string): Promise<RunSources> {
   const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
     `select s.id, s.sources, q.options->>'source' as source
      from run r left join snapshot s on s.id = r.snapshot_id left join run q on q.id = s.run_id where r.id = $1`,

@@ -148,7 +148,7 @@ test('runs are the documents of the command line', async () => {
   await using server = await startServer(engine)
   const { runId } = await engine.run('shop')
   expect((await server.call('GET', '/api/runs?pipeline=shop&limit=5')).json).toEqual(
-    structuredClone(await listRuns(engine.db, { pipeline: 'shop', limit: 5 })),
+    structuredClone(await listRuns(engine.db, { pipelines: ['shop'], limit: 5 })),
   )
   expect((await server.call('GET', `/api/runs/${runId}`)).json).toEqual({ ...(await loadRun(engine.db, runId)), actions: [] })
   expect(await server.call('GET', '/api/runs/r_999')).toMatchObject({

@@ -2,7 +2,7 @@ import { loadConfig, type Environment } from '../../../config/config.ts'
 import { openDatabase } from '../../../db/database.ts'
 import { embeddedUrl } from '../../../db/embedded/server.ts'
 import { pipelineFiles, pipelineNameOf } from '../../../pipeline/files.ts'
-import { newestRuns, type RunLine } from '../../../sync/reports/history.ts'
+import { newestRuns, type RunChoice } from '../../../sync/reports/history.ts'
 import { catalogue } from '../../commandLine/catalogue.ts'
 import { positionOf, type Candidate, type Position } from './position.ts'
 import { list, type CommandRun } from '../../context.ts'
@@ -44,21 +44,21 @@ async function candidatesAt({ expected, ...flags }: Position, env: Environment):
   }
 }
 
-function runCandidate({ id, pipeline, status }: RunLine): Candidate {
+function runCandidate({ id, pipeline, status }: RunChoice): Candidate {
   return { word: id, meaning: `${pipeline}, ${status}` }
 }
 
-function planCandidates({ planId, pipeline, status }: RunLine): Candidate[] {
+function planCandidates({ planId, pipeline, status }: RunChoice): Candidate[] {
   return planId === null ? [] : [{ word: planId, meaning: `plan of ${pipeline}, ${status}` }]
 }
 
 /** Reads the 20 newest runs; none if the embedded server does not run or the database does not answer in time. */
-async function readNewestRuns({ database }: Pick<Position, 'database'>, env: Environment): Promise<readonly RunLine[]> {
+async function readNewestRuns({ database }: Pick<Position, 'database'>, env: Environment): Promise<readonly RunChoice[]> {
   const config = loadConfig(env, { database })
   const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))
   if (url === undefined) return []
   const db = openDatabase(url, { schema: config.schema, applicationName: 'sluice completion', maxConnections: 1 })
-  const tooLate = new Promise<readonly RunLine[]>((resolve) => void setTimeout(resolve, databaseMs, []).unref())
+  const tooLate = new Promise<readonly RunChoice[]>((resolve) => void setTimeout(resolve, databaseMs, []).unref())
   try {
     return await Promise.race([newestRuns(db, 20), tooLate])
   } finally {

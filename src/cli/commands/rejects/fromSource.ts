@@ -10,7 +10,7 @@ import { withBackfillSource } from '../../../sync/read/backfillSource.ts'
 import type { Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from '../../pipelines.ts'
-import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/reports/rejectsCsv.ts'
+import { loadRunSources, reasonCells, reasonColumns, rejectsTable } from '../../../sync/reports/rejectsCsv.ts'
 
 /**
  * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store, into `target.file`
@@ -26,7 +26,7 @@ export async function writeClearRows(
   target: { readonly runId: string; readonly pipeline: string; readonly columns: readonly string[]; readonly file: string },
 ): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
-  const { facts, source: backfillSource } = await loadReading(store.db, target.runId)
+  const { facts, source: backfillSource } = await loadRunSources(store.db, target.runId)
   const { sources: definitions } = backfillSource === undefined ? pipeline : await withBackfillSource(pipeline, backfillSource)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
