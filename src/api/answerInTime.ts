@@ -3,8 +3,6 @@ import type { MiddlewareHandler } from 'hono'
 
 /** Default of the maximum time of an answer in milliseconds. */
 export const defaultAnswerMs = 15_000
-/** Maximum time of `/ready` in milliseconds. */
-export const readyMs = 5_000
 /** Maximum value of the query parameter `wait` in seconds, because proxies close requests that stay open longer. */
 export const longestWaitS = 60
 

@@ -1,5 +1,5 @@
 import type { ApiDeps } from '../api/api.ts'
-import type { ReadyDeps } from '../api/health.ts'
+import type { ReadyDeps } from '../api/readiness.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Pipeline } from '../model/pipeline.ts'

@@ -11,9 +11,9 @@ import { crashPoint } from '../sync/crashPoint.ts'
 import { logRunEnd } from '../sync/run/runLog.ts'
 import { executeRun } from '../sync/run/run.ts'
 import { pushPlan } from '../sync/push/push.ts'
-import { createDefinitions } from './definitions.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
+import { createRunSelection } from './runSelection.ts'
 import { wakeOnNotification } from './wake.ts'
 
 /** Running worker. */
@@ -85,13 +85,13 @@ interface Work {
 function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Queues): Work {
   const destinations = new Map<number, Promise<void>>()
   const plans = new Map<string, Promise<void>>()
-  const definitions = createDefinitions(deps)
+  const selection = createRunSelection(deps)
   const slots = pLimit(parallelRuns)
 
   const runDestination = async (destinationId: number, runId?: number) => {
     for (;;) {
       const queued = await findQueuedRuns(deps.db, deps.service, { destinationId, ...(runId === undefined ? {} : { runId }) })
-      const next = await definitions.firstRunnable(queued)
+      const next = await selection.firstRunnable(queued)
       if (next === undefined || deps.signal.aborted) return
       crashPoint('worker.run_found')
       const own: string[] = []
@@ -103,7 +103,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
           await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
         })
         if (report === 'busy') return
-        if (report === 'not_claimable') definitions.postpone(next.run.id)
+        if (report === 'not_claimable') selection.postpone(next.run.id)
         else logRunEnd(deps.log, report)
       } finally {
         for (const planId of own) plans.delete(planId)

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { compareJournal } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
 import { errorCode } from '../unknownValue.ts'
-import { inTime, readyMs } from './answerInTime.ts'
+import { inTime } from './answerInTime.ts'
 
 /** Result of one check. */
 export interface ReadinessCheck {
@@ -22,6 +22,8 @@ export interface ReadyDeps {
   readonly answerMs?: number
 }
 
+/** Maximum time of `/ready` in milliseconds. */
+const readyMs = 5_000
 /** Maximum age of the scheduler's last poll in seconds. */
 const oldestPollS = 30
 /** Maximum age of the worker's last heartbeat in seconds. */

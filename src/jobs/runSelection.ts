@@ -8,7 +8,7 @@ import type { JobDeps } from './deps.ts'
 const lookAgainAfterMs = 3_000
 
 /** Selection of queued runs by one worker. */
-export interface Definitions {
+export interface RunSelection {
   /**
    * Returns the first run that is not postponed and whose pipeline this worker can load; undefined if there is none. The claim checks the
    * version later.
@@ -19,7 +19,7 @@ export interface Definitions {
 }
 
 /** Creates the selection, with a cache of the pipelines for three seconds. */
-export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): Definitions {
+export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): RunSelection {
   const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
   const postponed = new Map<number, number>()
 
