@@ -1,8 +1,10 @@
 /** Handles the endpoints of products: upsert, delete and list (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
-import type { Call, Reply } from '../area.ts'
+import type { Call, Handler, Reply } from '../area.ts'
 import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
+import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
+import { catalogOf } from './catalogs.ts'
 import { checkProduct, hasHtml, isGtin, LINK_FIELDS, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
 import { shuffled } from '../shuffled.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
@@ -10,16 +12,22 @@ import { textOf } from '../text.ts'
 
 type CatalogCall = Call<CatalogState>
 
+export const productHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
+  'products.list': listProducts,
+  'products.put': putProducts,
+  'products.delete': deleteProducts,
+}
+
 interface ProductResult {
-  readonly warnings: string[]
-  readonly errors: string[]
+  readonly warnings: readonly string[]
+  readonly errors: readonly string[]
   readonly product_key: string | null
   readonly id: string | null
   readonly status: 'CREATE_SUCCESS' | 'UPDATE_SUCCESS' | 'ERROR' | 'NO_CHANGE'
 }
 
 /** Creates or updates each product of the request, and returns a result for each (spec 4.2). @throws {Refusal} for a wrong list */
-export function putProducts(call: CatalogCall): Reply {
+function putProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const list = listOf(call.params['products'])
   delete call.echo['products']
@@ -32,9 +40,9 @@ export function putProducts(call: CatalogCall): Reply {
   const results: ProductResult[] = []
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
-    if (id !== null && repeated.has(comparable(call, id))) {
+    if (id !== null && repeated.has(comparableId(call, id))) {
       if (duplicates === 'absent') return
-      const known = catalog.products.get(comparable(call, id))
+      const known = catalog.products.get(comparableId(call, id))
       if (duplicates === 'no_change') results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
       else results.push(failed(call, id, known, ['id: occurs several times in this request; all its instances are ignored']))
       return
@@ -56,39 +64,32 @@ function putOne(
   index: number,
 ): ProductResult {
   const { world } = call
-  const known = id === null ? undefined : catalog.products.get(comparable(call, id))
+  const known = id === null ? undefined : catalog.products.get(comparableId(call, id))
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
   reportViolations(call, product, base)
-  const warnings = checkGtin(call, fields, product)
+  const warnings = gtinWarnings(call, fields, product)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
-  if (errors.length > 0 || id === null) return failed(call, id, known, [...errors])
-  if (known !== undefined && sameFields(known.fields, fields))
-    return { warnings, errors: [], product_key: known.key, id, status: 'NO_CHANGE' }
-  if (!call.applies(index, id))
-    return {
-      warnings,
-      errors: [],
-      product_key: known?.key ?? '0',
-      id,
-      status: known === undefined ? 'CREATE_SUCCESS' : 'UPDATE_SUCCESS',
-    }
+  if (errors.length > 0 || id === null) return failed(call, id, known, errors)
+  const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
+  if (known !== undefined && sameFields(known.fields, fields)) return success('NO_CHANGE', known.key)
+  if (!call.applies(index, id)) return known === undefined ? success('CREATE_SUCCESS', '0') : success('UPDATE_SUCCESS', known.key)
   const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
   if (known !== undefined) {
     known.fields = fields
     known.groupKey = groupKey
-    return { warnings, errors: [], product_key: known.key, id, status: 'UPDATE_SUCCESS' }
+    return success('UPDATE_SUCCESS', known.key)
   }
-  const compared = comparable(call, id)
+  const compared = comparableId(call, id)
   const key = (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined) ?? world.newId()
   catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
   catalog.idByKey.set(key, compared)
-  return { warnings, errors: [], product_key: key, id, status: 'CREATE_SUCCESS' }
+  return success('CREATE_SUCCESS', key)
 }
 
 /** Deletes the products with the keys of the request, and returns a result for each key (spec 4.2). @throws {Refusal} */
-export function deleteProducts(call: CatalogCall): Reply {
+function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
   // Keys exceed 2^53, so a JSON number may have lost digits and name another product.
@@ -107,17 +108,19 @@ export function deleteProducts(call: CatalogCall): Reply {
     const id = catalog.idByKey.get(key)
     if (id === undefined && unknown === 'failed')
       return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
-    if (id !== undefined && call.applies(index, key)) {
-      catalog.idByKey.delete(key)
-      catalog.products.delete(id)
-      catalog.formerKeys.set(id, key)
-      for (const set of catalog.sets.values())
-        if (set.productKeys.includes(key)) set.productKeys = set.productKeys.filter((one) => one !== key)
-    }
+    if (id !== undefined && call.applies(index, key)) removeProduct(catalog, id, key)
     return { product_key: key, failed_product_key: null, message: null }
   })
   // The echo does not contain the catalog's id.
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
+}
+
+/** Removes a product from the catalog and its manual sets. `id`: as in `Catalog.products`. */
+function removeProduct(catalog: Catalog, id: string, key: string): void {
+  catalog.idByKey.delete(key)
+  catalog.products.delete(id)
+  catalog.formerKeys.set(id, key)
+  for (const set of catalog.sets.values()) set.productKeys = set.productKeys.filter((one) => one !== key)
 }
 
 function areTexts(value: unknown): value is readonly string[] {
@@ -128,12 +131,13 @@ function areTexts(value: unknown): value is readonly string[] {
  * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the call names a group or
  * the switch `group_reads` is `all`.
  */
-export function listProducts(call: CatalogCall): Reply {
+function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
-  const groupKey = call.params['item_group_key']
-  const shown = [...catalog.products.values()].filter((product) => (typeof groupKey === 'string' ? product.groupKey === groupKey : true))
-  const visible = typeof groupKey !== 'string' && call.world.switch('group_reads') === 'first' ? firstOfGroups(shown) : shown
-  const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
+  const groupKey = textParam(call, 'item_group_key')
+  const all = [...catalog.products.values()]
+  const inGroup = groupKey === null ? all : all.filter((product) => product.groupKey === groupKey)
+  const shown = groupKey === null && call.world.switch('group_reads') === 'first' ? firstOfGroups(inGroup) : inGroup
+  const sorted = shown.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = Number(call.params['count'])
   const cursor = call.params['cursor']
   const listing = listingOf(call)
@@ -175,27 +179,6 @@ function productWire(product: Product): Record<string, unknown> {
   return shape
 }
 
-/** Returns the JSON of the written fields of a product, sorted by name. */
-export function canonicalJson(fields: StoredProduct): string {
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.keys(fields)
-        .sort()
-        .map((name) => [name, fields[name]]),
-    ),
-  )
-}
-
-/** Returns the catalog that the path names. @throws {Refusal} 404 if it does not exist, 403 if it belongs to another user */
-export function catalogOf(call: CatalogCall): Catalog {
-  const id = String(call.params['product_catalog_id'])
-  const catalog = call.state.catalogs.get(id)
-  if (catalog === undefined) throw adsRefusal('NOT_FOUND', `Product catalog ${id} was not found`, { parameter: 'product_catalog_id' })
-  if (call.user !== undefined && catalog.userId !== call.user.id)
-    throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
-  return catalog
-}
-
 /** Returns the oldest product of each group, and all products without a group. */
 function firstOfGroups(products: readonly Product[]): Product[] {
   const first = new Map<string, Product>()
@@ -208,7 +191,7 @@ function firstOfGroups(products: readonly Product[]): Product[] {
 }
 
 /** Returns the `ERROR` result of a product. */
-function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: string[]): ProductResult {
+function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: readonly string[]): ProductResult {
   return {
     warnings: [],
     errors,
@@ -218,13 +201,13 @@ function failed(call: CatalogCall, id: string | null, known: Product | undefined
   }
 }
 
-/** Returns the ids that occur more than once, in the form of `comparable`. */
+/** Returns the ids that occur more than once, in the form of `comparableId`. */
 function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()
   for (const product of products) {
     if (typeof product['id'] !== 'string') continue
-    const id = comparable(call, product['id'])
+    const id = comparableId(call, product['id'])
     if (seen.has(id)) repeated.add(id)
     seen.add(id)
   }
@@ -232,7 +215,7 @@ function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<strin
 }
 
 /** Returns the form in which ids are compared (the switch `id_comparison`). */
-function comparable(call: CatalogCall, id: string): string {
+function comparableId(call: CatalogCall, id: string): string {
   const choice = call.world.switch('id_comparison')
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
 }
@@ -256,12 +239,10 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-const NO_WARNINGS: string[] = []
-
 /** Returns a warning for an invalid GTIN in `fields`. Reports a violation only if the GTIN is in `product`, the product as sent. */
-function checkGtin(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
+function gtinWarnings(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
   const gtin = fields['gtin']
-  if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
+  if (gtin === undefined || isGtin(String(gtin))) return []
   if (product['gtin'] !== undefined) call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
 }

@@ -1,12 +1,12 @@
-/** Handles the endpoints of product sets and scheduled feeds (spec 2.2, 4.2; docs/spec-notes.md#catalogs). */
+/** Handles the endpoints of product sets (spec 2.2, 4.2; docs/spec-notes.md#product-sets). */
 import { filterAttributes, filterOperators } from '../../service/contract/catalogResources.ts'
-import type { Call, Reply } from '../area.ts'
+import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
-import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError, okDeleted } from '../refusal.ts'
-import { catalogOf } from './products.ts'
-import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
+import { adsRefusals, invalidParameter, notFound, ok, okDeleted, type AdsError } from '../refusal.ts'
+import { catalogOf, echoAsId } from './catalogs.ts'
+import type { Catalog, CatalogState, Product, ProductSet } from './state.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 
 type CatalogCall = Call<CatalogState>
@@ -17,22 +17,30 @@ const OPERATORS: readonly string[] = filterOperators
 const NUMBERS = ['price', 'sale_price', 'inventory']
 const NUMBER = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:\s+([a-z]{3}))?\s*$/
 
-/** Lists the product sets of a catalog. */
-export function listSets(call: CatalogCall): Reply {
-  const catalog = catalogOf(call)
-  return listReply(call, [...catalog.sets.values()], { render: (set) => setWire(catalog, set, statusOf(call, set)) })
-}
-
-/** Returns a product set. @throws {Refusal} 404 */
-export function getSet(call: CatalogCall): Reply {
-  const catalog = catalogOf(call)
-  const set = setOf(call, catalog)
-  echoId(call, 'product_set_id')
-  return ok(setWire(catalog, set, statusOf(call, set)))
+export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
+  'productSets.list': (call) => {
+    const catalog = catalogOf(call)
+    return listReply(call, catalog.sets.values(), { render: (set) => setWire(catalog, set, statusOf(call, set)) })
+  },
+  'productSets.get': (call) => {
+    const catalog = catalogOf(call)
+    const set = setOf(call, catalog)
+    echoAsId(call, 'product_set_id')
+    return ok(setWire(catalog, set, statusOf(call, set)))
+  },
+  'productSets.create': createSet,
+  'productSets.update': updateSet,
+  'productSets.delete': (call) => {
+    const catalog = catalogOf(call)
+    const set = setOf(call, catalog)
+    catalog.sets.delete(set.id)
+    echoAsId(call, 'product_set_id')
+    return okDeleted(setWire(catalog, set, 'PROCESSING'))
+  },
 }
 
 /** Creates a product set. @throws {Refusal} for wrong filters or product keys */
-export function createSet(call: CatalogCall): Reply {
+function createSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { params } = call
   const type = params['type'] === 'FILTERED' ? 'FILTERED' : 'MANUAL'
@@ -62,7 +70,7 @@ export function createSet(call: CatalogCall): Reply {
  *
  * @throws {Refusal} for product keys of a filtered set, or unknown product keys
  */
-export function updateSet(call: CatalogCall): Reply {
+function updateSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
   const errors: AdsError[] = []
@@ -76,65 +84,8 @@ export function updateSet(call: CatalogCall): Reply {
   if (typeof call.params['name'] === 'string') set.name = call.params['name']
   if (call.given.has('description')) set.description = textParam(call, 'description')
   set.changedAt = call.now
-  echoId(call, 'product_set_id')
+  echoAsId(call, 'product_set_id')
   return ok(setWire(catalog, set, 'PROCESSING'))
-}
-
-/** Deletes a product set for good. @throws {Refusal} 404 */
-export function deleteSet(call: CatalogCall): Reply {
-  const catalog = catalogOf(call)
-  const set = setOf(call, catalog)
-  catalog.sets.delete(set.id)
-  echoId(call, 'product_set_id')
-  return okDeleted(setWire(catalog, set, 'PROCESSING'))
-}
-
-/** Lists the scheduled feeds of a catalog. */
-export function listFeeds(call: CatalogCall): Reply {
-  return listReply(call, [...catalogOf(call).feeds.values()])
-}
-
-/** Returns a scheduled feed. @throws {Refusal} 404 */
-export function getFeed(call: CatalogCall): Reply {
-  const feed = feedOf(call, catalogOf(call))
-  echoId(call, 'scheduled_feed_id')
-  return ok(feed)
-}
-
-/** Creates a scheduled feed. @throws {Refusal} if the owner of the catalog has a feed already */
-export function createFeed(call: CatalogCall): Reply {
-  const catalog = catalogOf(call)
-  const taken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
-  if (taken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one scheduled feed')
-  const feed: ScheduledFeed = {
-    id: call.world.newId(),
-    feed_url: '',
-    feed_format: null,
-    frequency: null,
-    repeat: null,
-    start_time: null,
-    time_zone: null,
-  }
-  writeFeed(call, feed)
-  catalog.feeds.set(feed.id, feed)
-  return ok(feed)
-}
-
-/** Changes the given fields of a scheduled feed. @throws {Refusal} 404 */
-export function updateFeed(call: CatalogCall): Reply {
-  const feed = feedOf(call, catalogOf(call))
-  writeFeed(call, feed)
-  echoId(call, 'scheduled_feed_id')
-  return ok(feed)
-}
-
-/** Deletes a scheduled feed for good. @throws {Refusal} 404 */
-export function deleteFeed(call: CatalogCall): Reply {
-  const catalog = catalogOf(call)
-  const feed = feedOf(call, catalog)
-  catalog.feeds.delete(feed.id)
-  echoId(call, 'scheduled_feed_id')
-  return okDeleted(feed)
 }
 
 /**
@@ -224,31 +175,10 @@ function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] 
   return keys
 }
 
-/** Writes the given parameters into the feed. */
-function writeFeed(call: CatalogCall, feed: ScheduledFeed): void {
-  const { params, given } = call
-  if (typeof params['feed_url'] === 'string') feed.feed_url = params['feed_url']
-  for (const name of ['feed_format', 'frequency', 'start_time', 'time_zone'] as const)
-    if (given.has(name)) feed[name] = textParam(call, name)
-  if (given.has('repeat')) feed.repeat = typeof params['repeat'] === 'number' ? params['repeat'] : null
-}
-
+/** Returns the product set that the path names. @throws {Refusal} 404 */
 function setOf(call: CatalogCall, catalog: Catalog): ProductSet {
   const id = String(call.params['product_set_id'])
   const set = catalog.sets.get(id)
-  if (set === undefined) throw adsRefusal('NOT_FOUND', `Product set ${id} was not found`, { parameter: 'product_set_id' })
+  if (set === undefined) throw notFound('NOT_FOUND', 'product_set_id', id)
   return set
-}
-
-function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
-  const id = String(call.params['scheduled_feed_id'])
-  const feed = catalog.feeds.get(id)
-  if (feed === undefined) throw adsRefusal('NOT_FOUND', `Scheduled feed ${id} was not found`, { parameter: 'scheduled_feed_id' })
-  return feed
-}
-
-/** Renames the parameter `name` in the echo to `id`, as the service does in answers with a single record. */
-function echoId(call: CatalogCall, name: string): void {
-  call.echo['id'] = call.echo[name]
-  delete call.echo[name]
 }

@@ -1,5 +1,4 @@
 /** State of the catalogs area: catalogs with their products, sets and feeds. */
-import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
@@ -68,7 +67,7 @@ export interface CatalogState {
 }
 
 /** Creates the first state: a catalog without products, with a filtered set. */
-export function createCatalogState(_world: World): CatalogState {
+export function createCatalogState(): CatalogState {
   const catalog = newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')
   // Not a manual set, because the catalog has no products yet.
   catalog.sets.set('4101', {

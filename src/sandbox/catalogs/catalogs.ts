@@ -1,0 +1,64 @@
+/** Handles the endpoints of catalogs (spec 2.2, 4.2; docs/spec-notes.md#catalogs). */
+import type { Call, Handler } from '../area.ts'
+import { FIXED_USER } from '../firstIds.ts'
+import { listReply } from '../lists.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { textOf } from '../text.ts'
+import { newCatalog, type Catalog, type CatalogState } from './state.ts'
+
+export const catalogHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
+  'catalogs.list': (call) => listReply(call, catalogsOf(call, userOf(call)), { render: catalogWire }),
+  'catalogs.create': (call) => {
+    const userId = userOf(call)
+    if (catalogsOf(call, userId).length > 0) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one product catalog')
+    const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
+    call.state.catalogs.set(catalog.id, catalog)
+    return ok(catalogWire(catalog))
+  },
+  'catalogs.update': (call) => {
+    const catalog = catalogOf(call)
+    catalog.name = String(call.params['name'])
+    echoAsId(call, 'product_catalog_id')
+    return ok(catalogWire(catalog))
+  },
+  'catalogs.delete': (call) => {
+    const catalog = catalogOf(call)
+    call.state.catalogs.delete(catalog.id)
+    echoAsId(call, 'product_catalog_id')
+    return ok(catalogWire(catalog))
+  },
+}
+
+/** Returns the catalog that the path names. @throws {Refusal} 404 if it does not exist, 403 if it belongs to another user */
+export function catalogOf(call: Call<CatalogState>): Catalog {
+  const id = String(call.params['product_catalog_id'])
+  const catalog = call.state.catalogs.get(id)
+  if (catalog === undefined) throw notFound('NOT_FOUND', 'product_catalog_id', id)
+  if (call.user !== undefined && catalog.userId !== call.user.id)
+    throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
+  return catalog
+}
+
+/** Renames the parameter `name` in the echo to `id`, as the service does in answers with a single record. */
+export function echoAsId(call: Call<CatalogState>, name: string): void {
+  call.echo['id'] = call.echo[name]
+  delete call.echo[name]
+}
+
+function catalogsOf(call: Call<CatalogState>, userId: string): Catalog[] {
+  return [...call.state.catalogs.values()].filter((catalog) => catalog.userId === userId)
+}
+
+/** Returns the id of the caller, whose catalogs the call lists or creates. @throws {Refusal} for another `user_id` */
+function userOf(call: Call<CatalogState>): string {
+  const own = call.user?.id ?? FIXED_USER
+  const given = call.params['user_id']
+  if (given === undefined || textOf(given) === own) return own
+  if (call.world.users.has(textOf(given)))
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are not accessible', { parameter: 'user_id' })
+  throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(given))])
+}
+
+function catalogWire(catalog: Catalog): { id: string; name: string } {
+  return { id: catalog.id, name: catalog.name }
+}
