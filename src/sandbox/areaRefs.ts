@@ -4,7 +4,7 @@
  */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
-import type { AuthState, BearerExpired, UserAdded } from './auth/tokens.ts'
+import type { AuthState, BearerExpired, UserAdded } from './auth/state.ts'
 import type { CampaignsState, FeaturesSet } from './campaigns/state.ts'
 import type { CatalogState } from './catalogs/state.ts'
 import type { CreativesState } from './creatives/state.ts'

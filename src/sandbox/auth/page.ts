@@ -1,5 +1,5 @@
 /** Renders the pages on which a user allows or denies an application (spec 4.1). Escapes every value. */
-import type { RequestToken } from './tokens.ts'
+import type { RequestToken } from './state.ts'
 
 /** Fields of the page's form that are not parameters of the API. They arrive in the query. */
 export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
@@ -14,18 +14,18 @@ export interface AuthorizationPage {
   /** True if the page asks for a password too. The sandbox does not check it. */
   readonly forceLogin: boolean
   /** True if no user has the handle. The page then shows an error. */
-  readonly unknown: boolean
+  readonly isUnknown: boolean
 }
 
 /** Renders the form with the buttons Allow and Deny. */
-export function authorizationPage({ token, path, screenName, forceLogin, unknown }: AuthorizationPage): string {
+export function authorizationPage({ token, path, screenName, forceLogin, isUnknown }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(
     'Authorize the application',
     `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
 <form method="get" action="${escapeHtml(path)}">
 <input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">${forceLogin ? '\n<input type="hidden" name="force_login" value="true">' : ''}
-${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
+${isUnknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
 <button name="decision" value="allow" id="allow">Allow</button>
 <button name="decision" value="deny" id="deny">Deny</button>
 </form>`,

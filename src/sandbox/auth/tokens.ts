@@ -1,77 +1,147 @@
-/** State of the auth area: request, access and app-only tokens (spec 3.2). */
-import type { SandboxUser, World } from '../area.ts'
-import { FIXED_USER } from '../firstIds.ts'
+/** Handles the token endpoints: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
+import { isLoopback } from '../../loopback.ts'
+import type { Call, Handler, Reply, SandboxUser, World } from '../area.ts'
+import { textParam } from '../params.ts'
+import { callbackRefusal, coreRefusal } from '../refusal.ts'
+import { percentEncode } from '../verify/signature.ts'
+import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
+import type { AuthState, RequestToken } from './state.ts'
 
-/** Access token of a user. */
-export interface AccessToken {
-  readonly token: string
-  readonly secret: string
-  readonly userId: string
-  /** `read` if the request token was requested with `svc_auth_access_type=read`. */
-  readonly access: 'read' | 'write'
-  /** False once the token was invalidated. */
-  active: boolean
+type AuthCall = Call<AuthState>
+
+export const tokenHandlers: Readonly<Record<string, Handler<AuthState>>> = {
+  'oauth.requestToken': requestToken,
+  'oauth.authorize': (call) => authorize(call, false),
+  'oauth.authenticate': (call) => authorize(call, hasGranted(call)),
+  'oauth.accessToken': accessToken,
+  'oauth.invalidateToken': invalidateToken,
+  'oauth2.token': bearerToken,
+  'oauth2.invalidateToken': invalidateBearer,
 }
 
-/** Request token of the three-legged flow. */
-export interface RequestToken {
-  readonly token: string
-  readonly secret: string
-  /** URL, or `oob` for the PIN. */
-  readonly callback: string
-  readonly access: 'read' | 'write'
-  /** PIN, or text for the callback. Created when the user allows the access; null before. */
-  verifier: string | null
-  /** User who allowed the access. Null before. */
-  userId: string | null
-  /** The authorization page accepts only `new`, the exchange for an access token only `allowed`. */
-  state: 'new' | 'allowed' | 'denied' | 'used'
-}
-
-/** State of the area. The keys of the maps are the tokens themselves. */
-export interface AuthState {
-  readonly accessTokens: Map<string, AccessToken>
-  readonly requestTokens: Map<string, RequestToken>
-  /** App-only token as it is sent, with its percent-escapes; null if none is valid (spec 3.2). */
-  bearer: string | null
-  /** Ids of users who granted access. `oauth/authenticate` does not show them the page again, unless `force_login` is set. */
-  readonly granted: Set<string>
-}
-
-/** Event of the journal: an added user. It is not in `users.ts`, because `users.ts` imports `areaRefs.ts`, which imports this type. */
-export interface UserAdded {
-  /** Name from an earlier version, kept so that its state files can be read. */
-  readonly kind: 'person'
-  readonly user: SandboxUser
-  readonly accounts: readonly { readonly id: string; readonly role: string }[]
-  /** Access token of the user, and its secret. */
-  readonly token: string
-  readonly secret: string
-}
-
-/** Event of the journal: a fault invalidated the app-only token. */
-export interface BearerExpired {
-  readonly kind: 'bearer_expired'
-}
-
-/** Creates the first state: only the access token of the sandbox's credentials is valid. */
-export function createAuthState(world: World): AuthState {
-  const { accessToken, accessTokenSecret } = world.credentials
-  return {
-    accessTokens: new Map([
-      [accessToken, { token: accessToken, secret: accessTokenSecret, userId: FIXED_USER, access: 'write', active: true }],
-    ]),
-    requestTokens: new Map(),
-    bearer: null,
-    granted: new Set(),
+function requestToken(call: AuthCall): Reply {
+  // A nonce is ASCII only (spec 4.1).
+  if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
+  const callback = String(call.params['oauth_callback'])
+  if (callback !== 'oob' && !isLoopbackUrl(callback)) throw callbackRefusal()
+  const token: RequestToken = {
+    token: randomText(call.world, 27),
+    secret: randomText(call.world, 32),
+    callback,
+    access: call.params['svc_auth_access_type'] === 'read' ? 'read' : 'write',
+    verifier: null,
+    userId: null,
+    state: 'new',
   }
+  call.state.requestTokens.set(token.token, token)
+  return form({ oauth_token: token.token, oauth_token_secret: token.secret, oauth_callback_confirmed: 'true' })
 }
 
-/** Returns the restored state, in which the current credentials are valid. The state may come from a sandbox with others. */
-export function loadAuthState(world: World, state: AuthState): AuthState {
-  for (const [token, access] of createAuthState(world).accessTokens)
-    state.accessTokens.set(token, { ...(state.accessTokens.get(token) ?? access), secret: access.secret })
-  return state
+/**
+ * Shows the authorization page, or handles the button that was pressed on it. `isGranted`: allows without the page if the query has no
+ * `decision`.
+ */
+function authorize(call: AuthCall, isGranted: boolean): Reply {
+  const token = call.state.requestTokens.get(String(call.params['oauth_token']))
+  if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
+  const user = signedInUser(call)
+  const decision = call.query.get('decision') ?? (isGranted ? 'allow' : undefined)
+  if (decision === 'deny') {
+    token.state = 'denied'
+    return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
+  }
+  if (decision !== 'allow' || user === undefined) {
+    const [screenName, forceLogin] = [textParam(call, 'screen_name') ?? '', call.params['force_login'] === true]
+    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, isUnknown: user === undefined }))
+  }
+  token.state = 'allowed'
+  token.userId = user.id
+  call.state.granted.add(user.id)
+  if (token.callback === 'oob') {
+    token.verifier = String(1_000_000 + Math.floor(call.world.random() * 9_000_000))
+    return html(pinPage(token.verifier))
+  }
+  token.verifier = randomText(call.world, 32)
+  return redirect(token.callback, { oauth_token: token.token, oauth_verifier: token.verifier })
+}
+
+/** Returns true if the user granted access before, unless the call has `force_login`. */
+function hasGranted(call: AuthCall): boolean {
+  const user = signedInUser(call)
+  return user !== undefined && call.params['force_login'] !== true && call.state.granted.has(user.id)
+}
+
+/** Returns the user with the handle `screen_name`, by default `sandbox`; undefined for an unknown handle. */
+function signedInUser(call: AuthCall): SandboxUser | undefined {
+  const handle = (textParam(call, 'screen_name') || 'sandbox').replace(/^@/, '').toLowerCase()
+  return [...call.world.users.values()].find((one) => one.screenName.toLowerCase() === handle)
+}
+
+function accessToken(call: AuthCall): Reply {
+  const token = call.state.requestTokens.get(String(call.params['oauth_token']))
+  const user = call.world.users.get(token?.userId ?? '')
+  if (token === undefined || user === undefined || token.state !== 'allowed' || token.verifier !== call.params['oauth_verifier'])
+    throw coreRefusal(401, 32, 'Could not authenticate you.')
+  token.state = 'used'
+  const access = {
+    token: `${user.id}-${randomText(call.world, 40)}`,
+    secret: randomText(call.world, 45),
+    userId: user.id,
+    access: token.access,
+    active: true,
+  }
+  call.state.accessTokens.set(access.token, access)
+  return form({ oauth_token: access.token, oauth_token_secret: access.secret, user_id: user.id, screen_name: user.screenName })
+}
+
+function invalidateToken(call: AuthCall): Reply {
+  const token = call.state.accessTokens.get(call.oauth.get('oauth_token') ?? '')
+  if (token === undefined) throw coreRefusal(401, 32, 'Could not authenticate you.')
+  token.active = false
+  return { kind: 'json', body: { access_token: token.token } }
+}
+
+/**
+ * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). The token contains percent-escapes: clients must
+ * send them as they are.
+ */
+function bearerToken(call: AuthCall): Reply {
+  call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
+  return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }
+}
+
+function invalidateBearer(call: AuthCall): Reply {
+  const { bearer } = call.state
+  const given = String(call.params['access_token'])
+  // If a client does not encode the token in a form or query, its escapes arrive decoded.
+  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
+    throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
+  call.state.bearer = null
+  return { kind: 'json', body: { access_token: bearer } }
+}
+
+/** Returns true for an http or https URL with a loopback host. */
+function isLoopbackUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (url.protocol === 'http:' || url.protocol === 'https:') && isLoopback(url.hostname)
+}
+
+function form(fields: Readonly<Record<string, string>>): Reply {
+  const body = Object.entries(fields)
+    .map(([name, value]) => `${name}=${percentEncode(value)}`)
+    .join('&')
+  return { kind: 'text', type: 'text/html;charset=utf-8', body }
+}
+
+function html(body: string, status = 200): Reply {
+  return { kind: 'text', type: 'text/html;charset=utf-8', body, status, headers: { 'cache-control': 'no-store' } }
+}
+
+function redirect(callback: string, fields: Readonly<Record<string, string>>): Reply {
+  const url = new URL(callback)
+  for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value)
+  return { kind: 'text', type: 'text/html;charset=utf-8', body: '', status: 302, headers: { location: url.href } }
 }
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

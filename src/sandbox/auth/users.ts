@@ -3,7 +3,8 @@ import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { checkFields, ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
-import { randomText, type AuthState, type UserAdded } from './tokens.ts'
+import type { AuthState, UserAdded } from './state.ts'
+import { randomText } from './tokens.ts'
 
 /** Roles on an account. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
@@ -72,12 +73,12 @@ function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
 /** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle (ignoring case). */
 function isTaken(world: World, id: string, handle: string): boolean {
   const { users } = world.stateOf(areaRefs.posts)
-  const wanted = handle.toLowerCase()
+  const lowerHandle = handle.toLowerCase()
   return (
     world.users.has(id) ||
     users.has(id) ||
-    [...world.users.values()].some((user) => user.screenName.toLowerCase() === wanted) ||
-    [...users.values()].some((user) => String(user['username']).toLowerCase() === wanted)
+    [...world.users.values()].some((user) => user.screenName.toLowerCase() === lowerHandle) ||
+    [...users.values()].some((user) => String(user['username']).toLowerCase() === lowerHandle)
   )
 }
 
