@@ -1,14 +1,12 @@
 /** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#campaigns-and-line-items). */
 import { deleteRecord, findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
-import { longParam, textParam } from '../params.ts'
-import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { givenFields, longParam, textParam } from '../params.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
-import { activeCount, limitRefusal } from './lineItemRules.ts'
-import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
+import { activeCount, campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
-/** Handlers of the endpoints of campaigns and funding instruments. */
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('campaigns', {
     table: (state: CampaignsState) => state.campaigns,
@@ -47,7 +45,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   const fundingId = String(call.params['funding_instrument_id'])
   const funding = recordsOf(call, call.state.funding).get(fundingId)
   if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
-  const campaign: Campaign = {
+  const drafted: Campaign = {
     id: '',
     name: '',
     funding_instrument_id: fundingId,
@@ -61,11 +59,12 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     duration_in_days: null,
     ...creationFields(call),
   }
-  changeCampaign(call, campaign)
-  const made = { ...campaign, id: call.world.newShortId() }
-  recordsOf(call, call.state.campaigns).set(made.id, made)
-  addToHistory(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
-  return made
+  const checked = withGivenFields(call, drafted)
+  checkActiveLimit(call, checked)
+  const campaign = { ...checked, id: call.world.newShortId() }
+  recordsOf(call, call.state.campaigns).set(campaign.id, campaign)
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'CREATE', after: campaign })
+  return campaign
 }
 
 /** Returns the campaign that the path names. @throws {Refusal} 404 */
@@ -77,8 +76,9 @@ export function campaignOf(call: Call<CampaignsState>): Campaign {
 export function updateCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = campaignOf(call)
   const before = { ...campaign }
-  changeCampaign(call, campaign)
-  campaign.updated_at = isoSeconds(call.now)
+  const next = withGivenFields(call, campaign)
+  if (campaign.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
+  Object.assign(campaign, next, { updated_at: isoSeconds(call.now) })
   addToHistory(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
   return campaign
 }
@@ -90,29 +90,19 @@ export function deleteCampaign(call: Call<CampaignsState>): Campaign {
   return campaign
 }
 
-/** Writes the given parameters into the campaign. @throws {Refusal} before it changes anything */
-function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
-  const next: Campaign & Record<string, unknown> = { ...campaign }
-  for (const name of [
-    'name',
-    'budget_optimization',
-    'daily_budget_amount_local_micro',
-    'total_budget_amount_local_micro',
-    'entity_status',
-    'standard_delivery',
-    'frequency_cap',
-    'duration_in_days',
-  ]) {
-    if (call.given.has(name) && call.params[name] !== undefined) next[name] = call.params[name]
-  }
+/** Returns a copy of the campaign with the given parameters. @throws {Refusal} if its daily budget is above its total budget */
+function withGivenFields(call: Call<CampaignsState>, campaign: Campaign): Campaign {
+  const next = { ...campaign, ...givenFields(call) }
   const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
   if (daily !== null && total !== null && daily > total)
     throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
-  // `activeCount` includes a stored campaign that is active, but not a new campaign, which has no id yet.
-  const becomesActive = next.entity_status === 'ACTIVE' && (campaign.id === '' || campaign.entity_status !== 'ACTIVE')
-  if (becomesActive && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
-    throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
-  Object.assign(campaign, next)
+  return next
+}
+
+/** Refuses `next` if it is active and the account has 200 active campaigns. @throws {Refusal} */
+function checkActiveLimit(call: Call<CampaignsState>, next: Campaign): void {
+  if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
+    throw adsRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account is the limit')
 }
 
 function createFunding(call: Call<CampaignsState>): FundingInstrument {

@@ -1,8 +1,5 @@
-/**
- * Defaults and rules of line items (spec 2.5, 4.6), and the limits of active campaigns and line items. The rules check an item as it would
- * be after the change. All functions are pure.
- */
-import { adsRefusal, invalidParameter, missingParameter, type AdsError, type Refusal } from '../refusal.ts'
+/** Defaults and rules of line items (spec 2.5, 4.6). The rules check an item as it would be after the change. All functions are pure. */
+import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'
 
@@ -105,16 +102,4 @@ function checkCategories(next: LineItem, errors: AdsError[]): void {
   if (next.objective !== 'PREROLL_VIEWS') return
   if (next.categories.length === 0) errors.push(missingParameter('categories'))
   else if (owners.size > 2) errors.push(invalidParameter('categories', 'one or two business categories', next.categories.join(',')))
-}
-
-/** Returns the number of records that are active and not deleted. */
-export function activeCount(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
-  let count = 0
-  for (const one of records.values()) if (!one.deleted && one.entity_status === 'ACTIVE') count++
-  return count
-}
-
-/** Returns the refusal for more records than allowed. `what`: the limit, such as `200 active campaigns in an account`. */
-export function limitRefusal(code: 'TOO_MANY_CAMPAIGNS' | 'TOO_MANY_LINE_ITEMS', what: string): Refusal {
-  return adsRefusal(code, `${what} is the limit`)
 }

@@ -1,42 +1,16 @@
 /** Handles the endpoints of line items (spec 4.5, 4.6). */
 import { deleteRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
-import { listParam, passesFilter } from '../params.ts'
-import { adsRefusals, notFound, ok } from '../refusal.ts'
+import { givenFields, listParam, passesFilter } from '../params.ts'
+import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { addToHistory } from './history.ts'
-import { activeCount, checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
+import { checkLineItem, defaultGoal, defaultPayBy } from './lineItemRules.ts'
 import { findChild, isVisible } from './parents.ts'
-import { unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
+import { activeCount, unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
-/** Fields that an update may change, and a creation may set. */
-const WRITABLE = [
-  'advertiser_domain',
-  'advertiser_user_id',
-  'android_app_store_identifier',
-  'ios_app_store_identifier',
-  'audience_expansion',
-  'bid_amount_local_micro',
-  'bid_strategy',
-  'categories',
-  'duration_in_days',
-  'frequency_cap',
-  'entity_status',
-  'goal',
-  'name',
-  'pay_by',
-  'total_budget_amount_local_micro',
-  'daily_budget_amount_local_micro',
-  'start_time',
-  'end_time',
-  'primary_web_event_tag',
-  'standard_delivery',
-  'automatic_tweet_promotion',
-  'target_cpa_local_micro',
-] as const
-
-/** Handlers of the endpoints of line items. */
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('lineItems', {
     table: (state: CampaignsState) => state.lineItems,
@@ -128,18 +102,16 @@ export function deleteLineItem(call: Call<CampaignsState>): LineItem {
 
 /** Returns a copy of the item with the given parameters. @throws {Refusal} if the copy breaks a rule */
 function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
-  const given = WRITABLE.filter((name) => call.given.has(name) && call.params[name] !== undefined)
+  const given = givenFields(call)
   // Each value has the type of its field, because the contract has decoded it.
-  const next: LineItem = {
-    ...item,
-    ...Object.fromEntries(given.map((name) => [name, name === 'categories' ? (call.params[name] ?? []) : call.params[name]])),
-  }
+  const next: LineItem & Record<string, unknown> = { ...item, ...given }
+  if (given['categories'] === null) next.categories = []
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
   // Clients may send a stored value again. Rules about changing a field do not apply to such a value.
-  const stored: LineItem = { ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by }
-  const changes = new Set<string>(given.filter((name) => !isSameValue(next[name], stored[name])))
-  if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? stored.pay_by : defaultPayBy(next)
+  const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
+  const changes = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
+  if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
   const errors = checkLineItem(next, campaign, changes)
   if (errors.length > 0) throw adsRefusals(errors)
   return next
@@ -154,11 +126,11 @@ function defaultStrategy(objective: string, bid: unknown): string {
 /** Refuses a new line item if its campaign has 100 line items. @throws {Refusal} */
 function checkCampaignLimit(call: Call<CampaignsState>, item: LineItem): void {
   const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
-  if (siblings.length >= 100) throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
+  if (siblings.length >= 100) throw adsRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign is the limit')
 }
 
 /** Refuses `next` if it is active and the account has 256 active line items. @throws {Refusal} */
 function checkActiveLimit(call: Call<CampaignsState>, next: LineItem): void {
   if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.lineItems)) >= 256)
-    throw limitRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
+    throw adsRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account is the limit')
 }

@@ -1,6 +1,7 @@
 /** Handles the settings of an account and its users, and the role of the caller. These endpoints are outside the specification. */
 import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
+import { givenFields } from '../params.ts'
 import { notFound, ok } from '../refusal.ts'
 import type { CampaignsState } from './state.ts'
 
@@ -8,44 +9,37 @@ type Settings = Record<string, unknown>
 
 export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'userSettings.get': (call) => ok(userSettings(call)),
-  'userSettings.update': (call) => ok(changeSettings(call, userKey(call), userSettings(call))),
+  'userSettings.update': (call) => {
+    const settings = { ...userSettings(call), ...givenFields(call) }
+    settings['subscribed_email_types'] ??= []
+    call.state.settings.set(userKey(call), settings)
+    return ok(settings)
+  },
   'taxSettings.get': (call) => ok(taxSettings(call)),
-  'taxSettings.update': (call) => ok(changeSettings(call, taxKey, taxSettings(call))),
+  'taxSettings.update': (call) => {
+    const settings = { ...taxSettings(call), ...givenFields(call) }
+    call.state.settings.set(taxKey(call), settings)
+    return ok(settings)
+  },
   'authenticatedUserAccess.get': (call) => {
     const role = call.account?.roles[call.user?.id ?? ''] ?? 'ACCOUNT_ADMIN'
     return ok({ user_id: call.user?.id ?? '', permissions: [role] })
   },
 }
 
-/** Names of stored settings: those for taxes, and those of the user in the path. */
-const taxKey = 'tax'
-const userKey = (call: Call<CampaignsState>) => `user ${String(call.params['user_id'])}`
+// Keys of `CampaignsState.settings`.
+const taxKey = (call: Call<CampaignsState>) => `${accountOf(call).id} tax`
+const userKey = (call: Call<CampaignsState>) => `${accountOf(call).id} user ${String(call.params['user_id'])}`
 
+/** Returns the settings of the user that the path names. @throws {Refusal} 404 for a user without access to the account */
 function userSettings(call: Call<CampaignsState>): Settings {
   const id = String(call.params['user_id'])
   if (call.account?.userIds.includes(id) !== true) throw notFound('NOT_FOUND', 'user_id', id)
-  return settingsOf(call, userKey(call), () => ({ user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }))
+  return call.state.settings.get(userKey(call)) ?? { user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }
 }
 
 function taxSettings(call: Call<CampaignsState>): Settings {
-  return settingsOf(call, taxKey, () => unset(taxSettingsNames))
-}
-
-/** Returns stored settings of the account; the result of `first` if they were never changed. `name`: result of `userKey`, or `taxKey`. */
-function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
-  const key = `${accountOf(call).id} ${name}`
-  return call.state.settings.get(key) ?? first()
-}
-
-/** Stores `settings` with the given parameters, and returns the result. `name`: as for `settingsOf`. */
-function changeSettings(call: Call<CampaignsState>, name: string, settings: Settings): Settings {
-  const names = Object.keys(settings).filter((name) => name !== 'user_id' && call.given.has(name))
-  const next = {
-    ...settings,
-    ...Object.fromEntries(names.map((name) => [name, call.params[name] ?? (name === 'subscribed_email_types' ? [] : null)])),
-  }
-  call.state.settings.set(`${accountOf(call).id} ${name}`, next)
-  return next
+  return call.state.settings.get(taxKey(call)) ?? unset(taxSettingsNames)
 }
 
 function unset(names: readonly string[]): Settings {

@@ -2,7 +2,7 @@
  * State of the campaigns area. Records have the fields of their wire form, except statistics jobs. Answers add derived fields to campaigns.
  * Amounts of money are bigint, in micro units.
  */
-import { type AccountRecord, type Table } from '../accountRecords.ts'
+import type { AccountRecord, Table } from '../accountRecords.ts'
 
 /** App of an account (spec 2.5). */
 export interface AccountApp extends AccountRecord {
@@ -120,10 +120,8 @@ export interface TrackingTag extends AccountRecord {
   tracking_tag_url: string
 }
 
-/** Job that computes statistics into a file. */
-export interface StatisticsJob {
-  readonly id: string
-  readonly account_id: string
+/** Parameters of a call for statistics. */
+export interface StatisticsQuery {
   readonly entity: string
   readonly entity_ids: readonly string[]
   /** Period of the statistics, in milliseconds since 1970. */
@@ -132,6 +130,12 @@ export interface StatisticsJob {
   readonly granularity: string
   readonly metric_groups: readonly string[]
   readonly placement: string
+}
+
+/** Job that computes statistics into a file. */
+export interface StatisticsJob extends StatisticsQuery {
+  readonly id: string
+  readonly account_id: string
   readonly country: string | null
   readonly platform: string | null
   readonly segmentation_type: string | null
@@ -188,4 +192,16 @@ export function campaignReasons(state: CampaignsState, accountId: string, campai
     ...(campaign.entity_status === 'PAUSED' ? ['PAUSED_BY_ADVERTISER'] : []),
     ...(funding === undefined || funding.deleted || !funding.able_to_fund ? ['FUNDING_PROBLEM'] : []),
   ]
+}
+
+/** Returns true if the line item serves: it is active, not deleted, and in a campaign that can serve. */
+export function isServing(state: CampaignsState, accountId: string, item: LineItem): boolean {
+  const campaign = state.campaigns.get(accountId)?.get(item.campaign_id)
+  const canServe = campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
+  return canServe && !item.deleted && item.entity_status === 'ACTIVE'
+}
+
+/** Returns the number of records that are active and not deleted. */
+export function activeCount(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
+  return records.values().filter((one) => !one.deleted && one.entity_status === 'ACTIVE').toArray().length
 }

@@ -13,7 +13,7 @@ import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { METRICS, type Metric } from './metrics.ts'
-import { campaignReasons, type CampaignsState, type LineItem, type StatisticsJob } from './state.ts'
+import { isServing, type CampaignsState, type LineItem, type StatisticsJob, type StatisticsQuery } from './state.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -57,8 +57,6 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.create': (call) => {
     const query = queryOf(call, 90)
-    // Refuses unknown entities.
-    metricsOf(call.state, accountOf(call).id, query)
     const id = call.world.newId()
     const job: StatisticsJob = {
       id,
@@ -95,23 +93,17 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
 }
 
-/** Parameters of a call for statistics. Times are milliseconds since 1970. */
-interface Query {
-  readonly entity: string
-  readonly entity_ids: readonly string[]
-  readonly start: number
-  readonly end: number
-  readonly granularity: string
-  readonly metric_groups: readonly string[]
-  readonly placement: string
-}
-
-/** Reads the parameters. @throws {Refusal} as `periodOf` */
-function queryOf(call: Call<CampaignsState>, days: number): Query {
+/** Reads the parameters. @throws {Refusal} as `periodOf`, and 404 for an unknown entity */
+function queryOf(call: Call<CampaignsState>, days: number): StatisticsQuery {
+  const period = periodOf(call, days)
+  const entity = String(call.params['entity'])
+  const ids = listParam(call, 'entity_ids') ?? []
+  const unknown = ids.find((id) => !isKnown(call.state, accountOf(call).id, entity, id))
+  if (unknown !== undefined) throw notFound(`${entity}_NOT_FOUND`, 'entity_ids', unknown)
   return {
-    entity: String(call.params['entity']),
-    entity_ids: listParam(call, 'entity_ids') ?? [],
-    ...periodOf(call, days),
+    entity,
+    entity_ids: ids,
+    ...period,
     granularity: String(call.params['granularity']),
     metric_groups: listParam(call, 'metric_groups') ?? [],
     placement: String(call.params['placement']),
@@ -133,22 +125,26 @@ function periodOf(call: Call<unknown>, days: number): { readonly start: number; 
   return { start, end }
 }
 
-/** Returns the metrics of each entity. A metric is a list of `length` values, or null. @throws {Refusal} 404 for an unknown entity */
-function metricsOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
+/** Returns the metrics of each entity. A metric is a list of `length` values, or null. */
+function metricsOf(
+  state: CampaignsState,
+  accountId: string,
+  query: StatisticsQuery,
+): { readonly length: number; readonly data: readonly object[] } {
   const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
   const length = Math.ceil((query.end - query.start) / step)
-  const names = query.metric_groups.flatMap((group) => METRICS[group] ?? [])
+  const selected = query.metric_groups.flatMap((group) => METRICS[group] ?? [])
+  const serving = servingItems(state, accountId)
   const data = query.entity_ids.map((id) => {
-    if (!isKnown(state, accountId, query.entity, id)) throw notFound(codeOf(query.entity), 'entity_ids', id)
-    const items = servingItems(state, accountId).filter((item) => entitiesOf(state, accountId, item, query.entity).includes(id))
-    const metrics = Object.fromEntries(names.map((metric) => [metric.name, series(items, metric, query, step, length)]))
+    const items = serving.filter((item) => entitiesOf(state, accountId, item, query.entity).includes(id))
+    const metrics = Object.fromEntries(selected.map((metric) => [metric.name, series(items, metric, query, step, length)]))
     return { id, id_data: [{ segment: null, metrics }] }
   })
   return { length, data }
 }
 
 /** Returns `length` values of a metric, summed over the line items; null if its values are objects. `step`: milliseconds per value. */
-function series(items: readonly LineItem[], metric: Metric, query: Query, step: number, length: number): number[] | null {
+function series(items: readonly LineItem[], metric: Metric, query: StatisticsQuery, step: number, length: number): number[] | null {
   if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
   for (const item of items.filter(({ placements }) => query.placement !== 'PUBLISHER_NETWORK' || placements.includes('PUBLISHER_NETWORK')))
@@ -164,14 +160,9 @@ function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 
-/** Returns the line items that serve: active, not deleted, and in a campaign that can serve. */
+/** Returns the line items of the account that serve now. */
 function servingItems(state: CampaignsState, accountId: string): LineItem[] {
-  const campaigns = recordsOfAccount(state.campaigns, accountId)
-  return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => {
-    const campaign = campaigns.get(item.campaign_id)
-    const canServe = campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
-    return !item.deleted && item.entity_status === 'ACTIVE' && canServe
-  })
+  return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => isServing(state, accountId, item))
 }
 
 /** Returns the ids of the entities of type `entity` whose metrics include those of the line item. */
@@ -212,10 +203,6 @@ function isKnown(state: CampaignsState, accountId: string, entity: string, id: s
     default:
       return true
   }
-}
-
-function codeOf(entity: string): string {
-  return entity === 'ACCOUNT' ? 'ACCOUNT_NOT_FOUND' : `${entity}_NOT_FOUND`
 }
 
 function statusOf(call: Call<CampaignsState>, job: StatisticsJob): string {
