@@ -5,6 +5,8 @@ export const FIRST_DAY = '2026-01-15T12:00:00Z'
 
 export const FIXED_USER = '1001'
 export const FIXED_ACCOUNT = '18ce54d4x5t'
+/** Second account of the first user. It has the feature of media polls. */
+export const SECOND_ACCOUNT = '18ce55media'
 export const FIXED_CATALOG = '4001'
 /** Custom audience. */
 export const FIXED_AUDIENCE = '1nmth'

@@ -12,14 +12,14 @@ import { applyFeatures, featureControls, featureHandlers } from './features.ts'
 import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
 import { lookupHandlers } from './lookups.ts'
-import { createCampaigns } from './seed.ts'
+import { createCampaignsState } from './seed.ts'
 import { settingsHandlers } from './settings.ts'
 import { statisticsHandlers } from './statistics.ts'
 import { trackingTagHandlers } from './trackingTags.ts'
 
 export const campaignsArea = defineArea({
   ref: areaRefs.campaigns,
-  createState: createCampaigns,
+  createState: createCampaignsState,
   control: featureControls,
   applyEvent: applyFeatures,
   handlers: {

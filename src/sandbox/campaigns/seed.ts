@@ -1,14 +1,11 @@
-/** Creates the first state of the campaigns area, with records that reads can return, and adds the second account. */
-import { recordsOfAccount } from '../accountRecords.ts'
-import type { World } from '../area.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../firstIds.ts'
-import { unsetFields, type CampaignsState, type LineItem } from './state.ts'
+/** Creates the first state of the campaigns area, with records that reads can return (docs/sandbox.md#initial-data). */
+import { addRecords, recordsOfAccount } from '../accountRecords.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
+import { unsetFields, type Campaign, type CampaignsState, type FundingInstrument, type HistoryEntry, type LineItem } from './state.ts'
 
-/** Second account of the first user. It has the feature of media polls, which no endpoint grants (spec 5 rule 7). */
-export const SECOND_ACCOUNT = '18ce55media'
+const created = { created_at: FIRST_DAY, updated_at: FIRST_DAY, deleted: false }
 
-/** Creates the first state of the area. Adds the second account to `world`. */
-export function createCampaigns(world: World): CampaignsState {
+export function createCampaignsState(): CampaignsState {
   const state: CampaignsState = {
     apps: new Map(),
     funding: new Map(),
@@ -17,203 +14,104 @@ export function createCampaigns(world: World): CampaignsState {
     promotedTweets: new Map(),
     targeting: new Map(),
     lineItemCategories: new Map(),
-    features: new Map(),
+    features: new Map([
+      [
+        FIXED_ACCOUNT,
+        ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'PREROLL_VIEWS_OBJECTIVE', 'VALIDATED_AGE_TARGETING'],
+      ],
+      // No endpoint grants the feature of media polls (spec 5 rule 7).
+      [SECOND_ACCOUNT, ['PROMOTED_MEDIA_POLLS', 'WEBSITE_CLICKS_CPM_BILLING']],
+    ]),
     history: new Map(),
     trackingTags: new Map(),
     settings: new Map(),
     jobs: new Map(),
   }
-  const at = FIRST_DAY
-  const stamps = { created_at: at, updated_at: at, deleted: false }
-  addSecondAccount(world, at)
-  for (const [account, funding] of [
-    [FIXED_ACCOUNT, 'lygyi'],
-    [SECOND_ACCOUNT, 'lygyj'],
-  ] as const) {
-    recordsOfAccount(state.funding, account).set(funding, {
-      id: funding,
-      type: 'CREDIT_LINE',
-      currency: 'USD',
-      able_to_fund: true,
-      reasons_not_able_to_fund: [],
-      funded_amount_local_micro: 50_000_000_000n,
-      credit_limit_local_micro: null,
-      start_time: at,
-      end_time: null,
-      ...stamps,
-    })
-  }
-  state.features.set(FIXED_ACCOUNT, [
-    'REACH_AND_FREQUENCY_ANALYTICS',
-    'REACH_FREQUENCY_CAP',
-    'PREROLL_VIEWS_OBJECTIVE',
-    'VALIDATED_AGE_TARGETING',
-  ])
-  state.features.set(SECOND_ACCOUNT, ['PROMOTED_MEDIA_POLLS', 'WEBSITE_CLICKS_CPM_BILLING'])
-  const apps = recordsOfAccount(state.apps, FIXED_ACCOUNT)
-  apps.set('app1a', {
-    id: 'app1a',
-    app_store_identifier: 'com.example.mugs',
-    conversion_tracking_enabled: true,
-    deep_link_pattern: null,
-    os_type: 'Android',
-    ...stamps,
-  })
-  apps.set('app1b', {
-    id: 'app1b',
-    app_store_identifier: '333903271',
-    conversion_tracking_enabled: false,
-    deep_link_pattern: 'mugs://',
-    os_type: 'iOS',
-    ...stamps,
-  })
+  addRecords(state.funding, FIXED_ACCOUNT, [fundingInstrument('lygyi')])
+  addRecords(state.funding, SECOND_ACCOUNT, [fundingInstrument('lygyj')])
+  addApps(state)
+  addRecords(state.campaigns, FIXED_ACCOUNT, campaigns())
+  addRecords(state.lineItems, FIXED_ACCOUNT, lineItems())
+  addPromotion(state)
+  addFinishedJob(state)
+  addHistory(state)
+  return state
+}
 
-  const campaigns = recordsOfAccount(state.campaigns, FIXED_ACCOUNT)
-  const campaign = {
+function fundingInstrument(id: string): FundingInstrument {
+  return {
+    id,
+    type: 'CREDIT_LINE',
+    currency: 'USD',
+    able_to_fund: true,
+    reasons_not_able_to_fund: [],
+    funded_amount_local_micro: 50_000_000_000n,
+    credit_limit_local_micro: null,
+    start_time: FIRST_DAY,
+    end_time: null,
+    ...created,
+  }
+}
+
+function addApps(state: CampaignsState): void {
+  addRecords(state.apps, FIXED_ACCOUNT, [
+    {
+      id: 'app1a',
+      app_store_identifier: 'com.example.mugs',
+      conversion_tracking_enabled: true,
+      deep_link_pattern: null,
+      os_type: 'Android',
+      ...created,
+    },
+    {
+      id: 'app1b',
+      app_store_identifier: '333903271',
+      conversion_tracking_enabled: false,
+      deep_link_pattern: 'mugs://',
+      os_type: 'iOS',
+      ...created,
+    },
+  ])
+}
+
+function campaigns(): Campaign[] {
+  const base = {
     funding_instrument_id: 'lygyi',
     entity_status: 'ACTIVE',
     currency: 'USD',
     standard_delivery: null,
     frequency_cap: null,
     duration_in_days: null,
-    ...stamps,
+    ...created,
   }
-  campaigns.set('8wku2', {
-    id: '8wku2',
-    name: 'Spring mugs',
-    budget_optimization: 'LINE_ITEM',
-    daily_budget_amount_local_micro: null,
-    total_budget_amount_local_micro: null,
-    ...campaign,
-  })
-  campaigns.set('8wku3', {
-    id: '8wku3',
-    name: 'Brand',
-    budget_optimization: 'CAMPAIGN',
-    daily_budget_amount_local_micro: 20_000_000n,
-    total_budget_amount_local_micro: 900_000_000n,
-    ...campaign,
-  })
-
-  const items = recordsOfAccount(state.lineItems, FIXED_ACCOUNT)
-  for (const item of lineItems(stamps)) items.set(item.id, item)
-
-  const promoted = recordsOfAccount(state.promotedTweets, FIXED_ACCOUNT)
-  promoted.set('1efwlo', {
-    id: '1efwlo',
-    line_item_id: '9cqi0',
-    tweet_id: '1166476031668015104',
-    entity_status: 'ACTIVE',
-    approval_status: 'ACCEPTED',
-    ...stamps,
-  })
-  promoted.set('1efwlp', {
-    id: '1efwlp',
-    line_item_id: '9cqi1',
-    tweet_id: '1166476031668015105',
-    entity_status: 'ACTIVE',
-    approval_status: 'ACCEPTED',
-    ...stamps,
-  })
-
-  const targeting = recordsOfAccount(state.targeting, FIXED_ACCOUNT)
-  targeting.set('2kzxf', {
-    id: '2kzxf',
-    line_item_id: '9cqi0',
-    name: 'United States',
-    targeting_type: 'LOCATION',
-    targeting_value: '96683cc9126741d1',
-    operator_type: 'EQ',
-    ...stamps,
-  })
-  targeting.set('2kzxg', {
-    id: '2kzxg',
-    line_item_id: '9cqi0',
-    name: null,
-    targeting_type: 'CUSTOM_AUDIENCE',
-    targeting_value: FIXED_AUDIENCE,
-    operator_type: 'EQ',
-    ...stamps,
-  })
-  targeting.set('2kzxh', {
-    id: '2kzxh',
-    line_item_id: '9cqi2',
-    name: null,
-    targeting_type: 'CUSTOM_AUDIENCE',
-    targeting_value: FIXED_AUDIENCE,
-    operator_type: 'EQ',
-    ...stamps,
-  })
-
-  recordsOfAccount(state.lineItemCategories, FIXED_ACCOUNT).set('yav', {
-    id: 'yav',
-    line_item_id: '9cqi3',
-    curated_category_id: 'b0xt',
-    ...stamps,
-  })
-
-  recordsOfAccount(state.trackingTags, FIXED_ACCOUNT).set('7035', {
-    id: '7035',
-    line_item_id: '9cqi0',
-    tracking_tag_type: 'IMPRESSION_TAG',
-    tracking_tag_url: 'https://tags.example.com/impression?campaign=mugs',
-    ...stamps,
-  })
-
-  // A finished job. Its file has expired.
-  const start = Date.parse(FIRST_DAY)
-  state.jobs.set('7001', {
-    id: '7001',
-    account_id: FIXED_ACCOUNT,
-    entity: 'LINE_ITEM',
-    entity_ids: ['9cqi0'],
-    start,
-    end: start + 86_400_000,
-    granularity: 'DAY',
-    metric_groups: ['ENGAGEMENT'],
-    placement: 'ALL_ON_SERVICE',
-    country: null,
-    platform: null,
-    segmentation_type: null,
-    file: '6d7567732d7765627369746520636c69',
-    createdAt: start + 86_400_000,
-    cancelled: false,
-  })
-
-  const by = { user_id: FIXED_USER, platform: 'Ads API' }
-  const created = { change_by: by, changes: {}, change_time: at, change_type: 'CREATE' }
-  state.history.set(FIXED_ACCOUNT, [
-    ...[...campaigns.values()].map((one) => ({ ...created, entity: 'CAMPAIGN', entity_id: one.id, entity_data: { ...one } })),
-    ...[...items.values()].map((one) => ({ ...created, entity: 'LINE_ITEM', entity_id: one.id, entity_data: { ...one } })),
-    ...[...promoted.values()].map((one) => ({ ...created, entity: 'PROMOTED_TWEET', entity_id: one.id, entity_data: { ...one } })),
-    ...[...targeting.values()].map((one) => ({ ...created, entity: 'TARGETING_CRITERIA', entity_id: one.id, entity_data: { ...one } })),
-  ])
-  return state
-}
-
-function addSecondAccount(world: World, at: string): void {
-  const first = world.accounts.get(FIXED_ACCOUNT)
-  if (first === undefined || world.accounts.has(SECOND_ACCOUNT)) return
-  world.accounts.set(SECOND_ACCOUNT, {
-    ...first,
-    id: SECOND_ACCOUNT,
-    name: 'Sandbox media account',
-    created_at: at,
-    updated_at: at,
-    deleted: false,
-    userIds: [...first.userIds],
-    roles: {},
-  })
+  return [
+    {
+      id: '8wku2',
+      name: 'Spring mugs',
+      budget_optimization: 'LINE_ITEM',
+      daily_budget_amount_local_micro: null,
+      total_budget_amount_local_micro: null,
+      ...base,
+    },
+    {
+      id: '8wku3',
+      name: 'Brand',
+      budget_optimization: 'CAMPAIGN',
+      daily_budget_amount_local_micro: 20_000_000n,
+      total_budget_amount_local_micro: 900_000_000n,
+      ...base,
+    },
+  ]
 }
 
 /** Returns line items of each objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
-function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
+function lineItems(): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',
     product_type: 'PROMOTED_TWEETS',
     placements: ['ALL_ON_SERVICE'],
     entity_status: 'ACTIVE',
-    start_time: stamps.created_at,
+    start_time: FIRST_DAY,
     end_time: '2036-01-01T00:00:00Z',
     bid_strategy: 'AUTO',
     bid_amount_local_micro: null,
@@ -223,7 +121,7 @@ function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted
     pay_by: 'IMPRESSION',
     currency: 'USD',
     ...unsetFields,
-    ...stamps,
+    ...created,
   }
   return [
     { ...base, id: '9cqi0', name: 'Mugs, website clicks', objective: 'WEBSITE_CLICKS', goal: 'LINK_CLICKS' },
@@ -280,4 +178,87 @@ function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted
       total_budget_amount_local_micro: null,
     },
   ]
+}
+
+/** Adds what belongs to line items: promoted tweets, targeting criteria, a curated category and a tracking tag. */
+function addPromotion(state: CampaignsState): void {
+  const promoted = { entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...created }
+  addRecords(state.promotedTweets, FIXED_ACCOUNT, [
+    { id: '1efwlo', line_item_id: '9cqi0', tweet_id: '1166476031668015104', ...promoted },
+    { id: '1efwlp', line_item_id: '9cqi1', tweet_id: '1166476031668015105', ...promoted },
+  ])
+  const audience = {
+    name: null,
+    targeting_type: 'CUSTOM_AUDIENCE',
+    targeting_value: FIXED_AUDIENCE,
+    operator_type: 'EQ',
+    ...created,
+  }
+  addRecords(state.targeting, FIXED_ACCOUNT, [
+    {
+      id: '2kzxf',
+      line_item_id: '9cqi0',
+      name: 'United States',
+      targeting_type: 'LOCATION',
+      targeting_value: '96683cc9126741d1',
+      operator_type: 'EQ',
+      ...created,
+    },
+    { id: '2kzxg', line_item_id: '9cqi0', ...audience },
+    { id: '2kzxh', line_item_id: '9cqi2', ...audience },
+  ])
+  addRecords(state.lineItemCategories, FIXED_ACCOUNT, [{ id: 'yav', line_item_id: '9cqi3', curated_category_id: 'b0xt', ...created }])
+  addRecords(state.trackingTags, FIXED_ACCOUNT, [
+    {
+      id: '7035',
+      line_item_id: '9cqi0',
+      tracking_tag_type: 'IMPRESSION_TAG',
+      tracking_tag_url: 'https://tags.example.com/impression?campaign=mugs',
+      ...created,
+    },
+  ])
+}
+
+/** Adds a finished statistics job, whose file has expired. */
+function addFinishedJob(state: CampaignsState): void {
+  const start = Date.parse(FIRST_DAY)
+  const end = start + 86_400_000
+  state.jobs.set('7001', {
+    id: '7001',
+    account_id: FIXED_ACCOUNT,
+    entity: 'LINE_ITEM',
+    entity_ids: ['9cqi0'],
+    start,
+    end,
+    granularity: 'DAY',
+    metric_groups: ['ENGAGEMENT'],
+    placement: 'ALL_ON_SERVICE',
+    country: null,
+    platform: null,
+    segmentation_type: null,
+    file: '6d7567732d7765627369746520636c69',
+    createdAt: end,
+    cancelled: false,
+  })
+}
+
+/** Adds an entry of creation for each entity that has a history. */
+function addHistory(state: CampaignsState): void {
+  const by = { user_id: FIXED_USER, platform: 'Ads API' }
+  const tables = { CAMPAIGN: state.campaigns, LINE_ITEM: state.lineItems, PROMOTED_TWEET: state.promotedTweets, TARGETING_CRITERIA: state.targeting }
+  const entries = Object.entries(tables).flatMap(([entity, table]) =>
+    Array.from(
+      recordsOfAccount<{ readonly id: string }>(table, FIXED_ACCOUNT).values(),
+      (one): HistoryEntry => ({
+        change_by: by,
+        changes: {},
+        change_time: FIRST_DAY,
+        entity_id: one.id,
+        entity,
+        entity_data: { ...one },
+        change_type: 'CREATE',
+      }),
+    ),
+  )
+  state.history.set(FIXED_ACCOUNT, entries)
 }

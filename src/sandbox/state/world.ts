@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
 import type { Area, AreaRef, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
-import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
+import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
 import type { Names } from '../names.ts'
 import { Switches, type SwitchName, type SwitchValue } from './switches.ts'
 
@@ -270,6 +270,22 @@ function copy(area: Area<unknown>, state: unknown): unknown {
 }
 
 function firstCore(seed: number): CoreState {
+  const account = (id: string, name: string): SandboxAccount => ({
+    id,
+    name,
+    business_name: 'Example Shop',
+    business_id: null,
+    timezone: 'Europe/Berlin',
+    timezone_switch_at: '2026-01-15T23:00:00Z',
+    approval_status: 'ACCEPTED',
+    industry_type: 'RETAIL',
+    created_at: FIRST_DAY,
+    updated_at: FIRST_DAY,
+    deleted: false,
+    userIds: [FIXED_USER],
+    roles: {},
+    currency: 'USD',
+  })
   return {
     nextId: 1_576_769_414_321_651_714n,
     nextShortId: Number.parseInt('8x2fg0', 36),
@@ -278,25 +294,8 @@ function firstCore(seed: number): CoreState {
     instance: randomUUID(),
     users: new Map([[FIXED_USER, { id: FIXED_USER, name: 'Sandbox', screenName: 'sandbox', premium: true }]]),
     accounts: new Map([
-      [
-        FIXED_ACCOUNT,
-        {
-          id: FIXED_ACCOUNT,
-          name: 'Sandbox account',
-          business_name: 'Example Shop',
-          business_id: null,
-          timezone: 'Europe/Berlin',
-          timezone_switch_at: '2026-01-15T23:00:00Z',
-          approval_status: 'ACCEPTED',
-          industry_type: 'RETAIL',
-          created_at: FIRST_DAY,
-          updated_at: FIRST_DAY,
-          deleted: false,
-          userIds: [FIXED_USER],
-          roles: {},
-          currency: 'USD',
-        },
-      ],
+      [FIXED_ACCOUNT, account(FIXED_ACCOUNT, 'Sandbox account')],
+      [SECOND_ACCOUNT, account(SECOND_ACCOUNT, 'Sandbox media account')],
     ]),
   }
 }
