@@ -2,7 +2,7 @@
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { campaignReasons } from '../campaigns/state.ts'
+import { isServing } from '../campaigns/state.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
@@ -111,7 +111,7 @@ function targetingOf(world: World, audience: Audience, activeOnly: boolean): Tar
     const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
     const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
     if (item === undefined || item.deleted || campaign === undefined || campaign.deleted) continue
-    const servable = item.entity_status === 'ACTIVE' && campaignReasons(campaigns, audience.accountId, campaign).length === 0
+    const servable = isServing(campaigns, audience.accountId, item)
     if (activeOnly && !servable) continue
     const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
     if (entry.line_items.some(({ id }) => id === item.id)) continue

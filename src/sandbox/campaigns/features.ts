@@ -10,7 +10,6 @@ import { ok, okPage } from '../refusal.ts'
 import type { CampaignsState, FeaturesSet } from './state.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Handlers of the features endpoints. */
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {

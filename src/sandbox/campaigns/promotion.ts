@@ -1,19 +1,18 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#promotion-and-targeting). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
-import { deleteRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
+import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
-import { findChild, isVisible, liveLineItem } from './parents.ts'
+import { deleteChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
 /** Fields that a criterion has only if the caller gave them. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
-/** Handlers of the endpoints of promoted tweets and targeting criteria. */
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('promotedTweets', {
     table: (state: CampaignsState) => state.promotedTweets,
@@ -28,8 +27,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
   },
   'promotedTweets.delete': (call) => {
-    findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
-    const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+    const promoted = deleteChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
     return ok(promoted)
   },
@@ -109,8 +107,7 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
 
 /** Marks the targeting criterion that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
-  findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
-  const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
+  const criterion = deleteChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
   addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
   return criterion
 }
