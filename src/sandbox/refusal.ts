@@ -1,5 +1,5 @@
 /** Creates refusals, and replies of the advertising host. Any layer may throw a refusal; the request handler converts it to an answer. */
-import type { Reply } from './area.ts'
+import type { Reply, World } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 
 /** Base address of the types of v2 problems (docs/spec-notes.md#posts). The last segment is the type. */
@@ -109,6 +109,12 @@ export function callbackRefusal(): Refusal {
 /** Returns a refusal with any JSON body. */
 export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
+}
+
+/** Returns the 400 of a batch: the errors of each operation, or with the switch `operation_errors: flat` its first error or null. */
+export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
+  const shown = world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
+  return jsonRefusal(400, { operation_errors: shown, request })
 }
 
 /** Returns a refusal of v2 as a problem (docs/spec-notes.md#posts). `slug`: last segment of its type, or `about:blank`. */

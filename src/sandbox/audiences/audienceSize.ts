@@ -4,17 +4,25 @@ import { isProcessed } from '../processing.ts'
 import type { Audience, AudienceState } from './state.ts'
 
 /** Minimum number of members of an audience that can be targeted. */
-export const TARGETABLE_FROM = 100
+const TARGETABLE_FROM = 100
+
+/** Size of an audience, and the fields of its wire form that depend on the size. */
+interface AudienceSize {
+  /** Number of members; null for an audience that is too small to be targeted. */
+  readonly size: number | null
+  readonly targeting: { readonly targetable: boolean; readonly reasons_not_targetable: readonly string[] }
+}
 
 /**
- * Returns the number of members, and the reasons why the audience cannot be targeted. While an upload is processed, returns the number from
- * before the upload, and for a small audience the reason `PROCESSING` instead of `TOO_SMALL`.
+ * Returns the size of the audience. While an upload is processed, returns the size from before the upload, and for a small audience the
+ * reason `PROCESSING` instead of `TOO_SMALL`.
  */
-export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
+export function sizeOf(call: Call<AudienceState>, audience: Audience): AudienceSize {
   const { processing } = audience
   const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
-  const size = isPending ? processing.members : audience.memberships.count(call.now / 1000).members
-  return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
+  const members = isPending ? processing.members : audience.memberships.count(call.now / 1000).members
+  if (members >= TARGETABLE_FROM) return { size: members, targeting: { targetable: true, reasons_not_targetable: [] } }
+  return { size: null, targeting: { targetable: false, reasons_not_targetable: [isPending ? 'PROCESSING' : 'TOO_SMALL'] } }
 }
 
 /**

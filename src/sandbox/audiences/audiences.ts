@@ -7,28 +7,28 @@ import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { sizeOf, TARGETABLE_FROM } from './audienceSize.ts'
+import { sizeOf } from './audienceSize.ts'
+import { ownLists } from './doNotReach.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
-import { uploadUsers } from './users.ts'
+import { uploadUsers } from './uploadUsers.ts'
 
 type AudienceCall = Call<AudienceState>
 
 export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
   'audiences.list': listAudiences,
-  'audiences.get': (call) => ok(audienceWire(call, audienceOf(call, true))),
+  'audiences.get': (call) => ok(audienceWire(call, readableAudience(call))),
   'audiences.create': createAudience,
   'audiences.update': updateAudience,
   'audiences.delete': deleteAudience,
   'audiences.targeted': listTargeting,
   'audiences.users': (call) => {
-    const audience = audienceOf(call)
-    const suppressed = [...call.state.lists.values()]
-      .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
-      .map((list) => list.memberships)
+    const audience = ownAudience(call, 'custom_audience_id')
     return uploadUsers(call, {
       audience,
       kind: 'audience',
-      suppressed,
+      suppressed: ownLists(call)
+        .filter((list) => !list.deleted && list.memberships.size > 0)
+        .map((list) => list.memberships),
       echo: { custom_audience_id: audience.id, account_id: audience.accountId },
     })
   },
@@ -36,17 +36,14 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
 
 function listAudiences(call: AudienceCall): Reply {
   const ids = listParam(call, 'custom_audience_ids')
-  const isInScope = call.params['permission_scope'] === 'SHARED' ? sharedWith(call) : (one: Audience) => one.accountId === call.account?.id
+  const levels = sharedLevels(call)
+  const isOwn = (one: Audience) => one.accountId === call.account?.id
+  const isShared = (one: Audience) => !isOwn(one) && levels.has(one.id)
+  const isInScope = call.params['permission_scope'] === 'SHARED' ? isShared : isOwn
   const found = [...call.state.audiences.values()].filter(
     (one) => isInScope(one) && passesFilter(ids, one.id) && matchesPrefix(one.name, call.params['q']),
   )
   return listReply(call, found, { render: (one) => audienceWire(call, one) })
-}
-
-/** Returns a filter for audiences of other accounts that are shared with the caller's account. */
-function sharedWith(call: AudienceCall): (audience: Audience) => boolean {
-  const levels = sharedLevels(call)
-  return ({ id, accountId }) => accountId !== call.account?.id && levels.has(id)
 }
 
 /** Returns the permission levels of the caller's account on shared audiences, by audience. */
@@ -68,7 +65,7 @@ function createAudience(call: AudienceCall): Reply {
 }
 
 function updateAudience(call: AudienceCall): Reply {
-  const audience = audienceOf(call)
+  const audience = ownAudience(call, 'custom_audience_id')
   if (typeof call.params['name'] === 'string') {
     refuseTakenName(call, call.params['name'], audience)
     audience.name = call.params['name']
@@ -79,14 +76,14 @@ function updateAudience(call: AudienceCall): Reply {
 }
 
 function deleteAudience(call: AudienceCall): Reply {
-  const audience = audienceOf(call)
+  const audience = ownAudience(call, 'custom_audience_id')
   audience.deleted = true
   audience.updated_at = isoSeconds(call.now)
   return ok(audienceWire(call, audience))
 }
 
 function listTargeting(call: AudienceCall): Reply {
-  const audience = audienceOf(call)
+  const audience = ownAudience(call, 'custom_audience_id')
   const entries = targetingOf(call.world, audience, call.params['with_active'] !== false)
   return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
@@ -123,15 +120,14 @@ function targetingOf(world: World, audience: Audience, activeOnly: boolean): Tar
 
 function audienceWire(call: AudienceCall, audience: Audience): Record<string, unknown> {
   const { id, name, description, accountId, created_at, updated_at, deleted } = audience
-  const { size, reasons } = sizeOf(call, audience)
+  const { size, targeting } = sizeOf(call, audience)
   return {
     id,
     name,
     description,
     audience_type: 'CRM',
-    audience_size: size >= TARGETABLE_FROM ? size : null,
-    targetable: size >= TARGETABLE_FROM,
-    reasons_not_targetable: reasons,
+    audience_size: size,
+    ...targeting,
     permission_level: accountId === call.account?.id ? 'READ_WRITE' : (sharedLevels(call).get(id) ?? 'READ_ONLY'),
     owner_account_id: accountId,
     created_at,
@@ -140,16 +136,21 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/**
- * Returns the account's own audience that the path names. `reads`: also a shared audience, and with `with_deleted` a deleted one.
- *
- * @throws {Refusal} 404
- */
-function audienceOf(call: AudienceCall, reads = false): Audience {
+/** Returns the audience of the call's account that the path parameter names. @throws {Refusal} 404 for any other audience, or a deleted one */
+export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' | 'tailored_audience_id'): Audience {
+  const id = String(call.params[parameter])
+  const found = call.state.audiences.get(id)
+  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', parameter, id)
+  return found
+}
+
+/** Returns an audience as `ownAudience` does, also a shared one, and with `with_deleted` a deleted one. @throws {Refusal} 404 */
+function readableAudience(call: AudienceCall): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)
-  const isInScope = found?.accountId === call.account?.id || (reads && sharedLevels(call).has(id))
-  if (found === undefined || !isInScope || (found.deleted && !(reads && call.params['with_deleted'] === true)))
+  const isReadable = found?.accountId === call.account?.id || sharedLevels(call).has(id)
+  if (found === undefined || !isReadable || (found.deleted && call.params['with_deleted'] !== true))
     throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'custom_audience_id', id)
   return found
 }

@@ -1,21 +1,33 @@
 /** Handles the endpoints of do-not-reach lists (spec 2.3, 4.3). An account has at most one list that is not deleted. */
-import type { Call, Handler, Reply } from '../area.ts'
+import type { Call, Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
-import { adsRefusal, ok } from '../refusal.ts'
+import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { sizeOf, TARGETABLE_FROM } from './audienceSize.ts'
+import { sizeOf } from './audienceSize.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
-import { uploadUsers } from './users.ts'
+import { uploadUsers } from './uploadUsers.ts'
 
 type AudienceCall = Call<AudienceState>
 
 export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
-  'doNotReachLists.list': listLists,
-  'doNotReachLists.create': createList,
-  'doNotReachLists.delete': deleteList,
+  'doNotReachLists.list': (call) => listReply(call, ownLists(call), { render: (one) => listWire(call, one) }),
+  'doNotReachLists.create': (call) => {
+    if (ownLists(call).some((one) => !one.deleted))
+      throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can have only one do-not-reach list')
+    const list = newAudience(call, 'Do Not Reach List')
+    list.description = textParam(call, 'description')
+    call.state.lists.set(list.id, list)
+    return ok(listWire(call, list))
+  },
+  'doNotReachLists.delete': (call) => {
+    const list = listOfPath(call)
+    list.deleted = true
+    list.updated_at = isoSeconds(call.now)
+    return ok(listWire(call, list))
+  },
   'doNotReachLists.users': (call) => {
-    const list = doNotReachListOf(call)
+    const list = listOfPath(call)
     return uploadUsers(call, {
       audience: list,
       kind: 'do-not-reach',
@@ -25,48 +37,21 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   },
 }
 
-function listLists(call: AudienceCall): Reply {
-  const own = [...call.state.lists.values()].filter((one) => one.accountId === call.account?.id)
-  return listReply(call, own, { render: (one) => listWire(call, one) })
+/** Returns the lists of the call's account, deleted ones included. */
+export function ownLists(call: AudienceCall): Audience[] {
+  return [...call.state.lists.values()].filter((one) => one.accountId === call.account?.id)
 }
 
-function createList(call: AudienceCall): Reply {
-  if ([...call.state.lists.values()].some((one) => one.accountId === call.account?.id && !one.deleted))
-    throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can have only one do-not-reach list')
-  const list = newAudience(call, 'Do Not Reach List')
-  list.description = textParam(call, 'description')
-  call.state.lists.set(list.id, list)
-  return ok(listWire(call, list))
-}
-
-function deleteList(call: AudienceCall): Reply {
-  const list = doNotReachListOf(call)
-  list.deleted = true
-  list.updated_at = isoSeconds(call.now)
-  return ok(listWire(call, list))
+/** Returns the list of the call's account that the path names. @throws {Refusal} 404 for any other list, or a deleted one */
+function listOfPath(call: AudienceCall): Audience {
+  const id = String(call.params['do_not_reach_list_id'])
+  const found = ownLists(call).find((one) => one.id === id && !one.deleted)
+  if (found === undefined) throw notFound('NOT_FOUND', 'do_not_reach_list_id', id)
+  return found
 }
 
 function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   const { id, name, description, created_at, updated_at, deleted } = list
-  const { size, reasons } = sizeOf(call, list)
-  return {
-    id,
-    name,
-    description,
-    targetable: size >= TARGETABLE_FROM,
-    reasons_not_targetable: reasons,
-    list_size: size >= TARGETABLE_FROM ? size : null,
-    created_at,
-    updated_at,
-    deleted,
-  }
-}
-
-/** Returns the account's list that the path names. @throws {Refusal} 404 for an unknown or deleted list, or a list of another account */
-function doNotReachListOf(call: AudienceCall): Audience {
-  const id = String(call.params['do_not_reach_list_id'])
-  const found = call.state.lists.get(id)
-  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
-    throw adsRefusal('NOT_FOUND', `Do not reach list ${id} was not found`, { parameter: 'do_not_reach_list_id' })
-  return found
+  const { size, targeting } = sizeOf(call, list)
+  return { id, name, description, ...targeting, list_size: size, created_at, updated_at, deleted }
 }

@@ -3,6 +3,7 @@
  * from the request, so equal requests for the same period return equal numbers.
  */
 import { hash } from 'node:crypto'
+import { targetingOperators } from '../../service/contract/campaignResources.ts'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { countryTargets } from '../campaigns/targetingLists.ts'
@@ -57,8 +58,8 @@ export function estimateAudience(call: InsightsCall): Reply {
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
     else if (!isTargetingType(type)) errors.push(wrongTargetingType(type))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))
-    if (operator !== undefined && !['EQ', 'NE', 'GTE', 'LT'].includes(textOf(operator)))
-      errors.push(invalidParameter('operator_type', 'one of EQ, NE, GTE, LT', operator))
+    if (operator !== undefined && !targetingOperators.some((known) => known === operator))
+      errors.push(invalidParameter('operator_type', `one of ${targetingOperators.join(', ')}`, operator))
     for (const name in rest)
       errors.push({ ...invalidParameter(name, 'a field of a criterion', ''), message: `"${name}" is not a field of a criterion` })
   }

@@ -57,12 +57,11 @@ const JUNK: ReadonlySet<string> = new Set(
  * of a correct operation is empty.
  */
 export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
-  const nowS = Math.floor(call.now / 1000)
   let firstUser = 0
   return listOf(call.body).map((one) => {
     const found: AdsError[] = []
     errors.push(found)
-    const operation = readOperation(call, list, one, nowS, firstUser, found)
+    const operation = readOperation(call, list, one, firstUser, found)
     if (operation !== undefined) firstUser += operation.users.length
     return found.length > 0 ? undefined : operation
   })
@@ -72,7 +71,6 @@ function readOperation(
   call: UsersCall,
   list: UserList,
   input: unknown,
-  nowS: number,
   firstUser: number,
   errors: AdsError[],
 ): Operation | undefined {
@@ -89,7 +87,7 @@ function readOperation(
       errors.push(unknownField(call, name))
   const effectiveAt = readTime(params['effective_at'], 'effective_at', errors)
   const expiresAt = readTime(params['expires_at'], 'expires_at', errors)
-  if (type !== 'Delete') checkTimes(call, list, { nowS, effectiveAt, expiresAt }, errors)
+  if (type !== 'Delete') checkTimes(call, list, { effectiveAt, expiresAt }, errors)
   const users = params['users']
   if (users === undefined) return void errors.push(missingParameter('users'))
   if (!Array.isArray(users) || users.length === 0) return void errors.push(invalidParameter('users', 'array of at least one user', ''))
@@ -102,10 +100,9 @@ function readOperation(
 function checkTimes(
   call: UsersCall,
   list: UserList,
-  times: { nowS: number; effectiveAt: number | undefined; expiresAt: number | undefined },
+  { effectiveAt, expiresAt }: Pick<Operation, 'effectiveAt' | 'expiresAt'>,
   errors: AdsError[],
 ): void {
-  const { nowS, effectiveAt, expiresAt } = times
   if (expiresAt === undefined) {
     if (list.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
     if (effectiveAt !== undefined && effectiveAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS)) {
@@ -114,7 +111,7 @@ function checkTimes(
     }
     return
   }
-  if (expiresAt <= (effectiveAt ?? nowS)) {
+  if (expiresAt <= (effectiveAt ?? Math.floor(call.now / 1000))) {
     call.world.reportViolation('expires_before_effective', 'expires_at is not later than effective_at')
     errors.push(
       invalidParameter(
@@ -149,17 +146,21 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
     }
     for (const value of listOf(values)) {
       count++
-      if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
-        if (type === 'partner_user_id' && (looksLikeEmail(value) || isWrittenAsPhone(value)))
-          call.world.reportViolation('raw_identifier', 'partner_user_id looks like an email or phone')
-        reportJunk(call, type, value)
-        continue
-      }
-      if (type === 'partner_user_id') errors.push(identifierError(type, 'text of 1 to 1,000 characters'))
+      if (type === 'partner_user_id') checkPartnerId(call, value, errors)
+      else if (typeof value === 'string' && HEX.test(value)) reportJunk(call, type, value)
       else checkNotLowerHex(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
+}
+
+/** Checks a `partner_user_id`, which is not hashed. Reports one that may be personal. */
+function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): void {
+  if (typeof value !== 'string' || value === '' || value.length > 1000)
+    return void errors.push(identifierError('partner_user_id', 'text of 1 to 1,000 characters'))
+  if (looksLikeEmail(value) || isWrittenAsPhone(value))
+    call.world.reportViolation('raw_identifier', 'partner_user_id looks like an email or phone')
+  reportJunk(call, 'partner_user_id', value)
 }
 
 /**

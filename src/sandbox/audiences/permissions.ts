@@ -5,7 +5,8 @@ import { listReply } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import type { Audience, AudienceState, Permission } from './state.ts'
+import { ownAudience } from './audiences.ts'
+import type { AudienceState, Permission } from './state.ts'
 
 type AudienceCall = Call<AudienceState>
 
@@ -16,7 +17,7 @@ export const permissionHandlers: Readonly<Record<string, Handler<AudienceState>>
 }
 
 function listPermissions(call: AudienceCall): Reply {
-  const audience = ownAudience(call)
+  const audience = ownAudience(call, 'tailored_audience_id')
   const accounts = listParam(call, 'granted_account_ids')
   const ids = listParam(call, 'tailored_audience_permission_ids')
   const found = [...call.state.permissions.values()].filter(
@@ -30,7 +31,7 @@ function listPermissions(call: AudienceCall): Reply {
  * with another business (spec 5 rule 7).
  */
 function createPermission(call: AudienceCall): Reply {
-  const audience = ownAudience(call)
+  const audience = ownAudience(call, 'tailored_audience_id')
   const granted = String(call.params['granted_account_id'])
   const business = call.account?.business_name ?? undefined
   const isSameBusiness = business !== undefined && call.world.accounts.get(granted)?.business_name === business
@@ -58,11 +59,11 @@ function createPermission(call: AudienceCall): Reply {
 }
 
 function deletePermission(call: AudienceCall): Reply {
-  const audience = ownAudience(call)
+  const audience = ownAudience(call, 'tailored_audience_id')
   const id = String(call.params['tailored_audience_permission_id'])
   const permission = call.state.permissions.get(id)
   if (permission === undefined || permission.deleted || permission.tailored_audience_id !== audience.id)
-    throw adsRefusal('NOT_FOUND', `Tailored audience permission ${id} was not found`, { parameter: 'tailored_audience_permission_id' })
+    throw notFound('NOT_FOUND', 'tailored_audience_permission_id', id)
   permission.deleted = true
   permission.updated_at = isoSeconds(call.now)
   return ok(permissionWire(call, permission))
@@ -82,13 +83,4 @@ function checkMayShareOutside(call: AudienceCall): void {
 /** Returns the permission in wire form. On the path of custom audiences it has `custom_audience_id` too. */
 function permissionWire(call: AudienceCall, permission: Permission): object {
   return 'custom_audience_id' in call.echo ? { ...permission, custom_audience_id: permission.tailored_audience_id } : permission
-}
-
-/** Returns the account's own audience that the path names. @throws {Refusal} 404 */
-function ownAudience(call: AudienceCall): Audience {
-  const id = String(call.params['tailored_audience_id'])
-  const found = call.state.audiences.get(id)
-  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
-    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'tailored_audience_id', id)
-  return found
 }

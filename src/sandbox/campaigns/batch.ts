@@ -5,7 +5,7 @@ import { operationMarks } from '../../service/contract/batches.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
-import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
+import { adsRefusal, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
@@ -61,11 +61,8 @@ function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     const outcome = runOne(call, steps, item)
-    if ('errors' in outcome) errors.push(outcome.errors)
-    else {
-      errors.push([])
-      data.push(outcome.data)
-    }
+    errors.push('errors' in outcome ? outcome.errors : [])
+    if ('data' in outcome) data.push(outcome.data)
   }
   const request = items.map((item) => {
     const { operation_type, params } = recordOf(item)
@@ -73,8 +70,7 @@ function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
   })
   if (errors.some((one) => one.length > 0)) {
     restore(call.state, before)
-    const shown = call.world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
-    throw jsonRefusal(400, { operation_errors: shown, request })
+    throw operationRefusal(call.world, errors, request)
   }
   return { kind: 'ads', data, request }
 }

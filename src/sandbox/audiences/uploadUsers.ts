@@ -1,7 +1,7 @@
 /** Applies and answers uploads of users (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
 import type { Reply } from '../area.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
-import { jsonRefusal, type AdsError } from '../refusal.ts'
+import { operationRefusal, type AdsError } from '../refusal.ts'
 import { shuffled } from '../shuffled.ts'
 import { startProcessing } from './audienceSize.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
@@ -24,10 +24,7 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
     applyAll(call, list, correct)
   }
   const request = operations.map((operation, index) => echoOf(call, list, operation, index))
-  if (isWrong) {
-    const shown = call.world.switch('operation_errors') === 'aligned' ? errors : firstErrors(errors)
-    throw Object.assign(jsonRefusal(400, { operation_errors: shown, request }), { isPartlyApplied: isApplied })
-  }
+  if (isWrong) throw Object.assign(operationRefusal(call.world, errors, request), { isPartlyApplied: isApplied })
   return answer(call, list, correct, request)
 }
 
@@ -111,14 +108,8 @@ function reportSuppressed(call: UsersCall, list: UserList, number: number, key: 
  * do-not-reach lists the form is always `array`.
  */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
-  const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {
-    const count =
-      basis === 'users'
-        ? users.length
-        : basis === 'operations'
-          ? 1
-          : users.reduce((sum, user) => sum + Object.values(user).reduce((all, values) => all + values.length, 0), 0)
+    const count = counted(call, users)
     return { success_count: count, total_count: count }
   })
   const form = list.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
@@ -126,6 +117,18 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
   const total = results.reduce((sum, one) => sum + one.total_count, 0)
   const sums = { success_count: total, total_count: total }
   return { kind: 'ads', data: form === 'object' ? sums : [sums] }
+}
+
+/** Returns the count of an operation on the users. */
+function counted(call: UsersCall, users: readonly User[]): number {
+  switch (call.world.switch('count_basis')) {
+    case 'users':
+      return users.length
+    case 'operations':
+      return 1
+    case 'identifiers':
+      return users.flatMap((user) => Object.values(user).flat()).length
+  }
 }
 
 /**
@@ -142,9 +145,4 @@ function echoOf(call: UsersCall, list: UserList, operation: Operation | undefine
     },
     ...(type === undefined ? {} : { operation_type: type }),
   }
-}
-
-/** Returns the first error of each operation, or null (switch `operation_errors: flat`). */
-function firstErrors(errors: readonly (readonly AdsError[])[]): unknown[] {
-  return errors.map((one) => one[0] ?? null)
 }
