@@ -26,6 +26,11 @@ export function givenFields({ endpoint, params, given }: Call<unknown>): Record<
   return Object.fromEntries(names.map((name) => [name, params[name]]))
 }
 
+/** Returns true if only documented fields are accepted (the switch `unknown_parameters`). */
+export function isStrict({ world }: Call<unknown>): boolean {
+  return world.switch('unknown_parameters') === 'strict'
+}
+
 /** Returns true if `filter` contains `id`, or is undefined. */
 export function passesFilter(filter: readonly string[] | undefined, id: string): boolean {
   return filter === undefined || filter.includes(id)

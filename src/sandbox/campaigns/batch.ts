@@ -5,6 +5,7 @@ import { operationMarks } from '../../service/contract/batches.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
+import { isStrict } from '../params.ts'
 import { adsRefusal, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import type { Pair } from '../verify/signature.ts'
@@ -106,7 +107,7 @@ function runStep(
   params: Readonly<Record<string, unknown>>,
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
   const endpoint = endpointOf(step.endpoint)
-  const strict = call.world.switch('unknown_parameters') === 'strict'
+  const strict = isStrict(call)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
   if (missing.length > 0) return { errors: missing.map((one) => missingParameter(one.name)) }

@@ -3,11 +3,11 @@ import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { cardHandlers } from './cards.ts'
 import { mediaHandlers } from './media.ts'
-import { createCreatives } from './seed.ts'
+import { createCreativesState } from './seed.ts'
 import { specialCardHandlers } from './specialCards.ts'
 
 export const creativesArea = defineArea({
   ref: areaRefs.creatives,
-  createState: createCreatives,
+  createState: createCreativesState,
   handlers: { ...mediaHandlers, ...cardHandlers, ...specialCardHandlers },
 })

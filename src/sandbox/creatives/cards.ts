@@ -3,15 +3,15 @@
  * read and deleted.
  */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
-import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord, type Table } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler } from '../area.ts'
+import { deleteRecord, findRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passesFilter } from '../params.ts'
+import { isStrict, listParam, passesFilter } from '../params.ts'
 import { adsRefusal, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
-import { libraryMedia } from './media.ts'
-import type { Card, CreativesState } from './state.ts'
+import { existingMedia } from './media.ts'
+import { cardTables, type Card, type CreativesState } from './state.ts'
 
 export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.list': (call) => {
@@ -30,14 +30,14 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   },
   'cards.all': (call) => {
     const known = new Map(
-      tablesOf(call).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
+      cardTables(call.state).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
     )
     const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
     return okPage(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.allById': (call) => {
     const id = String(call.params['card_id'])
-    const table = tablesOf(call).find((one) => recordsOf(call, one).has(id)) ?? call.state.cards
+    const table = cardTables(call.state).find((one) => recordsOf(call, one).has(id)) ?? call.state.cards
     return ok(findRecord(call, table, 'card_id', 'CARD_NOT_FOUND'))
   },
   'cards.get': (call) => ok(call.world.switch('card_response') === 'array' ? [findCard(call)] : findCard(call)),
@@ -88,25 +88,13 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
  */
 function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
-  for (const { key, place } of mediaPlaces(content))
-    if (!before.includes(key) && libraryMedia(call.state, accountOf(call).id, key) === undefined)
-      throw adsRefusal('MEDIA_NOT_FOUND', `media ${key} is not in the media library`, { parameter: place, value: key })
+  for (const { key, place } of mediaPlaces(content)) if (!before.includes(key)) existingMedia(call, key, place)
   return content
 }
 
 /** Returns the media keys of a card. */
 function mediaOf(card: Card): readonly string[] {
   return mediaPlaces(card).map(({ key }) => key)
-}
-
-function isStrict(call: Call<CreativesState>): boolean {
-  return call.world.switch('unknown_parameters') === 'strict'
-}
-
-/** Returns the tables of all types of cards. */
-function tablesOf({ state }: Call<CreativesState>): readonly Table<AccountRecord & { readonly card_uri: string }>[] {
-  const { cards, legacyCards, polls, conversations } = state
-  return [cards, legacyCards, polls, conversations]
 }
 
 /** Returns the component card or legacy card that the path names. @throws {Refusal} 404 */

@@ -14,10 +14,11 @@ export interface CardContent {
 }
 
 type MediaType = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
-/** Properties of a list of components that determine the card's type. */
-interface Classified {
+interface MediaPart {
   readonly media: MediaType
   readonly swipeable: boolean
+}
+interface GoalPart {
   readonly goal: 'WEBSITE' | 'APP'
 }
 
@@ -93,62 +94,51 @@ function readSlides(value: unknown): CardContent {
   }
 }
 
-/** Classifies a list of components. If the list is wrong, adds its errors to `errors` and returns undefined. */
-function classify(value: unknown, place: string, errors: AdsError[]): Classified | undefined {
+/**
+ * Returns the properties of a list of components that determine the card's type. If the list is wrong, adds its errors to `errors` and
+ * returns undefined.
+ */
+function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & GoalPart) | undefined {
   const before = errors.length
-  if (!Array.isArray(value)) {
-    errors.push(invalidParameter(place, 'an array of components', value))
-    return undefined
-  }
-  const types: MediaType[] = []
-  let swipeable = false
-  let goals: ('WEBSITE' | 'APP')[] = []
-  value.forEach((component: unknown, index) => {
-    const at = `${place}[${index}]`
-    if (!isPlainRecord(component)) return errors.push(invalidParameter(at, 'a component', component))
-    switch (component['type']) {
-      case 'MEDIA':
-        checkNames(component, ['type', 'media_key'], at, errors)
-        types.push(...mediaTypes([component['media_key']], `${at}.media_key`, errors))
-        return
-      case 'SWIPEABLE_MEDIA': {
-        checkNames(component, ['type', 'media_keys'], at, errors)
-        const keys = component['media_keys']
-        swipeable = true
-        if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
-          return errors.push(
-            keys === undefined ? missingParameter(`${at}.media_keys`) : invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys),
-          )
-        const found = mediaTypes(keys, `${at}.media_keys`, errors)
-        if (found.length > 0) types.push(commonType(found))
-        return
-      }
-      case 'DETAILS':
-        checkNames(component, ['type', 'title', 'destination'], at, errors)
-        requireText(component, 'title', at, errors)
-        checkWebsite(component['destination'], `${at}.destination`, errors)
-        goals = [...goals, 'WEBSITE']
-        return
-      case 'BUTTON':
-        checkNames(component, ['type', 'label', 'destination'], at, errors)
-        checkLabel(component['label'], `${at}.label`, errors)
-        checkApp(component['destination'], `${at}.destination`, errors)
-        goals = [...goals, 'APP']
-        return
-      case undefined:
-        return errors.push(missingParameter(`${at}.type`))
-      default:
-        return errors.push(invalidParameter(`${at}.type`, 'MEDIA, SWIPEABLE_MEDIA, DETAILS or BUTTON', component['type']))
-    }
-  })
+  if (!Array.isArray(value)) return void errors.push(invalidParameter(place, 'an array of components', value))
+  const parts = value.map((component: unknown, index) => readComponent(component, `${place}[${index}]`, errors))
   if (errors.length > before) return undefined
-  const [media] = types
-  const [goal] = goals
-  if (media === undefined || goal === undefined || types.length !== 1 || goals.length !== 1) {
-    errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
-    return undefined
+  const [media, ...otherMedia] = parts.filter((part) => part !== undefined && 'media' in part)
+  const [goal, ...otherGoals] = parts.filter((part) => part !== undefined && 'goal' in part)
+  if (media !== undefined && goal !== undefined && otherMedia.length === 0 && otherGoals.length === 0) return { ...media, ...goal }
+  return void errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
+}
+
+/** Returns what a component contributes to the card's type. If it is wrong, adds its errors to `errors`. */
+function readComponent(component: unknown, at: string, errors: AdsError[]): MediaPart | GoalPart | undefined {
+  if (!isPlainRecord(component)) return void errors.push(invalidParameter(at, 'a component', component))
+  switch (component['type']) {
+    case 'MEDIA':
+      checkNames(component, ['type', 'media_key'], at, errors)
+      return { media: commonType(mediaTypes([component['media_key']], `${at}.media_key`, errors)), swipeable: false }
+    case 'SWIPEABLE_MEDIA': {
+      checkNames(component, ['type', 'media_keys'], at, errors)
+      const keys = component['media_keys']
+      if (keys === undefined) return void errors.push(missingParameter(`${at}.media_keys`))
+      if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
+        return void errors.push(invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys))
+      return { media: commonType(mediaTypes(keys, `${at}.media_keys`, errors)), swipeable: true }
+    }
+    case 'DETAILS':
+      checkNames(component, ['type', 'title', 'destination'], at, errors)
+      requireText(component, 'title', at, errors)
+      checkWebsite(component['destination'], `${at}.destination`, errors)
+      return { goal: 'WEBSITE' }
+    case 'BUTTON':
+      checkNames(component, ['type', 'label', 'destination'], at, errors)
+      checkLabel(component['label'], `${at}.label`, errors)
+      checkApp(component['destination'], `${at}.destination`, errors)
+      return { goal: 'APP' }
+    case undefined:
+      return void errors.push(missingParameter(`${at}.type`))
+    default:
+      return void errors.push(invalidParameter(`${at}.type`, 'MEDIA, SWIPEABLE_MEDIA, DETAILS or BUTTON', component['type']))
   }
-  return { media, swipeable, goal }
 }
 
 /** Returns the types of the valid media keys; a GIF counts as an image. Adds an error for each invalid or missing key. */

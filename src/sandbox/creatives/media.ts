@@ -1,6 +1,6 @@
 /** Handles the endpoints of account media and the media library (spec 2.4, 4.4, 3.3). */
 import { deleteRecord, findRecord, recordHandlers, recordsOf } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler } from '../area.ts'
+import type { Call, Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
 import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
@@ -11,7 +11,6 @@ import type { CreativesState, MediaObject } from './state.ts'
 /** Parameters that only a video may have. */
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
-/** Handlers of the endpoints of account media and the media library. */
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   ...recordHandlers('accountMedia', {
     table: (state: CreativesState) => state.accountMedia,
@@ -41,7 +40,6 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
       ])
     changeMedia(call, media)
     library.set(key, media)
-    call.state.widths.set(key, 1200)
     if (media.media_category === 'AMPLIFY_VIDEO') addPreroll(call, media)
     return ok(mediaWire(call, media))
   },
@@ -60,9 +58,26 @@ function mediaWire(call: Call<CreativesState>, media: MediaObject): MediaObject 
 }
 
 /** Returns the media with a key in the account's library; undefined if it is missing or deleted. */
-export function libraryMedia(state: CreativesState, accountId: string, mediaKey: string): MediaObject | undefined {
-  const media = state.media.get(accountId)?.get(mediaKey)
+export function libraryMedia(call: Call<CreativesState>, mediaKey: string): MediaObject | undefined {
+  const media = recordsOf(call, call.state.media).get(mediaKey)
   return media?.deleted === false ? media : undefined
+}
+
+/** Returns the media with a key in the account's library. `parameter`: place of the key in the request. @throws {Refusal} 404 */
+export function existingMedia(call: Call<CreativesState>, mediaKey: string, parameter: string): MediaObject {
+  const media = libraryMedia(call, mediaKey)
+  if (media !== undefined) return media
+  throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter, value: mediaKey })
+}
+
+/** Returns the image that `poster_media_key` names. @throws {Refusal} unless it is an image of the library */
+export function posterImage(call: Call<CreativesState>, mediaKey: string): MediaObject {
+  const image = libraryMedia(call, mediaKey)
+  if (image?.media_type === 'IMAGE') return image
+  throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${mediaKey}" for poster_media_key`, {
+    parameter: 'poster_media_key',
+    value: mediaKey,
+  })
 }
 
 /** Writes the given parameters into the media. @throws {Refusal} before it changes anything */
@@ -74,14 +89,8 @@ function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   }
   const poster = call.params['poster_media_key']
   if (typeof poster === 'string') {
-    const image = libraryMedia(call.state, accountOf(call).id, poster)
-    if (image?.media_type !== 'IMAGE')
-      throw adsRefusal('INVALID_IMAGE', `Expected an image of the media library, got "${poster}" for poster_media_key`, {
-        parameter: 'poster_media_key',
-        value: poster,
-      })
+    media.poster_media_url = posterImage(call, poster).media_url
     media.poster_media_key = poster
-    media.poster_media_url = image.media_url
   } else if (poster === null && media.media_type !== 'IMAGE') {
     media.poster_media_key = null
     media.poster_media_url = `https://media.example.com/${media.media_key}-poster.png`

@@ -1,4 +1,4 @@
-/** State of the creatives area: records in wire form (spec 2.4), and the widths of media. */
+/** State of the creatives area: records in wire form (spec 2.4). */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
 /** Component of a card (spec 2.4). */
@@ -56,6 +56,9 @@ export interface CreativesState {
   readonly conversations: Table<SpecialCard>
   /** Media libraries. */
   readonly media: Table<MediaObject>
-  /** Width in pixels by media key. The API shows only the ratio. */
-  readonly widths: Map<string, number>
+}
+
+/** Returns the tables of all types of cards. */
+export function cardTables({ cards, legacyCards, polls, conversations }: CreativesState): readonly Table<Card | SpecialCard>[] {
+  return [cards, legacyCards, polls, conversations]
 }
