@@ -4,6 +4,7 @@ import { mediaFields, placeFields, pollFields, postExpansions, postFields, userF
 import { accountCalls, expectRefusal } from '../support/account.ts'
 import { bearerOf, type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
+import { target } from '../support/target.ts'
 
 const sandbox = sharedSandbox()
 const account = accountCalls(sandbox)
@@ -287,6 +288,14 @@ describe('posts for an advertiser', () => {
       tweet_id: id,
       scheduled_at: null,
     })
+  })
+
+  test.skipIf(target !== undefined)('shows a user that the control API added as /1.1 and v2 do', async () => {
+    const added = { screen_name: 'Anna', premium: true, accounts: ['18ce54d4x5t'] }
+    const { user_id: id } = (await sandbox.control.request('POST', 'users', added)).body
+    const { user, entities } = (await account.post('tweet', { as_user_id: id, text: 'Hello @anna' })).body.data
+    expect(user).toMatchObject({ id_str: id, screen_name: 'Anna', verified: true })
+    expect(entities.user_mentions).toMatchObject([{ id_str: id, name: 'Anna', screen_name: 'anna' }])
   })
 
   test('options show where the specification says', async () => {

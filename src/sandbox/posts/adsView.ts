@@ -3,9 +3,10 @@
  * text (docs/spec-notes.md#echoes-and-cursors).
  */
 import type { World } from '../area.ts'
+import { codePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
-import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { idOfHandle, postOf, userOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 /** Options of a request that change the fields of a post. */
 export interface ViewOptions {
@@ -25,8 +26,8 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     name: post.name,
     created_at: isoSeconds(post.createdAt),
     truncated: false,
-    ...(options.extended ? { full_text: post.text, display_text_range: [0, [...post.text].length] } : {}),
-    entities: adsEntities(state, post.text),
+    ...(options.extended ? { full_text: post.text, display_text_range: [0, codePoints(post.text)] } : {}),
+    entities: adsEntities(world, state, post.text),
     user: userWire(world, state, post.author_id, options.trimUser),
     retweet_count: post.metrics.retweet_count,
     favorite_count: post.metrics.like_count,
@@ -79,33 +80,36 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
 }
 
 function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
-  const ids = { id: BigInt(id), id_str: id }
-  if (trim) return ids
-  const account = world.users.get(id)
-  const profile = state.users.get(id)
+  const known = userOf(world, state, id)
+  return trim || known === undefined ? { id: BigInt(id), id_str: id } : profileWire(known)
+}
+
+/** Renders a v2 user in the form of the ads API and of `/1.1`. */
+export function profileWire(user: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const id = String(user['id'])
   return {
-    ...ids,
-    name: account?.name ?? profile?.['name'] ?? '',
-    screen_name: account?.screenName ?? profile?.['username'] ?? '',
-    location: profile?.['location'] ?? null,
-    description: profile?.['description'] ?? null,
-    url: profile?.['url'] ?? null,
-    protected: false,
-    verified: profile?.['verified'] ?? false,
+    id: BigInt(id),
+    id_str: id,
+    name: user['name'],
+    screen_name: user['username'],
+    location: user['location'] ?? null,
+    description: user['description'] ?? null,
+    url: user['url'] ?? null,
+    protected: user['protected'] ?? false,
+    verified: user['verified'] ?? false,
   }
 }
 
-function adsEntities(state: PostsState, text: string): Record<string, unknown> {
+function adsEntities(world: World, state: PostsState, text: string): Record<string, unknown> {
   const found = entitiesOf(text)
   return {
     hashtags: (found.hashtags ?? []).map((tag) => ({ text: tag.tag, indices: [tag.start, tag.end] })),
     symbols: [],
     user_mentions: (found.mentions ?? []).map((mention) => {
-      const user = [...state.users.values()].find((one) => one['username'] === mention.username)
-      const id = typeof user?.['id'] === 'string' ? user['id'] : null
+      const id = idOfHandle(world, state, mention.username) ?? null
       return {
         screen_name: mention.username,
-        name: user?.['name'] ?? null,
+        name: id === null ? null : userOf(world, state, id)?.['name'],
         id: id === null ? null : BigInt(id),
         id_str: id,
         indices: [mention.start, mention.end],

@@ -5,6 +5,7 @@ import { accountOf, type Call, type Handler, type Reply, type World } from '../a
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
+import { cardTables } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -160,8 +161,7 @@ function checkMedia(keys: readonly string[]): void {
 
 function cardExists(call: Call<PostsState>, uri: string): boolean {
   const account = accountOf(call).id
-  const creatives = call.world.stateOf(areaRefs.creatives)
-  const tables = [creatives.cards, creatives.legacyCards, creatives.polls, creatives.conversations]
+  const tables = cardTables(call.world.stateOf(areaRefs.creatives))
   return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }
 

@@ -1,16 +1,15 @@
 /** Defines the posts area: posts of v2, posts on behalf of advertisers, and users (spec 2.6, 4.4, 4.7). */
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { emitPost } from '../webhooks/events.ts'
 import { advertiserHandlers, duePosts, publishScheduled } from './advertiser.ts'
-import { createPosts } from './seed.ts'
+import { createPostsState } from './seed.ts'
 import { userHandlers } from './users.ts'
 import { v2Handlers } from './v2.ts'
 
 export const postsArea = defineArea({
   ref: areaRefs.posts,
-  createState: createPosts,
-  handlers: { ...advertiserHandlers, ...v2Handlers(emitPost), ...userHandlers },
+  createState: createPostsState,
+  handlers: { ...advertiserHandlers, ...v2Handlers, ...userHandlers },
   onClock: (world, state) => {
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },

@@ -1,12 +1,12 @@
 /** Creates the first state of the posts area. Its posts and users are invented. */
-import { isoSeconds } from '../timestamps.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
 
-const HOUR = 3_600_000
+/** Time of the first records, milliseconds since 1970. */
+const FIRST_MS = Date.parse(FIRST_DAY)
 
-/** Returns new posts, users, media, places and polls, with constant ids. */
-export function createPosts(): PostsState {
+/** Creates the first state: posts, users, media, a place and a poll, with constant ids. */
+export function createPostsState(): PostsState {
   const state: PostsState = {
     posts: new Map(),
     scheduled: new Map(),
@@ -17,9 +17,16 @@ export function createPosts(): PostsState {
     polls: new Map(),
   }
   addUsers(state)
-  const made = Date.parse(FIRST_DAY)
+  addPosts(state)
+  addPlaceAndPoll(state)
+  addMedia(state)
+  addWaiting(state)
+  return state
+}
+
+function addPosts(state: PostsState): void {
   const add = (post: Pick<Post, 'id' | 'text' | 'author_id'> & Partial<Post>) =>
-    state.posts.set(post.id, newPost({ createdAt: made, ...post }))
+    state.posts.set(post.id, newPost({ createdAt: FIRST_MS, ...post }))
   add({
     id: '1166476031668015104',
     text: 'Spring mugs are here https://shop.example/mugs #mugs',
@@ -69,7 +76,9 @@ export function createPosts(): PostsState {
     community_id: '1758000000000000001',
     paid_partnership: true,
   })
+}
 
+function addPlaceAndPoll(state: PostsState): void {
   state.places.set('96683cc9126741d1', {
     id: '96683cc9126741d1',
     name: 'United States',
@@ -87,9 +96,12 @@ export function createPosts(): PostsState {
       { position: 2, label: 'Tea', votes: 5 },
     ],
     duration_minutes: 1440,
-    end_datetime: isoSeconds(made + 24 * HOUR).replace('Z', '.000Z'),
+    end_datetime: new Date(FIRST_MS + 86_400_000).toISOString(),
     voting_status: 'closed',
   })
+}
+
+function addMedia(state: PostsState): void {
   const metrics = { view_count: 310 }
   state.media.set('7_1146654567674912772', {
     media_key: '7_1146654567674912772',
@@ -113,8 +125,6 @@ export function createPosts(): PostsState {
     width: 1200,
     alt_text: 'Three mugs',
   })
-  addWaiting(state)
-  return state
 }
 
 function addUsers(state: PostsState): void {

@@ -20,7 +20,6 @@ export interface Post {
   readonly referenced: readonly { readonly type: string; readonly id: string }[]
   readonly in_reply_to_user_id: string | null
   readonly community_id: string | null
-  readonly share_with_followers: boolean
   readonly paid_partnership: boolean
   readonly poll_id: string | null
   readonly place_id: string | null
@@ -119,7 +118,6 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
     referenced: [],
     in_reply_to_user_id: null,
     community_id: null,
-    share_with_followers: false,
     paid_partnership: false,
     poll_id: null,
     place_id: null,

@@ -2,9 +2,11 @@
 import type { Call, Handler, Reply } from '../area.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { listParam } from '../params.ts'
-import { v2ParameterRefusal, coreRefusal, PROBLEMS } from '../refusal.ts'
+import { coreRefusal } from '../refusal.ts'
+import { profileWire } from './adsView.ts'
 import { idOfHandle, userOf, type PostsState } from './state.ts'
-import { postWire, selectionOf, userWire, type PartialError } from './v2View.ts'
+import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
+import { postWire, selectionOf, userWire } from './v2View.ts'
 
 type UserCall = Call<PostsState>
 
@@ -27,26 +29,16 @@ export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
     if (users.length === 0) throw coreRefusal(404, 17, 'No user matches for specified terms.')
     return { kind: 'json', body: users }
   },
-  'users.me': (call) => answerUsers(call, [call.user?.id ?? ''], { one: true, parameter: 'id' }),
-  'users.get': (call) => answerUsers(call, [wholeNumber('id', String(call.params['id']))], { one: true, parameter: 'id' }),
-  'users.list': (call) =>
-    answerUsers(
-      call,
-      (listParam(call, 'ids') ?? []).map((id) => wholeNumber('ids', id)),
-      { one: false, parameter: 'ids' },
-    ),
-  'users.byUsername': (call) => answerUsers(call, [String(call.params['username'])], { one: true, parameter: 'username' }),
-  'users.byUsernames': (call) => answerUsers(call, listParam(call, 'usernames') ?? [], { one: false, parameter: 'usernames' }),
+  'users.me': (call) => answerUsers(call, 'id', [call.user?.id ?? '']),
+  'users.get': (call) => answerUsers(call, 'id', [String(call.params['id'])]),
+  'users.list': (call) => answerUsers(call, 'ids', listParam(call, 'ids') ?? []),
+  'users.byUsername': (call) => answerUsers(call, 'username', [String(call.params['username'])]),
+  'users.byUsernames': (call) => answerUsers(call, 'usernames', listParam(call, 'usernames') ?? []),
 }
 
-interface Lookup {
-  readonly one: boolean
-  /** Parameter that the values come from: ids or handles. */
-  readonly parameter: 'id' | 'ids' | 'username' | 'usernames'
-}
-
-/** Answers the found users, with an error for each unknown value. */
-function answerUsers(call: UserCall, values: readonly string[], { one, parameter }: Lookup): Reply {
+/** Answers the found users, with an error for each unknown value. `parameter`: that of the values; `id` and `username` answer one user. */
+function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'usernames', values: readonly string[]): Reply {
+  if (parameter === 'id' || parameter === 'ids') checkIds(parameter, values)
   const selection = selectionOf(call, 'tweet')
   const users: Record<string, unknown>[] = []
   const pinned: Record<string, unknown>[] = []
@@ -55,7 +47,7 @@ function answerUsers(call: UserCall, values: readonly string[], { one, parameter
     const id = parameter.startsWith('id') ? value : idOfHandle(call.world, call.state, value)
     const user = id === undefined ? undefined : userWire(call.world, call.state, id, selection)
     if (user === undefined) {
-      errors.push(missing(parameter, value))
+      errors.push(notFoundError('user', parameter, value))
       continue
     }
     users.push(user)
@@ -65,7 +57,7 @@ function answerUsers(call: UserCall, values: readonly string[], { one, parameter
   return {
     kind: 'json',
     body: {
-      ...(users.length === 0 ? {} : { data: one ? users[0] : users }),
+      ...(users.length === 0 ? {} : { data: parameter.endsWith('s') ? users : users[0] }),
       ...(pinned.length === 0 ? {} : { includes: { tweets: pinned } }),
       ...(errors.length === 0 ? {} : { errors }),
     },
@@ -79,15 +71,7 @@ function coreUser(call: UserCall, id: string): Record<string, unknown> | undefin
   if (known === undefined) return undefined
   const metrics = recordOf(known['public_metrics'])
   return {
-    id: BigInt(id),
-    id_str: id,
-    name: known['name'],
-    screen_name: known['username'],
-    location: known['location'] ?? null,
-    description: known['description'] ?? null,
-    url: known['url'] ?? null,
-    protected: known['protected'] ?? false,
-    verified: known['verified'] ?? false,
+    ...profileWire(known),
     followers_count: metrics['followers_count'] ?? 0,
     friends_count: metrics['following_count'] ?? 0,
     listed_count: metrics['listed_count'] ?? 0,
@@ -102,21 +86,4 @@ function coreUser(call: UserCall, id: string): Record<string, unknown> | undefin
 function coreTime(iso: string): string {
   const [day = '', date = '', month = '', year = '', time = ''] = new Date(iso).toUTCString().split(/[ ,]+/)
   return `${day} ${month} ${date} ${time} +0000 ${year}`
-}
-
-function wholeNumber(name: string, value: string): string {
-  if (!/^\d{1,19}$/.test(value)) throw v2ParameterRefusal(name, value, `The \`${name}\` query parameter value [${value}] is not valid`)
-  return value
-}
-
-function missing(parameter: string, value: string): PartialError {
-  return {
-    resource_id: value,
-    resource_type: 'user',
-    parameter,
-    value,
-    title: 'Not Found Error',
-    detail: `Could not find user with ${parameter}: [${value}].`,
-    type: `${PROBLEMS}/resource-not-found`,
-  }
 }

@@ -1,191 +1,49 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
-import type { Call, Handler, Reply, World } from '../area.ts'
-import { newestEditHistory } from '../../service/contract/postResources.ts'
-import { listParam } from '../params.ts'
+import type { Call, Handler, Reply } from '../area.ts'
+import { isStrict, listParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
-import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
+import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { hasPremium, isDuplicate, newPost, type Post, type PostsState } from './state.ts'
-import { editableUntil, editsRemaining, forbiddenFields, includesOf, postWire, selectionOf, type PartialError } from './v2View.ts'
+import { emitPost } from '../webhooks/events.ts'
+import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
+import { searchPosts } from './v2Search.ts'
+import { editableUntil, editsRemaining, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Callback for each post that `posts.create` adds, edits included. */
-export type OnPost = (world: World, post: Post) => void
-
-/** Returns the handlers of the posts of v2. */
-export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<PostsState>>> {
-  return {
-    'posts.lookup': lookup,
-    'posts.get': lookUpOne,
-    'posts.delete': deletePost,
-    'posts.search': search,
-    'posts.create': async (call) => {
-      const { post, poll } = readPost(call)
-      if (isDuplicate(call.world, call.state, post))
-        throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
-      call.state.posts.set(post.id, post)
-      if (poll !== undefined) call.state.polls.set(post.id, { id: post.id, ...poll })
-      for (const id of post.edit_history) {
-        const version = call.state.posts.get(id)
-        if (version !== undefined) version.edit_history = post.edit_history
-      }
-      await call.effect(() => Promise.resolve(onPost(call.world, post)), undefined)
-      const history = call.world.switch('edit_history') === 'on' ? { [`edit_history_${fieldPrefixOf(call)}_ids`]: post.edit_history } : {}
-      return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
-    },
-  }
+export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
+  'posts.lookup': (call) => answerPosts(call, 'ids', listParam(call, 'ids') ?? []),
+  // Outside the specification.
+  'posts.get': (call) => answerPosts(call, 'id', [String(call.params['id'])]),
+  'posts.search': searchPosts,
+  'posts.create': createPost,
+  'posts.delete': deletePost,
 }
 
-function lookup(call: Call<PostsState>): Reply {
-  const ids = listParam(call, 'ids') ?? []
-  return answerPosts(call, 'ids', ids, (posts) => (posts.length === 0 ? {} : { data: posts }))
-}
-
-/** Answers a single post. The specification does not have this endpoint. */
-function lookUpOne(call: Call<PostsState>): Reply {
-  return answerPosts(call, 'id', [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
-}
-
-/** Answers the found posts, with an error for each unknown id. `parameter`: that of the ids. `dataOf` returns `data`. */
-function answerPosts(
-  call: Call<PostsState>,
-  parameter: 'id' | 'ids',
-  ids: readonly string[],
-  dataOf: (posts: readonly unknown[]) => object,
-): Reply {
-  const names = checkedPrefix(call)
-  const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
-  if (bad !== undefined)
-    throw v2ParameterRefusal(
-      parameter,
-      bad,
-      `The \`${parameter}\` ${parameter === 'ids' ? 'query' : 'path'} parameter value [${bad}] is not valid`,
-    )
-  const selection = selectionOf(call, names)
+/** Answers the found posts, with an error for each unknown id. `parameter`: that of the ids; `id` answers a single post. */
+function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: readonly string[]): Reply {
+  const selection = postSelectionOf(call)
+  checkIds(parameter, ids)
   const posts: Post[] = []
   const errors: PartialError[] = []
   for (const id of new Set(ids)) {
     const post = call.state.posts.get(id)
-    if (post === undefined) errors.push(missing(id, parameter))
+    if (post === undefined) errors.push(notFoundError('tweet', parameter, id))
     else {
       posts.push(post)
-      errors.push(...forbiddenFields(post, selection, `${names}.fields`))
+      errors.push(...forbiddenFields(post, selection))
     }
   }
+  const data = posts.map((post) => postWire(call.world, call.state, post, selection))
   const includes = includesOf(call.world, call.state, posts, selection)
   return {
     kind: 'json',
     body: {
-      ...dataOf(posts.map((post) => postWire(call.world, call.state, post, selection))),
+      ...(data.length === 0 ? {} : { data: parameter === 'id' ? data[0] : data }),
       ...(includes === undefined ? {} : { includes }),
       ...(errors.length === 0 ? {} : { errors }),
     },
-  }
-}
-
-/**
- * Returns the prefix of field names, `tweet` or `post` (the switch `v2_names`).
- *
- * @throws {Refusal} for fields with the other prefix, and for the expansion `edit_history_post_ids` with `tweet`
- */
-function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
-  const names = fieldPrefixOf(call)
-  const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
-  if (call.given.has(unwanted))
-    throw v2ParameterRefusal(
-      unwanted,
-      String(call.params[unwanted]),
-      `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
-    )
-  if (names === 'tweet' && listParam(call, 'expansions')?.includes(newestEditHistory) === true)
-    throw v2ParameterRefusal('expansions', newestEditHistory, `"${newestEditHistory}" is not an expansion`)
-  return names
-}
-
-/**
- * Searches the caller's posts, newest first. With an app-only token, searches the posts of all users. Does not find `nullcast` posts.
- * Outside the specification.
- */
-function search(call: Call<PostsState>): Reply {
-  const names = checkedPrefix(call)
-  const selection = selectionOf(call, names)
-  const terms = readQuery(String(call.params['query']))
-  const [start, end] = ['start_time', 'end_time'].map((name) => (call.given.has(name) ? Date.parse(String(call.params[name])) : undefined))
-  const found = [...call.state.posts.values()]
-    .filter(
-      (post) =>
-        (call.user === undefined || post.author_id === call.user.id) &&
-        !post.nullcast &&
-        (start === undefined || post.createdAt >= start) &&
-        (end === undefined || post.createdAt < end) &&
-        terms.every((term) => term(call, post)),
-    )
-    .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
-  const first = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
-  if (first === -1) throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token is not of an earlier answer')
-  const count = Number(call.params['max_results'])
-  const page = found.slice(first, first + count)
-  const next = found[first + count]
-  const includes = includesOf(call.world, call.state, page, selection)
-  return {
-    kind: 'json',
-    body: {
-      ...(page.length === 0 ? {} : { data: page.map((post) => postWire(call.world, call.state, post, selection)) }),
-      ...(includes === undefined ? {} : { includes }),
-      meta: {
-        result_count: page.length,
-        ...(page.length === 0 ? {} : { newest_id: page[0]?.id, oldest_id: page.at(-1)?.id }),
-        ...(next === undefined ? {} : { next_token: next.id }),
-      },
-    },
-  }
-}
-
-type Term = (call: Call<PostsState>, post: Post) => boolean
-
-/**
- * Reads a query: words, phrases in quotes, addresses, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
- * negates a term. `#tag` and `@handle` are searched as text.
- *
- * @throws {Refusal} for another operator
- */
-function readQuery(query: string): readonly Term[] {
-  return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
-    const value = (phrase ?? word).toLowerCase()
-    const term = operator === undefined ? hasText(value) : byOperator(operator, value)
-    if (term === undefined) throw v2ParameterRefusal('query', whole, `the operator ${operator ?? ''}: is not served`)
-    return minus === '-' ? (call, post) => !term(call, post) : term
-  })
-}
-
-function hasText(value: string): Term {
-  return (_, post) => post.text.toLowerCase().includes(value)
-}
-
-/** Returns the term of an operator with its value; undefined for an unknown operator. */
-function byOperator(operator: string, value: string): Term | undefined {
-  const least =
-    (count: (post: Post) => number): Term =>
-    (_, post) =>
-      count(post) >= Number(value)
-  switch (operator) {
-    case 'from':
-      return (call, post) => {
-        const user = call.world.users.get(post.author_id)?.screenName ?? call.state.users.get(post.author_id)?.['username']
-        return post.author_id === value || String(user).toLowerCase() === value.replace(/^@/, '')
-      }
-    case 'min_likes':
-      return least((post) => post.metrics.like_count)
-    case 'min_replies':
-      return least((post) => post.metrics.reply_count)
-    case 'min_reposts':
-      return least((post) => post.metrics.retweet_count)
-    case 'https':
-    case 'http':
-      return hasText(`${operator}:${value}`)
-    default:
-      return undefined
   }
 }
 
@@ -193,14 +51,31 @@ function byOperator(operator: string, value: string): Term | undefined {
 function deletePost(call: Call<PostsState>): Reply {
   const id = String(call.params['id'])
   const post = call.state.posts.get(id)
-  if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [missing(id, 'id')] } }
+  if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [notFoundError('tweet', 'id', id)] } }
   if (post.author_id !== call.user?.id)
     throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
   return { kind: 'json', body: { data: { deleted: true } } }
 }
 
-/** Creates the post that the body describes, with its poll. Does not store them. @throws {Refusal} */
+/** Creates a post, or a new version of a post, and emits its event. @throws {Refusal} */
+async function createPost(call: Call<PostsState>): Promise<Reply> {
+  const { world, state } = call
+  const { post, poll } = readPost(call)
+  if (isDuplicate(world, state, post))
+    throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
+  state.posts.set(post.id, post)
+  if (poll !== undefined) state.polls.set(post.id, { id: post.id, ...poll })
+  for (const id of post.edit_history) {
+    const version = state.posts.get(id)
+    if (version !== undefined) version.edit_history = post.edit_history
+  }
+  await call.effect(() => Promise.resolve(emitPost(world, post)), null)
+  const history = world.switch('edit_history') === 'on' ? { [`edit_history_${world.switch('v2_names')}_ids`]: post.edit_history } : {}
+  return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
+}
+
+/** Returns the post that the body describes, with its poll. Does not store them. @throws {Refusal} */
 function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
   const author = call.user?.id ?? ''
   const { params, state } = call
@@ -232,7 +107,6 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
       ...(quoted === undefined ? [] : [{ type: 'quoted', id: quoted }]),
     ],
     community_id: typeof params['community_id'] === 'string' ? params['community_id'] : null,
-    share_with_followers: params['share_with_followers'] === true,
     paid_partnership: params['paid_partnership'] === true,
     reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
@@ -245,8 +119,7 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   const { poll } = call.params
   if (poll === undefined || poll === null) return undefined
   const { options, duration_minutes: minutes, ...rest } = recordOf(poll)
-  const extra = Object.keys(rest).find((name) => name !== 'reply_settings')
-  if (extra !== undefined) throw v2ParameterRefusal(`poll.${extra}`, '', `"${extra}" is not a field of poll`)
+  refuseOtherFields('poll', rest, ['reply_settings'])
   const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
   if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(fits))
     throw v2ParameterRefusal('poll.options', JSON.stringify(options ?? null), 'expected 2 to 4 options of 1 to 25 characters')
@@ -310,8 +183,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
-  const extra = Object.keys(media).find((name) => name !== 'media_ids' && !besides.includes(name))
-  if (extra !== undefined) throw v2ParameterRefusal(`media.${extra}`, '', `"${extra}" is not a field of media`)
+  refuseOtherFields('media', media, ['media_ids', ...besides])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw v2ParameterRefusal('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
@@ -319,32 +191,21 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
 
 /** Returns `names`, fields that common clients also send; none with the switch `unknown_parameters: strict`. */
 function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
-  return call.world.switch('unknown_parameters') === 'strict' ? [] : names
+  return isStrict(call) ? [] : names
+}
+
+/** Refuses a field of an object in the body that is not in `names`. @throws {Refusal} */
+function refuseOtherFields(parameter: string, object: object, names: readonly string[]): void {
+  const other = Object.keys(object).find((name) => !names.includes(name))
+  if (other !== undefined) throw v2ParameterRefusal(`${parameter}.${other}`, '', `"${other}" is not a field of ${parameter}`)
 }
 
 /** Reads the post id in the field `name` of an object. `besides`: other fields that are accepted. @throws {Refusal} */
 function postIdOf(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
   const fields = recordOf(object)
-  const extra = Object.keys(fields).find((one) => one !== name && !besides.includes(one))
-  if (extra !== undefined) throw v2ParameterRefusal(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
+  refuseOtherFields(parameter, fields, [name, ...besides])
   const value = fields[name]
   if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))
     throw v2ParameterRefusal(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
   return value
-}
-
-function fieldPrefixOf(call: Call<PostsState>): 'tweet' | 'post' {
-  return call.world.switch('v2_names') === 'post' ? 'post' : 'tweet'
-}
-
-function missing(id: string, parameter: 'id' | 'ids'): PartialError {
-  return {
-    resource_id: id,
-    resource_type: 'tweet',
-    parameter,
-    value: id,
-    title: 'Not Found Error',
-    detail: `Could not find tweet with ${parameter}: [${id}].`,
-    type: `${PROBLEMS}/resource-not-found`,
-  }
 }

@@ -5,10 +5,13 @@ import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { newestEditHistory } from '../../service/contract/postResources.ts'
 import { listParam } from '../params.ts'
-import { PROBLEMS } from '../refusal.ts'
+import { PROBLEMS, v2ParameterRefusal } from '../refusal.ts'
+import type { SwitchValue } from '../state/switches.ts'
+import { codePoints } from '../text.ts'
 import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
 import { EDITABLE_MS, hasPremium, idOfHandle, userOf, type Post, type PostsState } from './state.ts'
+import type { PartialError } from './v2Errors.ts'
 
 /** Fields and expansions that a call requests, and the caller. */
 export interface Selection {
@@ -21,42 +24,55 @@ export interface Selection {
   /** Id of the caller; undefined with an app-only token. Private metrics are shown only to the author. */
   readonly userId: string | undefined
   /** Prefix of field names: `tweet` as in the specification, or `post` (the switch `v2_names`). */
-  readonly names: 'tweet' | 'post'
+  readonly prefix: SwitchValue<'v2_names'>
   /** True if posts have their edit history by default (the switch `edit_history`). */
   readonly editHistory: boolean
 }
 
 type Wire = Record<string, unknown>
 
+/** Reads the requested fields and expansions of a call for posts. @throws {Refusal} as `checkedPrefix` */
+export function postSelectionOf(call: Call<PostsState>): Selection {
+  return selectionOf(call, checkedPrefix(call))
+}
+
 /**
- * Reads the requested fields and expansions. `names`: prefix of the parameter with the fields of posts. Takes `edit_history_post_ids` as
+ * Reads the requested fields and expansions. `prefix`: as in `Selection`. Takes `edit_history_post_ids` as
  * `edit_history_tweet_ids`.
  */
-export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
+export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix']): Selection {
   const set = (name: string) =>
     new Set((listParam(call, name) ?? []).map((value) => (value === newestEditHistory ? 'edit_history_tweet_ids' : value)))
   return {
-    post: set(`${names}.fields`),
+    post: set(`${prefix}.fields`),
     user: set('user.fields'),
     media: set('media.fields'),
     place: set('place.fields'),
     poll: set('poll.fields'),
     expansions: set('expansions'),
     userId: call.user?.id,
-    names,
+    prefix,
     editHistory: call.world.switch('edit_history') === 'on',
   }
 }
 
-/** Entry of `errors` in a 200, beside the `data` that was found, if any (docs/spec-notes.md#posts). */
-export interface PartialError {
-  readonly resource_id: string
-  readonly resource_type: string
-  readonly parameter: string
-  readonly value: string
-  readonly title: string
-  readonly detail: string
-  readonly type: string
+/**
+ * Returns the prefix of field names, `tweet` or `post` (the switch `v2_names`).
+ *
+ * @throws {Refusal} for fields with the other prefix, and for the expansion `edit_history_post_ids` with `tweet`
+ */
+function checkedPrefix(call: Call<PostsState>): Selection['prefix'] {
+  const prefix = call.world.switch('v2_names')
+  const unwanted = prefix === 'post' ? 'tweet.fields' : 'post.fields'
+  if (call.given.has(unwanted))
+    throw v2ParameterRefusal(
+      unwanted,
+      String(call.params[unwanted]),
+      `The query parameter [${unwanted}] is not one of [ids,expansions,${prefix}.fields,media.fields,poll.fields,user.fields,place.fields]`,
+    )
+  if (prefix === 'tweet' && listParam(call, 'expansions')?.includes(newestEditHistory) === true)
+    throw v2ParameterRefusal('expansions', newestEditHistory, `"${newestEditHistory}" is not an expansion`)
+  return prefix
 }
 
 const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as const
@@ -67,13 +83,13 @@ const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
  * Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author.
  */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
-  const all: Wire = { ...fieldsOf(post), edit_controls: editControls(world, state, post) }
+  const all = fieldsOf(world, state, post)
   const wire: Wire = { id: post.id, text: post.text }
   for (const name of selection.post) {
     if (PRIVATE.includes(name) && selection.userId !== post.author_id) continue
     if (name !== 'edit_history_tweet_ids' && all[name] !== undefined) wire[name] = all[name]
   }
-  if (selection.editHistory || selection.post.has('edit_history_tweet_ids')) wire[`edit_history_${selection.names}_ids`] = post.edit_history
+  if (selection.editHistory || selection.post.has('edit_history_tweet_ids')) wire[`edit_history_${selection.prefix}_ids`] = post.edit_history
   return wire
 }
 
@@ -106,25 +122,23 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
     if (expansions.has('edit_history_tweet_ids')) for (const id of post.edit_history) addPost(id)
     if (expansions.has('attachments.media_keys'))
       for (const key of post.media_keys)
-        media.set(
-          key,
-          pick(
-            state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] },
-            ['media_key', 'type'],
-            selection.media,
-            post,
-            selection,
-          ),
-        )
+        media.set(key, mediaWire(state, key, post, selection))
     if (expansions.has('attachments.poll_ids') && post.poll_id !== null)
-      polls.set(post.poll_id, pick(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options'], selection.poll))
+      polls.set(post.poll_id, pick(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options', ...selection.poll]))
     if (expansions.has('geo.place_id') && post.place_id !== null)
-      places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name'], selection.place))
+      places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name', ...selection.place]))
   }
-  const found = Object.entries({ users, [selection.names === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
+  const found = Object.entries({ users, [selection.prefix === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
     ([, objects]) => objects.size > 0,
   )
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
+}
+
+/** Returns the media of a post with the selected fields. Omits private metrics unless the caller is the author of the post. */
+function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {
+  const media = state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }
+  const shown = [...selection.media].filter((name) => !PRIVATE.includes(name) || selection.userId === post.author_id)
+  return pick(media, ['media_key', 'type', ...shown])
 }
 
 /** Returns the poll as it is at `now`: closed after its end. */
@@ -133,12 +147,12 @@ function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<
 }
 
 /** Returns an error for each requested private field of a post. None if the caller is the author. */
-export function forbiddenFields(post: Post, selection: Selection, parameter: string): PartialError[] {
+export function forbiddenFields(post: Post, selection: Selection): PartialError[] {
   if (selection.userId === post.author_id) return []
   return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
     resource_id: post.id,
     resource_type: 'tweet',
-    parameter,
+    parameter: `${selection.prefix}.fields`,
     value: name,
     title: 'Field Authorization Error',
     detail: `Sorry, you are not authorized to access '${name}' on the post ${post.id}.`,
@@ -146,7 +160,8 @@ export function forbiddenFields(post: Post, selection: Selection, parameter: str
   }))
 }
 
-function fieldsOf(post: Post): Wire {
+/** Returns all fields of a post that have a value, except its id, text and edit history. */
+function fieldsOf(world: World, state: PostsState, post: Post): Wire {
   const entities = entitiesOf(post.text)
   const attachments = {
     ...(post.media_keys.length > 0 ? { media_keys: post.media_keys } : {}),
@@ -169,22 +184,19 @@ function fieldsOf(post: Post): Wire {
     community_id: post.community_id ?? undefined,
     paid_partnership: post.paid_partnership,
     card_uri: post.card_uri ?? undefined,
-    display_text_range: [0, [...post.text].length],
+    display_text_range: [0, codePoints(post.text)],
     geo: post.place_id === null ? undefined : { place_id: post.place_id },
     reply_settings: post.reply_settings,
     scopes: { followers: false },
     non_public_metrics: { impression_count: 0 },
     organic_metrics: metrics,
     promoted_metrics: metrics,
-  }
-}
-
-/** Returns `edit_controls`, the same for all versions of a post. Only users with a premium subscription can edit (spec 4.7). */
-function editControls(world: World, state: PostsState, post: Post): Wire {
-  return {
-    edits_remaining: editsRemaining(post),
-    is_edit_eligible: hasPremium(world, state, post.author_id),
-    editable_until: new Date(editableUntil(state, post)).toISOString(),
+    // Equal for all versions of a post. Only users with a premium subscription can edit (spec 4.7).
+    edit_controls: {
+      edits_remaining: editsRemaining(post),
+      is_edit_eligible: hasPremium(world, state, post.author_id),
+      editable_until: new Date(editableUntil(state, post)).toISOString(),
+    },
   }
 }
 
@@ -203,24 +215,13 @@ export function editsRemaining({ edit_history: { length: versions } }: Post): nu
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
-  const requested = new Set([...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id))
-  return pick(known, ['id', 'name', 'username'], requested)
+  const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id)
+  return pick(known, ['id', 'name', 'username', ...shown])
 }
 
-/** Returns the fields of `always` and `requested` that the object has. Omits private metrics if `post` is another user's. */
-function pick(
-  object: Readonly<Record<string, unknown>>,
-  always: readonly string[],
-  requested: ReadonlySet<string>,
-  post?: Post,
-  selection?: Selection,
-): Wire {
-  const wire: Wire = {}
-  for (const name of new Set([...always, ...requested])) {
-    if (PRIVATE.includes(name) && selection?.userId !== post?.author_id) continue
-    if (object[name] !== undefined) wire[name] = object[name]
-  }
-  return wire
+/** Returns the named fields that the object has. */
+function pick(object: Readonly<Record<string, unknown>>, names: readonly string[]): Wire {
+  return Object.fromEntries(names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]))
 }
 
 function isEmpty(object: object): boolean {
