@@ -2,7 +2,7 @@
 import { recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler, type SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passesFilter } from '../params.ts'
+import { givenFields, listParam, passesFilter } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
@@ -19,19 +19,17 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   'accounts.get': (call) => ok(toWire(findAccount(call))),
   'accounts.create': (call) => {
     const id = call.world.newShortId()
-    const { created_at, updated_at, deleted } = creationFields(call)
+    const created = creationFields(call)
     const account: SandboxAccount = {
       id,
       name: `Sandbox account ${id}`,
       business_name: null,
       business_id: null,
       timezone: 'UTC',
-      timezone_switch_at: created_at,
+      timezone_switch_at: created.created_at,
       approval_status: 'ACCEPTED',
       industry_type: 'OTHER',
-      created_at,
-      updated_at,
-      deleted,
+      ...created,
       userIds: [call.user?.id ?? ''],
       roles: {},
       currency: 'USD',
@@ -40,11 +38,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     return { kind: 'ads', data: [toWire(account)], nextCursor: null }
   },
   'accounts.update': (call) => {
-    const account = findAccount(call)
-    const { name, industry_type: industry } = call.params
-    if (typeof name === 'string') account.name = name
-    if (typeof industry === 'string') account.industry_type = industry
-    account.updated_at = isoSeconds(call.now)
+    const account = Object.assign(findAccount(call), givenFields(call), { updated_at: isoSeconds(call.now) })
     return ok(toWire(account))
   },
   'accounts.delete': (call) => {

@@ -6,7 +6,7 @@ import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
-import { listParam } from '../params.ts'
+import { listParam, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
@@ -42,7 +42,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     isVisible,
   }),
   'lineItemCuratedCategories.create': (call) => {
-    const links = linksOf(call, { line_item_id: '', curated_category_id: '' })
+    const links = linksOf(call)
     const made: LineItemCategory = { id: call.world.newShortId(), ...links, ...creationFields(call) }
     recordsOf(call, call.state.lineItemCategories).set(made.id, made)
     return ok(made)
@@ -61,10 +61,10 @@ type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
  *
  * @throws {Refusal} 404 if the line item is missing or deleted, or the category is unknown
  */
-function linksOf(call: Call<CampaignsState>, before: Links): Links {
-  const { line_item_id: itemId = before.line_item_id, curated_category_id: categoryId = before.curated_category_id } = call.params
-  liveLineItem(call, String(itemId))
-  if (!curatedCategories.some((category) => category.id === categoryId))
-    throw notFound('NOT_FOUND', 'curated_category_id', String(categoryId))
-  return { line_item_id: String(itemId), curated_category_id: String(categoryId) }
+function linksOf(call: Call<CampaignsState>, before?: Links): Links {
+  const itemId = textParam(call, 'line_item_id') ?? before?.line_item_id ?? ''
+  const categoryId = textParam(call, 'curated_category_id') ?? before?.curated_category_id ?? ''
+  liveLineItem(call, itemId)
+  if (!curatedCategories.some(({ id }) => id === categoryId)) throw notFound('NOT_FOUND', 'curated_category_id', categoryId)
+  return { line_item_id: itemId, curated_category_id: categoryId }
 }

@@ -3,15 +3,12 @@ import { audienceTargetingTypes } from '../../service/contract/campaignResources
 import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { listParam, textParam } from '../params.ts'
+import { givenFields, listParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
 import { deleteChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
-
-/** Fields that a criterion has only if the caller gave them. */
-const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('promotedTweets', {
@@ -79,8 +76,8 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
     name: value,
     targeting_type: type,
     targeting_value: value,
-    operator_type: textParam(call, 'operator_type') ?? 'EQ',
-    ...Object.fromEntries(OPTIONAL.flatMap((name) => (call.params[name] === undefined ? [] : [[name, call.params[name]]]))),
+    operator_type: 'EQ',
+    ...givenFields(call),
     ...creationFields(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
