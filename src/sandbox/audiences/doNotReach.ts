@@ -13,8 +13,7 @@ type AudienceCall = Call<AudienceState>
 export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
   'doNotReachLists.list': (call) => listReply(call, ownLists(call), { render: (one) => listWire(call, one) }),
   'doNotReachLists.create': (call) => {
-    if (ownLists(call).some((one) => !one.deleted))
-      throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can have only one do-not-reach list')
+    if (ownLists(call).some((one) => !one.deleted)) throw adsRefusal('ACTION_NOT_ALLOWED', 'An account can have only one do-not-reach list')
     const list = newAudience(call, 'Do Not Reach List')
     list.description = textParam(call, 'description')
     call.state.lists.set(list.id, list)

@@ -67,13 +67,7 @@ export function readOperations(call: UsersCall, list: UserList, errors: AdsError
   })
 }
 
-function readOperation(
-  call: UsersCall,
-  list: UserList,
-  input: unknown,
-  firstUser: number,
-  errors: AdsError[],
-): Operation | undefined {
+function readOperation(call: UsersCall, list: UserList, input: unknown, firstUser: number, errors: AdsError[]): Operation | undefined {
   if (!isPlainRecord(input)) return void errors.push(invalidParameter('operation', 'object', ''))
   for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(call, name))
   const type = input['operation_type']

@@ -3,6 +3,7 @@ import type { Reply } from '../area.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import { operationRefusal, type AdsError } from '../refusal.ts'
 import { shuffled } from '../shuffled.ts'
+import type { SwitchValue } from '../state/switches.ts'
 import { startProcessing } from './audienceSize.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
@@ -35,54 +36,46 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly Operatio
   if (order === 'deletes_first') ordered.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
   const defaults = { effectiveAt: Math.floor(call.now / 1000), expiresAt: Math.floor(addMonths(call.now, DEFAULT_MONTHS) / 1000) }
   const replaces = call.world.switch('audience_update') === 'replace'
-  const wholeUser = call.world.switch('delete_reach') === 'user'
+  const reach = call.world.switch('delete_reach')
+  const { memberships } = list.audience
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
       const values = Object.values(user)
       if (!call.applies(operation.firstUser + index, values[0]?.[0] ?? '')) return
-      if (operation.type === 'Delete') deleteUser(list.audience.memberships, user, wholeUser)
-      else updateUser(call, list, user, times, replaces)
+      if (operation.type === 'Delete') deleteUser(memberships, user, reach)
+      else {
+        if (replaces) deleteUser(memberships, user, 'user')
+        addUser(call, list, user, times)
+      }
     })
   }
 }
 
-/**
- * Adds the identifiers of a user object and joins them to one user. `replaces`: first removes every user that has one of the identifiers.
- */
-function updateUser(
-  call: UsersCall,
-  list: UserList,
-  user: User,
-  times: { effectiveAt: number; expiresAt: number },
-  replaces: boolean,
-): void {
+/** Adds the identifiers of a user object and joins them to one user. */
+function addUser(call: UsersCall, list: UserList, user: User, times: { effectiveAt: number; expiresAt: number }): void {
   const { memberships } = list.audience
   let first = -1
-  if (replaces) deleteUser(memberships, user, true)
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
     for (const value of user[type] ?? []) {
-      const plain = type === 'partner_user_id'
       const key = keyOf(number, value)
       if (list.suppressed.length > 0) reportSuppressed(call, list, number, key)
-      const record = memberships.put(number, key, times, plain ? value : undefined)
+      const record = memberships.put(number, key, times, type === 'partner_user_id' ? value : undefined)
       if (first === -1) first = record
       else memberships.join(first, record)
     }
   }
 }
 
-/**
- * Removes the identifiers of a user object. `wholeUser`: also removes all other identifiers of the same users. Ignores unknown identifiers.
- */
-function deleteUser(memberships: Memberships, user: User, wholeUser: boolean): void {
+/** Removes the identifiers of a user object; with `user`, also all other identifiers of the same users. Ignores unknown identifiers. */
+function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'delete_reach'>): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
     for (const value of user[type] ?? []) {
       const record = memberships.find(number, keyOf(number, value))
       if (record === -1) continue
-      if (wholeUser) memberships.removeUser(record)
+      if (reach === 'user') memberships.removeUser(record)
       else memberships.removeOne(record)
     }
   }

@@ -15,10 +15,7 @@ export function createCampaignsState(): CampaignsState {
     targeting: new Map(),
     lineItemCategories: new Map(),
     features: new Map([
-      [
-        FIXED_ACCOUNT,
-        ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'PREROLL_VIEWS_OBJECTIVE', 'VALIDATED_AGE_TARGETING'],
-      ],
+      [FIXED_ACCOUNT, ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'PREROLL_VIEWS_OBJECTIVE', 'VALIDATED_AGE_TARGETING']],
       // No endpoint grants the feature of media polls (spec 5 rule 7).
       [SECOND_ACCOUNT, ['PROMOTED_MEDIA_POLLS', 'WEBSITE_CLICKS_CPM_BILLING']],
     ]),
@@ -245,20 +242,22 @@ function addFinishedJob(state: CampaignsState): void {
 /** Adds an entry of creation for each entity that has a history. */
 function addHistory(state: CampaignsState): void {
   const by = { user_id: FIXED_USER, platform: 'Ads API' }
-  const tables = { CAMPAIGN: state.campaigns, LINE_ITEM: state.lineItems, PROMOTED_TWEET: state.promotedTweets, TARGETING_CRITERIA: state.targeting }
+  const tables = {
+    CAMPAIGN: state.campaigns,
+    LINE_ITEM: state.lineItems,
+    PROMOTED_TWEET: state.promotedTweets,
+    TARGETING_CRITERIA: state.targeting,
+  }
   const entries = Object.entries(tables).flatMap(([entity, table]) =>
-    Array.from(
-      recordsOfAccount<{ readonly id: string }>(table, FIXED_ACCOUNT).values(),
-      (one): HistoryEntry => ({
-        change_by: by,
-        changes: {},
-        change_time: FIRST_DAY,
-        entity_id: one.id,
-        entity,
-        entity_data: { ...one },
-        change_type: 'CREATE',
-      }),
-    ),
+    Array.from(recordsOfAccount<{ readonly id: string }>(table, FIXED_ACCOUNT).values(), (one): HistoryEntry => ({
+      change_by: by,
+      changes: {},
+      change_time: FIRST_DAY,
+      entity_id: one.id,
+      entity,
+      entity_data: { ...one },
+      change_type: 'CREATE',
+    })),
   )
   state.history.set(FIXED_ACCOUNT, entries)
 }

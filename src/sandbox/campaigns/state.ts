@@ -203,5 +203,8 @@ export function isServing(state: CampaignsState, accountId: string, item: LineIt
 
 /** Returns the number of records that are active and not deleted. */
 export function activeCount(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
-  return records.values().filter((one) => !one.deleted && one.entity_status === 'ACTIVE').toArray().length
+  return records
+    .values()
+    .filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
+    .toArray().length
 }

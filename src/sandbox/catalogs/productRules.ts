@@ -4,6 +4,7 @@
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
+import type { SwitchValue } from '../state/switches.ts'
 import { parseTimestamp } from '../timestamps.ts'
 import { codePoints } from '../text.ts'
 
@@ -36,8 +37,8 @@ const CURRENCIES = new Set(
 /** Fields of a product that are set, except generated ones. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
-/** Unit of the maximum lengths (the switch `length_unit`). */
-export type LengthUnit = 'code_points' | 'utf16' | 'bytes'
+/** Unit of the maximum lengths. */
+type LengthUnit = SwitchValue<'length_unit'>
 
 /** Result of `checkProduct`. */
 export interface CheckedProduct {

@@ -58,7 +58,7 @@ function mediaWire(call: Call<CreativesState>, media: MediaObject): MediaObject 
 }
 
 /** Returns the media with a key in the account's library; undefined if it is missing or deleted. */
-export function libraryMedia(call: Call<CreativesState>, mediaKey: string): MediaObject | undefined {
+function libraryMedia(call: Call<CreativesState>, mediaKey: string): MediaObject | undefined {
   const media = recordsOf(call, call.state.media).get(mediaKey)
   return media?.deleted === false ? media : undefined
 }

@@ -79,18 +79,16 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/**
- * Returns the id, text and selected fields of a post. Omits fields without a value, and private metrics unless the caller is the author.
- */
+/** Returns the id, text and selected fields of a post that have a value. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
-  const all = fieldsOf(world, state, post)
-  const wire: Wire = { id: post.id, text: post.text }
-  for (const name of selection.post) {
-    if (PRIVATE.includes(name) && selection.userId !== post.author_id) continue
-    if (name !== 'edit_history_tweet_ids' && all[name] !== undefined) wire[name] = all[name]
-  }
-  if (selection.editHistory || selection.post.has('edit_history_tweet_ids')) wire[`edit_history_${selection.prefix}_ids`] = post.edit_history
-  return wire
+  const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), shownTo(selection, post, selection.post)) }
+  if (!selection.editHistory && !selection.post.has('edit_history_tweet_ids')) return wire
+  return { ...wire, [`edit_history_${selection.prefix}_ids`]: post.edit_history }
+}
+
+/** Returns `names` without those of private metrics, unless the caller is the author of the post. */
+function shownTo({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
+  return [...names].filter((name) => userId === post.author_id || !PRIVATE.includes(name))
 }
 
 /** Returns `includes`: the referenced objects that were requested, each once, in order of first use. Undefined without such objects. */
@@ -120,9 +118,7 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
       if (expansions.has('referenced_tweets.id.author_id')) addUser(addPost(id)?.author_id)
     }
     if (expansions.has('edit_history_tweet_ids')) for (const id of post.edit_history) addPost(id)
-    if (expansions.has('attachments.media_keys'))
-      for (const key of post.media_keys)
-        media.set(key, mediaWire(state, key, post, selection))
+    if (expansions.has('attachments.media_keys')) for (const key of post.media_keys) media.set(key, mediaWire(state, key, post, selection))
     if (expansions.has('attachments.poll_ids') && post.poll_id !== null)
       polls.set(post.poll_id, pick(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options', ...selection.poll]))
     if (expansions.has('geo.place_id') && post.place_id !== null)
@@ -134,11 +130,10 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
 }
 
-/** Returns the media of a post with the selected fields. Omits private metrics unless the caller is the author of the post. */
+/** Returns media of a post with the selected fields. */
 function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {
   const media = state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }
-  const shown = [...selection.media].filter((name) => !PRIVATE.includes(name) || selection.userId === post.author_id)
-  return pick(media, ['media_key', 'type', ...shown])
+  return pick(media, ['media_key', 'type', ...shownTo(selection, post, selection.media)])
 }
 
 /** Returns the poll as it is at `now`: closed after its end. */
