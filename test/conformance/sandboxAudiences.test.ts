@@ -44,6 +44,14 @@ describe('user uploads', () => {
     expect(await sandbox.control.audience()).toMatchObject({ members: 2, identifiers: { email: 2 } })
     expect(await rules()).toEqual([])
   })
+  test.for([
+    `${account}/custom_audiences/1nmth/users`,
+    '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/2dnr/users',
+    '/12/batch/accounts/18ce54d4x5t/campaigns',
+  ])('POST %s refuses a request without a body', async (path) => {
+    const answer = await sandbox.call('POST', path)
+    expect([answer.status, answer.body.errors?.[0]?.code, answer.body.errors?.[0]?.parameter]).toEqual([400, 'INVALID_PARAMETER', 'body'])
+  })
   test('answers as one object, as the official SDKs read it, or an array of one by choice', async () => {
     const operations = [update([{ email: [email(1)] }]), update([{ email: [email(2)] }, { email: [email(3)] }])]
     expect((await users(operations)).body).toEqual({

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { isStrict } from '../params.ts'
-import { adsRefusal, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
+import { adsRefusals, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
@@ -14,7 +14,7 @@ import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaig
 import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
 import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
-import { isPlainRecord, recordOf } from '../../unknownValue.ts'
+import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 /** Handles an operation that is given as a call of the endpoint for a single record. */
 type Step = (call: Call<CampaignsState>) => unknown
@@ -55,15 +55,18 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
 
 /** Runs all operations of the body, and restores the state if one fails. @throws {Refusal} 400 with `operation_errors` */
 function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
-  if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
-  const items: readonly unknown[] = call.body
+  const items = listOf(call.body)
   const before = structuredClone(call.state)
   const data: unknown[] = []
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
-    const outcome = runOne(call, steps, item)
-    errors.push('errors' in outcome ? outcome.errors : [])
-    if ('data' in outcome) data.push(outcome.data)
+    try {
+      data.push(runOne(call, steps, item))
+      errors.push([])
+    } catch (error) {
+      if (!(error instanceof Refusal && error.body.kind === 'ads')) throw error
+      errors.push(error.body.errors)
+    }
   }
   const request = items.map((item) => {
     const { operation_type, params } = recordOf(item)
@@ -76,51 +79,35 @@ function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
   return { kind: 'ads', data, request }
 }
 
-/** Checks and runs one operation. Returns its record, or its errors. */
-function runOne(
-  call: Call<CampaignsState>,
-  steps: BatchSteps,
-  item: unknown,
-): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
-  if (!isPlainRecord(item)) return { errors: [invalidParameter('operation', 'an object', item)] }
+/** Checks one operation, runs it, and returns its record. @throws {Refusal} */
+function runOne(call: Call<CampaignsState>, steps: BatchSteps, item: unknown): unknown {
+  if (!isPlainRecord(item)) throw adsRefusals([invalidParameter('operation', 'an object', item)])
   const { operation_type: type, params, ...rest } = item
-  const extra = Object.keys(rest)
-  if (extra.length > 0)
-    return {
-      errors: extra.map((name) => ({
-        ...invalidParameter(name, 'operation_type or params', ''),
-        message: `"${name}" is not a field of an operation`,
-      })),
-    }
-  if (type === undefined) return { errors: [missingParameter('operation_type')] }
+  const extra = Object.keys(rest).map((name) => ({
+    ...invalidParameter(name, 'operation_type or params', ''),
+    message: `"${name}" is not a field of an operation`,
+  }))
+  if (extra.length > 0) throw adsRefusals(extra)
+  if (type === undefined) throw adsRefusals([missingParameter('operation_type')])
   const step = typeof type === 'string' && Object.hasOwn(steps, type) ? steps[type] : undefined
-  if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(steps).join(', '), type)] }
-  if (!isPlainRecord(params))
-    return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
+  if (step === undefined) throw adsRefusals([invalidParameter('operation_type', Object.keys(steps).join(', '), type)])
+  if (params === undefined) throw adsRefusals([missingParameter('params')])
+  if (!isPlainRecord(params)) throw adsRefusals([invalidParameter('params', 'an object', params)])
   return runStep(call, step, params)
 }
 
-/** Runs an operation as a call of the endpoint for a single record. */
-function runStep(
-  call: Call<CampaignsState>,
-  step: BatchStep,
-  params: Readonly<Record<string, unknown>>,
-): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
+/** Runs an operation as a call of the endpoint for a single record. @throws {Refusal} */
+function runStep(call: Call<CampaignsState>, step: BatchStep, params: Readonly<Record<string, unknown>>): unknown {
   const endpoint = endpointOf(step.endpoint)
   const strict = isStrict(call)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
-  if (missing.length > 0) return { errors: missing.map((one) => missingParameter(one.name)) }
+  if (missing.length > 0) throw adsRefusals(missing.map((one) => missingParameter(one.name)))
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
-  if (checked.errors.length > 0) return { errors: checked.errors }
+  if (checked.errors.length > 0) throw adsRefusals(checked.errors)
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
-  try {
-    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[step.endpoint]?.(single))
-    return { data: structuredClone(step.run(single)) }
-  } catch (error) {
-    if (error instanceof Refusal && error.body.kind === 'ads') return { errors: error.body.errors }
-    throw error
-  }
+  if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[step.endpoint]?.(single))
+  return structuredClone(step.run(single))
 }
 
 /** Converts the parameters of an operation to path and pairs of the endpoint for a single record. */

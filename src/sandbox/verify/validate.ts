@@ -163,11 +163,12 @@ function acceptsProtocolParameter({ path, auth }: Endpoint, name: string, strict
 function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
-  if (endpoint.body !== 'json' || body === undefined) return
+  if (endpoint.body !== 'json') return
   if (endpoint.bodyIs === 'array') {
     if (!Array.isArray(body)) errors.push(invalidParameter('body', 'array', ''))
     return
   }
+  if (body === undefined) return
   if (Array.isArray(body) && endpoint.bodyIs === 'object-or-array') {
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
