@@ -13,32 +13,7 @@ import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from
 import { isDuplicate, newPost, postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
-  'advertiserPosts.create': (call) => {
-    const author = advertiserOf(call)
-    const content = contentOf(call)
-    const nullcast = call.params['nullcast'] !== false
-    if (!nullcast && author !== call.user?.id)
-      throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
-    const post = newPost({
-      ...content,
-      id: call.world.newId(),
-      author_id: author,
-      createdAt: call.now,
-      nullcast,
-      account_id: accountOf(call).id,
-      name: textParam(call, 'name'),
-      conversation_settings: String(call.params['conversation_settings']),
-    })
-    if (isDuplicate(call.world, call.state, post))
-      throw adsRefusal('DUPLICATE_TWEET', 'The author has already published this', { parameter: 'text' })
-    publish(call.world, call.state, post)
-    return ok(
-      createdPostWire(call.world, call.state, post, {
-        trimUser: call.params['trim_user'] === true,
-        extended: call.params['tweet_mode'] === 'extended',
-      }),
-    )
-  },
+  'advertiserPosts.create': createPost,
   'advertiserPosts.rename': (call) => {
     const id = String(call.params['tweet_id'])
     const post = call.state.posts.get(id)
@@ -46,29 +21,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     post.name = textParam(call, 'name')
     return ok(fetchedPostWire(call.world, call.state, post, false))
   },
-  'advertiserPosts.list': (call) => {
-    const ids = listParam(call, 'tweet_ids')
-    const user = call.params['user_id']
-    const trim = call.params['trim_user'] === true
-    const type = call.params['tweet_type']
-    const isSelected = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
-      one.account_id === accountOf(call).id && passesFilter(ids, one.id) && (user === undefined || userId === String(user))
-    if (type === 'PUBLISHED') {
-      const timeline = call.params['timeline_type'] ?? 'ALL'
-      const withReplies = call.params['include_mentions_and_replies'] !== false
-      const posts = [...call.state.posts.values()].filter(
-        (post) =>
-          isSelected(post, post.author_id) &&
-          (timeline === 'ALL' || post.nullcast === (timeline === 'NULLCAST')) &&
-          (withReplies || post.in_reply_to_user_id === null),
-      )
-      return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, trim) })
-    }
-    const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter(
-      (one) => isSelected(one, one.user_id) && one.tweet_id === null,
-    )
-    return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, trim) })
-  },
+  'advertiserPosts.list': (call) => (call.params['tweet_type'] === 'PUBLISHED' ? listPublished(call) : listUnpublished(call)),
   'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
   'scheduledPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.scheduled, 'scheduled_tweet_id'))),
   'scheduledPosts.create': (call) => {
@@ -89,6 +42,58 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   'draftPosts.create': (call) => ok(addWaiting(call, call.state.drafts, null)),
   'draftPosts.update': (call) => ok(changeWaiting(call, findWaiting(call, call.state.drafts, 'draft_tweet_id'), null)),
   'draftPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
+}
+
+function createPost(call: Call<PostsState>): Reply {
+  const author = advertiserOf(call)
+  const content = contentOf(call)
+  const nullcast = call.params['nullcast'] !== false
+  if (!nullcast && author !== call.user?.id)
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
+  const post = newPost({
+    ...content,
+    id: call.world.newId(),
+    author_id: author,
+    createdAt: call.now,
+    nullcast,
+    account_id: accountOf(call).id,
+    name: textParam(call, 'name'),
+    conversation_settings: String(call.params['conversation_settings']),
+  })
+  if (isDuplicate(call.world, call.state, post))
+    throw adsRefusal('DUPLICATE_TWEET', 'The author has already published this', { parameter: 'text' })
+  publish(call.world, call.state, post)
+  const options = { trimUser: call.params['trim_user'] === true, extended: call.params['tweet_mode'] === 'extended' }
+  return ok(createdPostWire(call.world, call.state, post, options))
+}
+
+function listPublished(call: Call<PostsState>): Reply {
+  const timeline = call.params['timeline_type'] ?? 'ALL'
+  const withReplies = call.params['include_mentions_and_replies'] !== false
+  const posts = [...call.state.posts.values()].filter(
+    (post) =>
+      isSelected(call, post, post.author_id) &&
+      (timeline === 'ALL' || post.nullcast === (timeline === 'NULLCAST')) &&
+      (withReplies || post.in_reply_to_user_id === null),
+  )
+  return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, call.params['trim_user'] === true) })
+}
+
+/** Lists the drafts, or the scheduled posts that are not published yet. */
+function listUnpublished(call: Call<PostsState>): Reply {
+  const table = call.params['tweet_type'] === 'DRAFT' ? call.state.drafts : call.state.scheduled
+  const waiting = [...table.values()].filter((one) => isSelected(call, one, one.user_id) && one.tweet_id === null)
+  return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, call.params['trim_user'] === true) })
+}
+
+/** Returns true for a post of the call's account that passes the filters by id and user. */
+function isSelected(call: Call<PostsState>, post: { readonly id: string; readonly account_id: string | null }, userId: string): boolean {
+  const user = call.params['user_id']
+  return (
+    post.account_id === accountOf(call).id &&
+    passesFilter(listParam(call, 'tweet_ids'), post.id) &&
+    (user === undefined || userId === String(user))
+  )
 }
 
 /** Returns the unpublished scheduled posts that are due at `now` (milliseconds since 1970), in order of their time. */
@@ -173,10 +178,7 @@ function futureTime(call: Call<PostsState>): string {
 }
 
 function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>): Reply {
-  const user = call.params['user_id']
-  const found = [...table.values()].filter(
-    (one) => one.account_id === accountOf(call).id && (user === undefined || one.user_id === String(user)),
-  )
+  const found = [...table.values()].filter((one) => isSelected(call, one, one.user_id))
   return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: waitingWire })
 }
 
