@@ -1,4 +1,4 @@
-/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`). The campaigns and creatives areas use it. */
+/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`). The audiences, campaigns and creatives areas use it. */
 import { recordOf } from '../unknownValue.ts'
 import { accountOf, type Call, type Handler } from './area.ts'
 import { listReply, matchesPrefix } from './lists.ts'
@@ -53,14 +53,8 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   return record
 }
 
-/** Finds a record as `findRecord` does, marks it as deleted, and returns it (spec 3.3). @throws {Refusal} 404 with `code` */
-export function deleteRecord<T extends Omit<AccountRecord, 'id'>>(
-  call: Call<unknown>,
-  table: Table<T>,
-  parameter: string,
-  code: string,
-): T {
-  const record = findRecord(call, table, parameter, code)
+/** Marks a record as deleted, and returns it (spec 3.3). */
+export function markDeleted<T extends Pick<AccountRecord, 'updated_at' | 'deleted'>>(call: Call<unknown>, record: T): T {
   record.deleted = true
   record.updated_at = isoSeconds(call.now)
   return record
@@ -112,9 +106,6 @@ export function recordHandlers<S, T extends AccountRecord>(name: string, resourc
       return listReply(call, found, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
     },
     [`${name}.get`]: (call) => ok(toWire(call, find(call))),
-    [`${name}.delete`]: (call) => {
-      find(call)
-      return ok(toWire(call, deleteRecord(call, table(call.state), id, missing)))
-    },
+    [`${name}.delete`]: (call) => ok(toWire(call, markDeleted(call, find(call)))),
   }
 }

@@ -1,5 +1,6 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#custom-audiences). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
+import { markDeleted } from '../accountRecords.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isServing } from '../campaigns/state.ts'
@@ -19,7 +20,7 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
   'audiences.get': (call) => ok(audienceWire(call, readableAudience(call))),
   'audiences.create': createAudience,
   'audiences.update': updateAudience,
-  'audiences.delete': deleteAudience,
+  'audiences.delete': (call) => ok(audienceWire(call, markDeleted(call, ownAudience(call, 'custom_audience_id')))),
   'audiences.targeted': listTargeting,
   'audiences.users': (call) => {
     const audience = ownAudience(call, 'custom_audience_id')
@@ -71,13 +72,6 @@ function updateAudience(call: AudienceCall): Reply {
     audience.name = call.params['name']
   }
   if (call.given.has('description')) audience.description = textParam(call, 'description')
-  audience.updated_at = isoSeconds(call.now)
-  return ok(audienceWire(call, audience))
-}
-
-function deleteAudience(call: AudienceCall): Reply {
-  const audience = ownAudience(call, 'custom_audience_id')
-  audience.deleted = true
   audience.updated_at = isoSeconds(call.now)
   return ok(audienceWire(call, audience))
 }

@@ -1,9 +1,9 @@
 /** Handles the endpoints of do-not-reach lists (spec 2.3, 4.3). An account has at most one list that is not deleted. */
+import { markDeleted } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
-import { isoSeconds } from '../timestamps.ts'
 import { sizeOf } from './audienceSize.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './uploadUsers.ts'
@@ -19,12 +19,7 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
     call.state.lists.set(list.id, list)
     return ok(listWire(call, list))
   },
-  'doNotReachLists.delete': (call) => {
-    const list = listOfPath(call)
-    list.deleted = true
-    list.updated_at = isoSeconds(call.now)
-    return ok(listWire(call, list))
-  },
+  'doNotReachLists.delete': (call) => ok(listWire(call, markDeleted(call, listOfPath(call)))),
   'doNotReachLists.users': (call) => {
     const list = listOfPath(call)
     return uploadUsers(call, {

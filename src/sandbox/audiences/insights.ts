@@ -15,6 +15,11 @@ import { listParam } from '../params.ts'
 
 type InsightsCall = Call<AudienceState>
 
+/** Words that follow the keyword in related keywords. */
+const WORDS =
+  'sale news deals online shop today review price best new live gift ideas near me delivery guide trends size color brand store offers code free summer winter spring autumn kids women men outlet fashion style season week video photo'.split(
+    ' ',
+  )
 const RELATED_COUNT = 30
 const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
@@ -68,11 +73,6 @@ export function estimateAudience(call: InsightsCall): Reply {
   const middle = 10_000 + (numberFrom(JSON.stringify(criteria)) % 1_000_000)
   return ok({ audience_size: { min: Math.floor(middle * 0.9), max: Math.ceil(middle * 1.1) } })
 }
-
-const WORDS =
-  'sale news deals online shop today review price best new live gift ideas near me delivery guide trends size color brand store offers code free summer winter spring autumn kids women men outlet fashion style season week video photo'.split(
-    ' ',
-  )
 
 /** Derives a 32-bit number from a text. */
 function numberFrom(text: string): number {

@@ -1,4 +1,5 @@
 /** Handles the endpoints that share a custom audience with other accounts (spec 2.3, 4.3). */
+import { creationFields, markDeleted } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { hasFeature } from '../campaigns/features.ts'
 import { listReply } from '../lists.ts'
@@ -36,23 +37,21 @@ function createPermission(call: AudienceCall): Reply {
   const business = call.account?.business_name ?? undefined
   const isSameBusiness = business !== undefined && call.world.accounts.get(granted)?.business_name === business
   if (!isSameBusiness) checkMayShareOutside(call)
-  const now = isoSeconds(call.now)
+  const level = String(call.params['permission_level'])
   const known = [...call.state.permissions.values()].find(
     (one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted,
   )
   if (known !== undefined) {
-    known.permission_level = String(call.params['permission_level'])
-    known.updated_at = now
+    known.permission_level = level
+    known.updated_at = isoSeconds(call.now)
     return ok(permissionWire(call, known))
   }
   const permission: Permission = {
     id: call.world.newShortId(),
     tailored_audience_id: audience.id,
     granted_account_id: granted,
-    permission_level: String(call.params['permission_level']),
-    created_at: now,
-    updated_at: now,
-    deleted: false,
+    permission_level: level,
+    ...creationFields(call),
   }
   call.state.permissions.set(permission.id, permission)
   return ok(permissionWire(call, permission))
@@ -64,9 +63,7 @@ function deletePermission(call: AudienceCall): Reply {
   const permission = call.state.permissions.get(id)
   if (permission === undefined || permission.deleted || permission.tailored_audience_id !== audience.id)
     throw notFound('NOT_FOUND', 'tailored_audience_permission_id', id)
-  permission.deleted = true
-  permission.updated_at = isoSeconds(call.now)
-  return ok(permissionWire(call, permission))
+  return ok(permissionWire(call, markDeleted(call, permission)))
 }
 
 /** Refuses to share with another business, by the switch `share_outside_business`. @throws {Refusal} */

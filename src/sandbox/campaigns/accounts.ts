@@ -1,9 +1,9 @@
 /** Handles the endpoints of accounts, their apps and their history (spec 4.5). */
-import { recordsOf, creationFields } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler, type SandboxAccount } from '../area.ts'
+import { creationFields, markDeleted, recordsOf } from '../accountRecords.ts'
+import { accountOf, type Handler, type SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { givenFields, listParam, passesFilter } from '../params.ts'
-import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
+import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
 
@@ -16,7 +16,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     )
     return listReply(call, mine, { render: toWire })
   },
-  'accounts.get': (call) => ok(toWire(findAccount(call))),
+  'accounts.get': (call) => ok(toWire(accountOf(call))),
   'accounts.create': (call) => {
     const id = call.world.newShortId()
     const created = creationFields(call)
@@ -38,15 +38,10 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     return { kind: 'ads', data: [toWire(account)], nextCursor: null }
   },
   'accounts.update': (call) => {
-    const account = Object.assign(findAccount(call), givenFields(call), { updated_at: isoSeconds(call.now) })
+    const account = Object.assign(accountOf(call), givenFields(call), { updated_at: isoSeconds(call.now) })
     return ok(toWire(account))
   },
-  'accounts.delete': (call) => {
-    const account = findAccount(call)
-    account.deleted = true
-    account.updated_at = isoSeconds(call.now)
-    return ok(toWire(account))
-  },
+  'accounts.delete': (call) => ok(toWire(markDeleted(call, accountOf(call)))),
   'accountApps.list': (call) => listReply(call, recordsOf(call, call.state.apps).values()),
   'accountHistory.list': (call) => {
     const [start, end] = [String(call.params['start_time']), String(call.params['end_time'])]
@@ -70,14 +65,4 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
 /** Returns the account as the service shows it: without the fields that only the sandbox uses. */
 function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }: SandboxAccount): object {
   return wire
-}
-
-/** Returns the account of the call. Finds a deleted account only with `with_deleted`. @throws {Refusal} 404 */
-function findAccount(call: Call<CampaignsState>): SandboxAccount {
-  const account = call.account
-  if (account === undefined || (account.deleted && call.params['with_deleted'] !== true)) {
-    const id = String(call.params['account_id'])
-    throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`, { parameter: 'account_id', status: 404 })
-  }
-  return account
 }

@@ -1,5 +1,5 @@
 /** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#campaigns-and-line-items). */
-import { deleteRecord, findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
+import { creationFields, findRecord, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { givenFields, longParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -85,7 +85,7 @@ export function updateCampaign(call: Call<CampaignsState>): Campaign {
 
 /** Marks the campaign that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCampaign(call: Call<CampaignsState>): Campaign {
-  const campaign = deleteRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
+  const campaign = markDeleted(call, campaignOf(call))
   addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
   return campaign
 }

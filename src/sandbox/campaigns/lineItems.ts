@@ -1,5 +1,5 @@
 /** Handles the endpoints of line items (spec 4.5, 4.6). */
-import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
+import { creationFields, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { givenFields, listParam, passesFilter } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
@@ -8,7 +8,7 @@ import { isSameValue } from '../verify/returnedFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { addToHistory } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy } from './lineItemRules.ts'
-import { deleteChild, findChild, isVisible } from './parents.ts'
+import { findChild, isVisible } from './parents.ts'
 import { activeCount, unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -94,7 +94,7 @@ export function updateLineItem(call: Call<CampaignsState>): LineItem {
 
 /** Marks the line item that the path names as deleted. The promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
-  const item = deleteChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
+  const item = markDeleted(call, lineItemOf(call))
   addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item, before: { ...item, deleted: false } })
   return item
 }

@@ -3,7 +3,7 @@
  * reads with `with_deleted=true` find them (spec 3.3). The same is assumed for line items of a deleted campaign, and for targeting
  * criteria, categories and tracking tags of a deleted line item.
  */
-import { deleteRecord, findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
+import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'
 import { notFound } from '../refusal.ts'
 import type { CampaignsState, LineItem } from './state.ts'
@@ -21,12 +21,6 @@ export function findChild<T extends Child>(call: Call<CampaignsState>, table: Ta
   const child = findRecord(call, table, parameter, code)
   if (!isVisible(call, child)) throw notFound(code, parameter, child.id)
   return child
-}
-
-/** Finds a record as `findChild` does, marks it as deleted, and returns it. @throws {Refusal} 404 */
-export function deleteChild<T extends Child>(call: Call<CampaignsState>, table: Table<T>, parameter: string, code: string): T {
-  findChild(call, table, parameter, code)
-  return deleteRecord(call, table, parameter, code)
 }
 
 /**

@@ -1,13 +1,13 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#promotion-and-targeting). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
-import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
+import { creationFields, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { givenFields, listParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
-import { deleteChild, isVisible, liveLineItem } from './parents.ts'
+import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -24,7 +24,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
   },
   'promotedTweets.delete': (call) => {
-    const promoted = deleteChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+    const promoted = markDeleted(call, findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND'))
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
     return ok(promoted)
   },
@@ -104,7 +104,7 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
 
 /** Marks the targeting criterion that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
-  const criterion = deleteChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
+  const criterion = markDeleted(call, findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND'))
   addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
   return criterion
 }

@@ -3,7 +3,7 @@
  * read and deleted.
  */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
-import { deleteRecord, findRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { creationFields, findRecord, markDeleted, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { isStrict, listParam, passesFilter } from '../params.ts'
@@ -70,14 +70,14 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     card.updated_at = isoSeconds(call.now)
     return ok(card)
   },
-  'cards.delete': (call) => ok(deleteRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')),
+  'cards.delete': (call) => ok(markDeleted(call, findRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND'))),
   'legacyCards.delete': (call) => {
     const type = String(call.params['card_type'])
     if (!legacyCardTypes.some((legacy) => legacy.toLowerCase() === type))
       throw adsRefusal('UNKNOWN_CARD_TYPE', `"${type}" is not a legacy card type; there is: ${legacyCardTypes.join(', ').toLowerCase()}`, {
         parameter: 'card_type',
       })
-    return ok(deleteRecord(call, call.state.legacyCards, 'card_id', 'CARD_NOT_FOUND'))
+    return ok(markDeleted(call, findRecord(call, call.state.legacyCards, 'card_id', 'CARD_NOT_FOUND')))
   },
 }
 

@@ -1,5 +1,5 @@
 /** Handles the endpoints of account media and the media library (spec 2.4, 4.4, 3.3). */
-import { deleteRecord, findRecord, recordHandlers, recordsOf } from '../accountRecords.ts'
+import { findRecord, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
 import { isProcessed } from '../processing.ts'
@@ -49,7 +49,7 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     media.updated_at = isoSeconds(call.now)
     return ok(mediaWire(call, media))
   },
-  'mediaLibrary.delete': (call) => ok(deleteRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')),
+  'mediaLibrary.delete': (call) => ok(markDeleted(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
 }
 
 /** Returns the media in wire form, with the status `TRANSCODE_IN_PROGRESS` (assumed) until it is processed. */

@@ -76,7 +76,7 @@ function coreUser(call: UserCall, id: string): Record<string, unknown> | undefin
     friends_count: metrics['following_count'] ?? 0,
     listed_count: metrics['listed_count'] ?? 0,
     statuses_count: metrics['tweet_count'] ?? 0,
-    created_at: coreTime(String(known['created_at'] ?? new Date(world.now()).toISOString())),
+    created_at: coreTime(String(known['created_at'])),
     profile_image_url_https: known['profile_image_url'] ?? null,
     ...(call.params['include_email'] === true && call.user?.id === id ? { email: known['confirmed_email'] ?? null } : {}),
   }

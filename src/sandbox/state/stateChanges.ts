@@ -250,7 +250,7 @@ export class StateChanges {
     )
       throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${input.user?.id ?? ''} on account ${id} may only read`)
     // A deleted account answers 404 (docs/spec-notes.md#errors); a path below it gets 403, the default status of `ACCOUNT_NOT_FOUND`.
-    if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
+    if (account.deleted && checked.params['with_deleted'] !== true)
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
         `Account ${id} was not found`,
