@@ -1,9 +1,10 @@
 /** Faults of answers and of what is applied: which request a rule hits, and what becomes of it (docs/sandbox.md). */
 import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import { product } from '../support/product.ts'
 import { sha256 } from '../support/digests.ts'
-import { type CallResult, type Loose } from '../support/sandbox.ts'
+import { withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
 import { authorization, sandboxCredentials } from '../support/signer.ts'
 
@@ -452,6 +453,19 @@ describe('holds and later', () => {
     await put('b')
     await arm({ kind: 'stale' }, { path, method: 'GET' })
     expect(await ids()).toEqual(['a', 'b'])
+  })
+  test('stale shows no state from before it was armed while an earlier stale fault is armed', async () => {
+    let now = Date.now()
+    await using own = await withSandbox({ clock: { ...systemClock, now: () => now } })
+    const add = (id: string): Promise<CallResult> => own.call('PUT', path, { json: { products: [product(id)] } })
+    const ids = async (): Promise<string[]> => (await own.call('GET', path)).body.data.map(({ id }: Loose) => id)
+    await own.control.fault({ path: '/2/' }, { kind: 'stale' }, 'always')
+    await add('a')
+    now += 1000
+    await own.control.fault({ path }, { kind: 'stale' }, 'always')
+    expect(await ids()).toEqual(['a'])
+    await add('b')
+    expect(await ids()).toEqual(['a'])
   })
   test.for(['first:0', { only: ['other'] }])('apply %j of which no entry is applied is not applied in the ledger', async (apply) => {
     await arm({ kind: 'latency', ms: 1, apply })

@@ -26,8 +26,8 @@ export interface FaultHooks {
   readonly apply: (apply: Apply) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
   readonly refuse: (refusal: Refusal) => Answer
-  /** Handles a read on the state as it was `lagMs` ago. */
-  readonly applyAsOf: (lagMs: number) => Answer | Promise<Answer>
+  /** Handles a read on the state as it was at a machine time. */
+  readonly applyAsOf: (time: number) => Answer | Promise<Answer>
   /** Sends the answer as usual. */
   readonly send: (answer: Answer) => void
   /** Ends the request after an error. */
@@ -125,7 +125,10 @@ const ACTIONS = {
     },
   },
   clock_skew: { apply: applyBySkewedClock },
-  stale: { apply: ({ context, fault }, hooks) => (context.entry.method === 'GET' ? hooks.applyAsOf(lagMsOf(fault)) : undefined) },
+  stale: {
+    apply: ({ context, rule, fault, tools }, hooks) =>
+      context.entry.method === 'GET' ? hooks.applyAsOf(Math.max(tools.world.machineNow() - lagMsOf(fault), rule.armedAt)) : undefined,
+  },
   cursor_expired: {
     apply: ({ context }, hooks) => {
       const cursor = cursorOf(context)

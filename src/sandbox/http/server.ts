@@ -150,7 +150,7 @@ export class SandboxServer {
       .run(context, rule, {
         apply: (apply) => handler.handle(context, apply),
         // Handlers of reads are synchronous, so all of the read uses the old state.
-        applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(context, 'all')),
+        applyAsOf: (time) => world.asOf(time, () => handler.handle(context, 'all')),
         refuse: (refusal) => handler.refuse(context, refusal),
         send: (answer) => this.#send(context, answer),
         fail: (error) => this.#fail(context, error),

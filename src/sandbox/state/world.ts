@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
+import { areaRefs } from '../areaRefs.ts'
 import type { Area, AreaRef, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
@@ -123,7 +124,7 @@ export class WorldState implements World {
   /** Applies an event with the function of its area. Does not write it to the journal. */
   applyEvent(area: string, event: unknown): void {
     const found = this.areas.find(({ ref }) => ref.name === area)
-    if (found?.applyEvent === undefined) throw new Error(`unknown area ${area}`)
+    if (found?.applyEvent === undefined) throw new Error(`no area ${area} that records events`)
     found.applyEvent(this, this.#states.get(area), event)
   }
 
@@ -140,12 +141,11 @@ export class WorldState implements World {
   }
 
   /**
-   * Runs `read` on the state of `lagMs` ago, by the machine's clock. If the kept states begin later, takes the oldest one; if there is
-   * none, the current state. The clock is the current one. `read` must be synchronous and must not change the state.
+   * Runs `read` on the state as it was at `time` of the machine's clock. If the kept states begin later, takes the oldest one; if there is
+   * none, the current state. The sandbox's clock is the current one. `read` must be synchronous and must not change the state.
    */
-  asOf<T>(lagMs: number, read: () => T): T {
-    const then = this.machineNow() - lagMs
-    const past = this.#past.find(({ until }) => until > then)
+  asOf<T>(time: number, read: () => T): T {
+    const past = this.#past.find(({ until }) => until >= time)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
     this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs, users: core.users }
@@ -154,7 +154,8 @@ export class WorldState implements World {
       const { userIds, roles } = core.accounts.get(account.id) ?? account
       Object.assign(account, { userIds, roles })
     }
-    this.#states = new Map(past.snapshot.areas).set('auth', states.get('auth'))
+    const { name: auth } = areaRefs.auth
+    this.#states = new Map(past.snapshot.areas).set(auth, states.get(auth))
     try {
       return read()
     } finally {
