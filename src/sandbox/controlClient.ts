@@ -3,7 +3,7 @@
  * sandbox may run in another process.
  */
 import type { ACCOUNT_ROLES } from './auth/users.ts'
-import type { Stage, Apply } from './faults/faultKinds.ts'
+import type { Stage, AppliedPart } from './faults/faultKinds.ts'
 import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
 import { recordOf } from '../unknownValue.ts'
@@ -40,7 +40,7 @@ export interface FaultInput {
   readonly fault: {
     readonly kind: (typeof commonFaultKinds)[number] | (string & {})
     readonly stage?: Stage
-    readonly apply?: Apply
+    readonly apply?: AppliedPart
     readonly [value: string]: unknown
   }
 }

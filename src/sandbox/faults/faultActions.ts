@@ -5,7 +5,7 @@ import type { SandboxWorld } from '../state/world.ts'
 import { parseForm } from '../verify/signature.ts'
 import type { ArmedRule } from './armedFaults.ts'
 import type { FaultContext } from './faultContext.ts'
-import { lagMsOf, integerSetting, type Apply, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
+import { lagMsOf, integerSetting, type AppliedPart, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
 import type { Waits } from './waits.ts'
 import {
   readSlowly,
@@ -23,7 +23,7 @@ import {
 /** Functions of the server that a fault calls for its request, and the size of the request. */
 export interface FaultHooks {
   /** Handles the request and applies the given part. Returns refusals as answers. */
-  readonly apply: (apply: Apply) => Answer | Promise<Answer>
+  readonly apply: (apply: AppliedPart) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
   readonly refuse: (refusal: Refusal) => Answer
   /** Handles a read on the state as it was at a machine time. */

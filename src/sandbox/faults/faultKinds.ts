@@ -25,14 +25,14 @@ export type Stage = (typeof STAGES)[number]
  * request, two times. `first:N`: the first N entries. `half`: the first half of the entries, rounded down. `later:MS`: the whole request,
  * MS milliseconds later; the answer does not wait. `only`: the entries with these keys.
  */
-export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
+export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 /** Checked fault of a rule. Further fields are settings of its kind. */
 export interface Fault {
   readonly kind: FaultKind
   /** `effectOf` has the defaults of `stage` and `apply`. */
   readonly stage?: Stage
-  readonly apply?: Apply
+  readonly apply?: AppliedPart
   readonly [field: string]: unknown
 }
 
@@ -113,24 +113,24 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 /** Defaults of a kind. */
 interface Effect {
   readonly stage: Stage
-  readonly apply: Apply
+  readonly apply: AppliedPart
   /** Applied part if the stage is after applying. */
-  readonly applyAtLateStage: Apply
+  readonly applyAtLateStage: AppliedPart
 }
 
 /** Returns the same defaults for each of the names, which are separated by spaces. */
 function kinds<Names extends string>(
-  apply: Apply,
+  apply: AppliedPart,
   stage: Stage,
   names: Names,
-  applyAtLateStage: Apply = apply,
+  applyAtLateStage: AppliedPart = apply,
 ): Record<Words<Names>, Effect> {
   const entries = names.split(' ').map((name) => [name, { apply, stage, applyAtLateStage }])
   return Object.fromEntries(entries) as Record<Words<Names>, Effect> // the keys are the words of `names`
 }
 
 /** Returns the stage and the applied part of the fault: its settings `stage` (else `at`) and `apply`, else the defaults of its kind. */
-export function effectOf(fault: Fault): { readonly apply: Apply; readonly stage: Stage } {
+export function effectOf(fault: Fault): { readonly apply: AppliedPart; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
   return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.applyAtLateStage : defaults.apply) }

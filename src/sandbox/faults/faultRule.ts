@@ -1,7 +1,7 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
 import { checkFields, ControlError } from '../controlError.ts'
-import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
+import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type AppliedPart, type Fault } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
 export interface FaultMatch {
@@ -67,7 +67,7 @@ function checkFault(input: unknown): Fault {
 }
 
 /** Reads the applied part in any of its spellings: text, `only:[ids]`, `{ only: [ids] }`, or a list of ids. @throws {ControlError} */
-function checkApply(apply: unknown): Apply {
+function checkApply(apply: unknown): AppliedPart {
   if (Array.isArray(apply)) return { only: apply.map(String) }
   if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return { only: apply.only.map(String) }
   const text = String(apply)

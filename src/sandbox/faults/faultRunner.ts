@@ -8,7 +8,7 @@ import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
 import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
-import { actsAfterApplying, effectOf, type Apply } from './faultKinds.ts'
+import { actsAfterApplying, effectOf, type AppliedPart } from './faultKinds.ts'
 import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
@@ -100,7 +100,7 @@ export class FaultRunner {
   async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
     // Only answers to uploads of users have counts. Any other request is applied, because `counts` does not change its answer.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
-    const apply: Apply = withoutCounts ? 'all' : effectOf(fault).apply
+    const apply: AppliedPart = withoutCounts ? 'all' : effectOf(fault).apply
     if (apply === 'none') return undefined
     if (apply === 'twice') await hooks.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {

@@ -1,6 +1,6 @@
 /** Handles a complete request: authentication, rate limits, parameters, then the handler of the area. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import type { Apply } from '../faults/faultKinds.ts'
+import type { AppliedPart } from '../faults/faultKinds.ts'
 import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
@@ -56,7 +56,7 @@ export class RequestHandler {
    * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced
    * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
    */
-  handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
+  handle(context: RequestContext, apply: AppliedPart): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')

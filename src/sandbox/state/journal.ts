@@ -8,7 +8,7 @@
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
-import type { Apply } from '../faults/faultKinds.ts'
+import type { AppliedPart } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockFile, type FileLock } from './fileLock.ts'
 
@@ -32,7 +32,7 @@ export type JournalEntry =
       readonly user: string | null
       /** Body as sent. */
       readonly body: string
-      readonly apply: Apply
+      readonly apply: AppliedPart
       /** Results of `call.effect`, in the order of the calls. */
       readonly effects: readonly unknown[]
     } & Counters)

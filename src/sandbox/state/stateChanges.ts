@@ -6,7 +6,7 @@ import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
-import type { Apply } from '../faults/faultKinds.ts'
+import type { AppliedPart } from '../faults/faultKinds.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import { Journal, type Counters, type JournalEntry } from './journal.ts'
 import { adsRefusal, Refusal } from '../refusal.ts'
@@ -137,7 +137,7 @@ export class StateChanges {
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
    */
-  apply(input: DispatchInput, checked: Validated, apply: Apply): Dispatched | Promise<Dispatched> {
+  apply(input: DispatchInput, checked: Validated, apply: AppliedPart): Dispatched | Promise<Dispatched> {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
     const world = this.#world
@@ -191,7 +191,7 @@ export class StateChanges {
   }
 
   /** Returns true if `apply` includes a request without entries, which counts as one entry with an empty key. */
-  appliesWhole(apply: Apply): boolean {
+  appliesWhole(apply: AppliedPart): boolean {
     return appliesOf(apply)(0, '')
   }
 
@@ -373,7 +373,7 @@ function canChangeState(endpoint: Endpoint): boolean {
  * Returns `Call.applies` for the part `apply` of a request. Takes `none`, `half`, `twice` and `later` as `all`: callers resolve them
  * before.
  */
-function appliesOf(apply: Apply): (index: number, key: string) => boolean {
+function appliesOf(apply: AppliedPart): (index: number, key: string) => boolean {
   if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
   if (apply.startsWith('first:')) {
     const first = Number(apply.slice(6))
