@@ -16,8 +16,8 @@ export interface ArmedRule extends FaultRule {
   fired: number
 }
 
-/** Properties of a request that rules match. */
-export interface FaultProbe {
+/** Request, as rules match it. */
+export interface RequestToMatch {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -41,11 +41,6 @@ export class ArmedFaults {
   constructor(now: () => number, random: () => number) {
     this.#now = now
     this.#random = random
-  }
-
-  /** True if a rule is stored, even if it has hit `times` requests. */
-  get armed(): boolean {
-    return this.#rules.length > 0
   }
 
   /** Longest lag of the `stale` faults that can still hit a request, in milliseconds; 0 without one. */
@@ -78,28 +73,31 @@ export class ArmedFaults {
     this.#attempts.clear()
   }
 
-  /** Returns the first rule that hits this request before its body is read; undefined if no rule hits it. */
-  beforeBody(probe: FaultProbe): ArmedRule | undefined {
-    return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && bodyMatchOf(rule.match) === undefined)
+  /** Returns the first rule that hits this request before its body is read; undefined if no rule hits it. Counts as `#hit` does. */
+  hitBeforeBody(request: RequestToMatch): ArmedRule | undefined {
+    return this.#hit(request, (rule) => !needsBody(rule))
   }
 
-  /** Counts the request for `attempt_of_same_body`. Returns the first rule that hits the request once its body is read, or undefined. */
-  withBody(probe: FaultProbe): ArmedRule | undefined {
-    if (probe.bodyHash !== undefined && (probe.body?.length ?? 0) > 0) {
-      const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
+  /**
+   * Returns the first rule that hits this request once its body is read; undefined if no rule hits it. Counts as `#hit` does, and also for
+   * `attempt_of_same_body`.
+   */
+  hitWithBody(request: RequestToMatch): ArmedRule | undefined {
+    if (this.#rules.length > 0 && (request.body?.length ?? 0) > 0) {
+      const key = attemptKey(request)
       this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)
     }
-    return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || bodyMatchOf(rule.match) !== undefined)
+    return this.#hit(request, needsBody)
   }
 
   /**
    * Returns the first eligible rule that hits the request. Counts the request for each eligible rule that matches it and may hit more
    * requests.
    */
-  #first(probe: FaultProbe, eligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
+  #hit(request: RequestToMatch, isEligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
     let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {
-      if (!eligible(rule) || !hasHitsLeft(rule) || !this.#hits(rule, probe)) continue
+      if (!isEligible(rule) || !hasHitsLeft(rule) || !this.#matches(rule, request)) continue
       rule.matched++
       const { nth, every, probability } = rule.match
       if (chosen !== undefined || (nth !== undefined && rule.matched < nth) || (every !== undefined && rule.matched % every !== 0)) continue
@@ -111,29 +109,42 @@ export class ArmedFaults {
   }
 
   /** Returns true if the request satisfies `match`, ignoring its `nth`, `every` and `probability`. */
-  #hits({ match, armedAt }: ArmedRule, probe: FaultProbe): boolean {
-    if (match.method !== undefined && match.method.toUpperCase() !== probe.method) return false
-    if (match.path !== undefined && !probe.path.startsWith(match.path) && !pattern(match.path).test(probe.path)) return false
-    if (match.worker !== undefined && match.worker !== probe.worker) return false
-    if (match.first_of_connection === true && !probe.firstOfConnection) return false
-    if (match.after_ms !== undefined && this.#now() - armedAt < match.after_ms) return false
-    if (
-      match.contains_key !== undefined &&
-      !`${probe.path}?${probe.query}`.includes(match.contains_key) &&
-      probe.body?.includes(match.contains_key) !== true
+  #matches({ match, armedAt }: ArmedRule, request: RequestToMatch): boolean {
+    const { contains_key: text } = match
+    return (
+      (match.method === undefined || match.method.toUpperCase() === request.method) &&
+      (match.path === undefined || matchesPath(match.path, request.path)) &&
+      (match.worker === undefined || match.worker === request.worker) &&
+      (match.first_of_connection !== true || request.firstOfConnection) &&
+      (match.after_ms === undefined || this.#now() - armedAt >= match.after_ms) &&
+      (text === undefined || `${request.path}?${request.query}`.includes(text) || request.body?.includes(text) === true) &&
+      (match.attempt_of_same_body === undefined || this.#attempts.get(attemptKey(request)) === match.attempt_of_same_body)
     )
-      return false
-    if (
-      match.attempt_of_same_body !== undefined &&
-      this.#attempts.get(`${probe.method} ${probe.path} ${probe.bodyHash ?? ''}`) !== match.attempt_of_same_body
-    )
-      return false
-    return true
+  }
+}
+
+function attemptKey({ method, path, bodyHash }: RequestToMatch): string {
+  return `${method} ${path} ${bodyHash ?? ''}`
+}
+
+/** Returns true if the path begins with `pattern`, or if a part of it matches `pattern` as a regular expression. */
+function matchesPath(pattern: string, path: string): boolean {
+  if (path.startsWith(pattern)) return true
+  try {
+    return new RegExp(pattern).test(path)
+  } catch {
+    // A text that is not a regular expression is only a prefix.
+    return false
   }
 }
 
 function hasHitsLeft({ times, fired }: ArmedRule): boolean {
   return times === undefined || fired < times
+}
+
+/** Returns true if the rule hits a request only once its body is read. */
+function needsBody(rule: ArmedRule): boolean {
+  return !actsBeforeBody(rule.fault) || bodyMatchOf(rule.match) !== undefined
 }
 
 /** Returns true if the fault acts before the body of the request is read. */
@@ -144,20 +155,4 @@ export function actsBeforeBody(fault: Fault): boolean {
 /** Returns the first field of `match` that depends on the body; undefined without one. Such a rule hits a request once its body is read. */
 export function bodyMatchOf(match: FaultMatch): keyof FaultMatch | undefined {
   return (['contains_key', 'attempt_of_same_body'] as const).find((name) => match[name] !== undefined)
-}
-
-const PATTERNS = new Map<string, RegExp>()
-
-/** Returns `match.path` as a regular expression. An invalid text becomes an expression that matches nothing. */
-function pattern(text: string): RegExp {
-  let found = PATTERNS.get(text)
-  if (found === undefined) {
-    try {
-      found = new RegExp(text)
-    } catch {
-      found = /(?!)/
-    }
-    PATTERNS.set(text, found)
-  }
-  return found
 }

@@ -92,8 +92,9 @@ const SETTINGS: Partial<Record<FaultKind, string>> = {
   large: 'bytes',
   deep: 'depth',
 }
-/** Settings that are whole numbers. */
-export const INTEGER_SETTINGS: readonly string[] = 'status ms jitter bytes_per_s s lag_ms bytes by offset length depth'.split(' ')
+/** Settings that are whole numbers. `bytes_per_s` is a whole number from 1. */
+export const INTEGER_SETTINGS = ['status', 'ms', 'jitter', 's', 'lag_ms', 'bytes', 'by', 'offset', 'length', 'depth'] as const
+type IntegerSetting = (typeof INTEGER_SETTINGS)[number] | 'bytes_per_s'
 
 /** Returns the names of all settings of a kind. */
 export function settingsOf(kind: FaultKind): readonly string[] {
@@ -143,7 +144,7 @@ export function actsAfterApplying(stage: Stage): boolean {
 
 /** Returns the age of the state that a `stale` fault reads, in milliseconds (`lag_ms`, by default 60,000). */
 export function lagMsOf(fault: Fault): number {
-  return typeof fault['lag_ms'] === 'number' ? fault['lag_ms'] : 60_000
+  return integerSetting(fault, 'lag_ms', 60_000)
 }
 
 /** Returns the stage for the setting `at` of a fault: `before`, `during` or `after` the body is read. Undefined for another value. */
@@ -151,8 +152,8 @@ export function stageOfAt(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }
 
-/** Returns the setting of a fault if it is a whole number, else `fallback`. */
-export function integerSetting(fault: Fault, name: string, fallback: number): number {
+/** Returns the setting of a fault, or `fallback` without one. `readRule` has checked its type. */
+export function integerSetting(fault: Fault, name: IntegerSetting, fallback: number): number {
   const value = fault[name]
-  return typeof value === 'number' && Number.isInteger(value) ? value : fallback
+  return typeof value === 'number' ? value : fallback
 }

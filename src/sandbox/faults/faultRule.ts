@@ -46,7 +46,7 @@ export function readRule(input: unknown): FaultRule {
   const checked = checkFault(fault)
   return {
     match: checkMatch(match),
-    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? undefined : checkCount(times),
+    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? undefined : checkTimes(times),
     fault: checked,
   }
 }
@@ -122,10 +122,9 @@ function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly s
   return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }
 
-function checkCount(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
-    throw new ControlError('times is a whole number from 1, or "always"')
-  return value
+function checkTimes(times: unknown): number {
+  if (!fromOne.isValid(times)) throw new ControlError(`times is ${fromOne.expected}, or "always"`)
+  return Number(times)
 }
 
 function asObject(input: unknown, what: string): Readonly<Record<string, unknown>> {

@@ -69,7 +69,7 @@ export class RequestHandler {
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
       ledger.current = context.entry
-      if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
+      if (input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or not at all.
       const isRun = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
       const done = isRun ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)

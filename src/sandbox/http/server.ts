@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ControlServer } from '../controlServer.ts'
-import type { FaultProbe, ArmedRule, ArmedFaults } from '../faults/armedFaults.ts'
+import type { ArmedFaults, ArmedRule, RequestToMatch } from '../faults/armedFaults.ts'
 import type { FaultRunner } from '../faults/faultRunner.ts'
 import { isSilenced } from '../faults/wireFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -44,7 +44,7 @@ export class SandboxServer {
     if (isSilenced(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
     const context = this.#open(request, response, url)
-    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(context)) : undefined
+    const rule = this.#parts.faults.hitBeforeBody(requestToMatch(context))
     if (rule !== undefined) {
       noteFault(context, rule)
       this.#parts.runner.runBeforeBody(context, rule, {
@@ -143,7 +143,7 @@ export class SandboxServer {
     entry.body_sha256 = hash('sha256', context.body)
     if (endpoint?.body === 'json' && context.body.length > 0) parseJson(context, world.names)
     observer.arrive(context)
-    const rule = faults.armed ? faults.withBody({ ...probeOf(context), body: context.body, bodyHash: entry.body_sha256 }) : undefined
+    const rule = faults.hitWithBody({ ...requestToMatch(context), body: context.body, bodyHash: entry.body_sha256 })
     if (rule === undefined) return this.#answer(context)
     noteFault(context, rule)
     runner
@@ -193,7 +193,7 @@ export class SandboxServer {
 
 const EMPTY = Buffer.alloc(0)
 
-function probeOf(context: RequestContext): FaultProbe {
+function requestToMatch(context: RequestContext): RequestToMatch {
   return {
     method: context.entry.method,
     path: context.rawPath,
