@@ -2,8 +2,8 @@
  * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
  *
  * To add a kind: name it in `KINDS`, and its settings in `SETTINGS`, then implement it in `injectedAnswers.ts` (replaces the answer),
- * `corruptedAnswers.ts` or `corruptedBytes.ts` (changes the answer), or `faultActions.ts` (waits, breaks the connection, or chooses the
- * state). A kind that is in none of them does not compile.
+ * `corruptedAnswers.ts` (changes the answer), or `faultActions.ts` (waits, breaks the connection, or chooses the state). A kind that is in
+ * none of them does not compile.
  */
 
 /** Stages of a request at which a fault can act, in their order. */
