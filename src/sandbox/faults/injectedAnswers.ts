@@ -1,4 +1,5 @@
 /** Answers that a fault gives instead of the handler: statuses, pages, rate limits, expired tokens (docs/sandbox.md#faults). */
+import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
@@ -29,12 +30,12 @@ export function isInjected(kind: string): kind is InjectedKind {
  * Returns the answer of a fault that {@link isInjected}. If the answer of `status` or `rate_limit` requests a wait as a number, records the
  * wait. `expire_token` also invalidates a bearer token. `toAnswer` converts a refusal.
  */
-export function injectAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
+export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
-      return rateLimitAnswer({ world, trafficRules }, context, fault, toAnswer)
+      return rateLimitAnswer(parts, context, fault, toAnswer)
     case 'expire_token':
-      return expiredTokenAnswer(world, context, toAnswer)
+      return expiredTokenAnswer(parts.world, context, toAnswer)
     case 'html':
       return {
         status: integerSetting(fault, 'status', 502),
@@ -46,15 +47,14 @@ export function injectAnswer({ world, trafficRules }: InjectionParts, context: F
     default: {
       const answer = statusAnswer(context, fault, toAnswer)
       const waitS = Number(answer.headers['retry-after'])
-      if (waitS > 0)
-        trafficRules.noteWait(context.entry, claimedCaller(world, context.request.headers.authorization), world.machineNow() + waitS * 1000)
+      if (waitS > 0) noteWait(parts, context, parts.world.machineNow() + waitS * 1000)
       return answer
     }
   }
 }
 
-function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
-  const nowS = world.machineNow() / 1000
+function rateLimitAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
+  const nowS = parts.world.machineNow() / 1000
   const retryAfter = fault['retry_after']
   const reset = fault['reset']
   const headers: Record<string, string> = {}
@@ -64,10 +64,14 @@ function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: Fault
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
   const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
-  if (untilS > nowS) trafficRules.noteWait(context.entry, claimedCaller(world, context.request.headers.authorization), untilS * 1000)
+  if (untilS > nowS) noteWait(parts, context, untilS * 1000)
   const answer = toAnswer(rateLimitRefusal(context.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
   return answer
+}
+
+function noteWait({ world, trafficRules }: InjectionParts, { entry, request }: FaultContext, until: number): void {
+  trafficRules.noteWait(entry, claimedCaller(world, request.headers.authorization), until)
 }
 
 /** Returns the 401. Invalidates a bearer token, but not an access token, because no call could renew it. */
@@ -77,31 +81,30 @@ function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer
   return toAnswer(invalidTokenRefusal(isBearer ? '' : '.'))
 }
 
+/** Returns the answer with the fault's `status` and `body`. Default body: an error in the form of the host for a status from 400, else none. */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)
-  const body = fault['body']
-  if (body !== undefined) {
-    const text = typeof body === 'string' ? body : exactJson(body)
-    const type =
-      typeof body !== 'string'
-        ? 'application/json; charset=utf-8'
-        : body.trimStart().startsWith('<')
-          ? 'text/html;charset=utf-8'
-          : 'text/plain;charset=utf-8'
-    return { status, headers: { 'content-type': type, ...headersOf(fault) }, body: text }
-  }
+  const { body } = fault
   const answer =
-    status >= 400
-      ? toAnswer(
-          status === 403 && context.endpoint?.name.startsWith('oauth2.') === true
-            ? bearerRefusal()
-            : context.endpoint?.host === 'core'
-              ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
-              : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
-        )
-      : { status, headers: {}, body: '' }
+    body !== undefined
+      ? answerWithBody(status, body)
+      : status >= 400
+        ? toAnswer(refusalOf(status, context.endpoint))
+        : { status, headers: {}, body: '' }
   Object.assign(answer.headers, headersOf(fault))
   return answer
+}
+
+function answerWithBody(status: number, body: unknown): Answer {
+  if (typeof body !== 'string') return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: exactJson(body) }
+  const type = body.trimStart().startsWith('<') ? 'html' : 'plain'
+  return { status, headers: { 'content-type': `text/${type};charset=utf-8` }, body }
+}
+
+function refusalOf(status: number, endpoint: Endpoint | undefined): Refusal {
+  if (status === 403 && endpoint?.name.startsWith('oauth2.') === true) return bearerRefusal()
+  if (endpoint?.host === 'core') return coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
+  return adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status })
 }
 
 const ADS_CODES: Readonly<Record<number, string>> = {
