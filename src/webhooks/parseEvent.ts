@@ -1,5 +1,5 @@
 /** Parses the body of a delivered event (docs/guarantees.md#webhook-delivery). */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isPlainRecord } from '../unknownValue.ts'
 import type { ReceivedEvent } from './eventStore.ts'
 
@@ -10,8 +10,8 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
   if (parsed === undefined) return undefined
   const data = isPlainRecord(parsed['data']) ? parsed['data'] : parsed
   const uuid = data['event_uuid']
-  const id = typeof uuid === 'string' && uuid !== '' ? uuid : typeof uuid === 'number' ? exactNumber(text) : undefined
-  return { id: id ?? createHash('sha256').update(body).digest('hex'), type: typeOf(parsed, data), json: text }
+  const id = typeof uuid === 'string' && uuid !== '' ? uuid : hash('sha256', body)
+  return { id, type: typeOf(parsed, data), json: text }
 }
 
 /** Returns `event_type`, else the first key of the body that is not about users, such as `replay_job_status`; else `unknown`. */
@@ -24,22 +24,15 @@ function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record
   )
 }
 
+/** Parses a JSON object. A numeric `event_uuid` becomes its digits as they were sent, because ids exceed 2^53. Undefined for other texts. */
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(text, (key, inner: unknown, { source }) =>
+      key === 'event_uuid' && typeof inner === 'number' ? source : inner,
+    )
     return isPlainRecord(value) ? value : undefined
   } catch {
     // The body is signed but not JSON, so the caller answers 400.
     return undefined
   }
-}
-
-/** Returns the digits of a numeric `event_uuid` as they were sent: ids exceed 2^53 and may be negative. */
-function exactNumber(text: string): string | undefined {
-  let digits: string | undefined
-  JSON.parse(text, (key, value, { source }) => {
-    if (key === 'event_uuid' && typeof value === 'number') digits = source
-    return value
-  })
-  return digits
 }

@@ -9,6 +9,7 @@ test.for([
   ['{"data":{"event_uuid":"e-1","event_type":"post.create"}}', 'e-1', 'post.create'],
   ['{"data":{"event_uuid":-9007199254740995,"event_type":"dm.sent"}}', '-9007199254740995', 'dm.sent'],
   ['{"data":{"event_uuid":12345678901234567890,"event_type":"dm.sent"}}', '12345678901234567890', 'dm.sent'],
+  ['{"data":{"event_uuid":5,"event_type":"dm.sent","payload":{"event_uuid":7}}}', '5', 'dm.sent'],
 ] as const)('%s has its own id %s, exact to the last digit', ([text, id, type]) => {
   expect(parse(text)).toEqual({ id, type, json: text })
 })
