@@ -21,7 +21,7 @@ export interface EventStore {
    * 503, so that the service may deliver the event again.
    */
   readonly add: (event: ReceivedEvent) => Promise<boolean>
-  /** Resolves if the store answers queries again, else rejects. Called while events are refused. */
+  /** Resolves if events can be stored again, else rejects. Called while events are refused. */
   readonly probe: () => Promise<void>
   /** Records the time in which events were refused, so that they can be replayed. Rejects if it could not be recorded. */
   readonly recordGap?: (gap: Gap) => Promise<void>
@@ -70,13 +70,15 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
         created = undefined
         throw error
       }))
+  const execute: Execute = async (text, values) => (await pool.query(text, values)).rowCount ?? 0
   return {
     async add(event) {
       await createTable()
-      return insertEvent(async (text, values) => (await pool.query(text, values)).rowCount ?? 0, table, event)
+      return insertEvent(execute, table, event)
     },
     async probe() {
-      await pool.query('select 1')
+      await createTable()
+      await insertNothing(execute, table)
     },
   }
 }
@@ -85,9 +87,7 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
 export function databaseEventStore(db: Queryable): EventStore {
   return {
     add: (event) => insertEvent((text, values) => db.execute(text, values), 'webhook_event', event),
-    async probe() {
-      await db.query('select 1 from webhook_event limit 1')
-    },
+    probe: () => insertNothing((text, values) => db.execute(text, values), 'webhook_event'),
     async recordGap({ from, to, refused }) {
       const detail = { from: from.toISOString(), to: to.toISOString(), refused }
       await noteEvent(db, { actor: 'webhooks', what: 'webhook.gap', detail })
@@ -98,12 +98,16 @@ export function databaseEventStore(db: Queryable): EventStore {
 /** Error codes of Postgres for text that jsonb cannot contain: U+0000 and lone surrogates. */
 const unstorable = new Set(['22P02', '22P05', '22021'])
 
+/** Runs a statement. Resolves to the number of inserted rows. */
+type Execute = (text: string, values: unknown[]) => Promise<number>
+
+/** Runs an insert without rows. It fails if the server is read-only, or the role may not insert into the table. */
+async function insertNothing(execute: Execute, table: string): Promise<void> {
+  await execute(`insert into ${table} (id, type, body) select '', '', '{}' where false`, [])
+}
+
 /** Inserts the event. Returns false if its id is already stored. */
-async function insertEvent(
-  execute: (text: string, values: unknown[]) => Promise<number>,
-  table: string,
-  event: ReceivedEvent,
-): Promise<boolean> {
+async function insertEvent(execute: Execute, table: string, event: ReceivedEvent): Promise<boolean> {
   const insert = (json: string) =>
     execute(`insert into ${table} (id, type, body) values ($1, $2, $3) on conflict (id) do nothing`, [event.id, event.type, json])
   try {

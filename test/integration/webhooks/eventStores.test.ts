@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { createWebhookReceiver, memoryEventStore, postgresEventStore, type EventStore, type ReceivedEvent } from '../../../src/index.ts'
-import { sign } from '../../../src/webhooks/index.ts'
+import { databaseEventStore, sign } from '../../../src/webhooks/index.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 const secret = 'a-consumer-secret'
@@ -59,4 +59,25 @@ test('a Postgres store creates its table once and stores each event once', async
 test('the receiver answers 503 while Postgres is down, so that the service delivers again', async () => {
   const gone = { query: () => Promise.reject(new Error('connection refused')) }
   expect((await deliver([event('1')], postgresEventStore(gone))).statuses).toEqual([503])
+})
+
+test('a probe fails while the database is read-only, and inserts nothing', async () => {
+  await using database = await testDatabase()
+  const client = await database.db.connect()
+  const own = postgresEventStore({ query: (text, values) => client.query(text, values) })
+  const sluice = databaseEventStore({
+    query: async (text, values) => (await client.query(text, [...(values ?? [])])).rows,
+    execute: async (text, values) => (await client.query(text, [...(values ?? [])])).rowCount ?? 0,
+  })
+  for (const [store, table] of [
+    [own, 'sluice_webhook_event'],
+    [sluice, 'webhook_event'],
+  ] as const) {
+    await store.probe()
+    expect((await client.query(`select from ${table}`)).rowCount).toBe(0)
+    await client.query('begin read only')
+    await expect(store.probe()).rejects.toThrow('read-only transaction')
+    await client.query('rollback')
+  }
+  client.release()
 })
