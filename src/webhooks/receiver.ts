@@ -25,7 +25,7 @@ export interface WebhookReceiverOptions {
   readonly clock?: Clock
   /** Name of the header with the signature, in the service's own spelling. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
-  /** Called when events can be stored again and the gap is recorded, so that a replay can be requested. Must not throw. */
+  /** Called when events can be stored again and the gap is recorded, so that a replay can be requested. */
   readonly onGap?: (gap: Gap) => void
   /** Maximum size of a body, checked before it is hashed. Default 1 MiB. */
   readonly maxBodyBytes?: number
@@ -43,7 +43,7 @@ export interface WebhookReceiver {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   /** Returns the time since which events are refused because the store fails; undefined while events are stored. */
   readonly refusingSince: () => Date | undefined
-  /** While events are refused, checks whether the store answers again, and then ends the gap. Rejects only if `onGap` throws. */
+  /** While events are refused, checks whether events can be stored again, and then ends the gap. Never rejects. */
   readonly probe: () => Promise<void>
 }
 
@@ -128,7 +128,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     answer(response, 200, {})
     const ended = gap.end()
     if (ended !== undefined) await reportGap(ended)
-    if (isNew) callOnEvent(event)
+    if (isNew) notify('onEvent', () => options.onEvent?.(event))
   }
 
   /** Adds an insert that failed or takes longer than its limit to `late`. Removes it if it ends without a stored event. */
@@ -150,12 +150,12 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     return added || (await earlier) === true
   }
 
-  /** Calls `onEvent`. The event is stored and answered, so an error of the caller's function is only logged. */
-  function callOnEvent(event: ReceivedEvent): void {
+  /** Calls a function of the options. Only logs its error, because the event is stored and answered. */
+  function notify(name: 'onEvent' | 'onGap', call: () => void): void {
     try {
-      options.onEvent?.(event)
+      call()
     } catch (error) {
-      log.error({ error: error instanceof Error ? error.name : 'unknown' }, 'onEvent failed on a stored webhook event')
+      log.error({ error: error instanceof Error ? error.name : 'unknown' }, `${name} of the webhook receiver failed`)
     }
   }
 
@@ -172,7 +172,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       )
       return
     }
-    options.onGap?.(ended)
+    notify('onGap', () => options.onGap?.(ended))
   }
 }
 

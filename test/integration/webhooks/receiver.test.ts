@@ -301,14 +301,17 @@ test('an event whose second insert is stored after its 503 is reported, although
   expect(seen).toHaveLength(1)
 })
 
-test('an onEvent that throws changes neither the answer nor the end of a gap', async () => {
+test('an onEvent or onGap that throws changes neither the answer nor the other calls', async () => {
   const gaps: Gap[] = []
   const lines: string[] = []
   const note = (_fields: LogFields, message: string) => void lines.push(message)
   let isDown = true
   await using served = await serve({
     log: { ...silentLogger, error: note },
-    onGap: (gap) => gaps.push(gap),
+    onGap: (gap) => {
+      gaps.push(gap)
+      throw new Error('a mistake of the user')
+    },
     onEvent: () => {
       throw new Error('a mistake of the user')
     },
@@ -318,5 +321,5 @@ test('an onEvent that throws changes neither the answer nor the end of a gap', a
   isDown = false
   expect(await served.post(event('first'))).toBe(200)
   expect(gaps).toMatchObject([{ refused: 1 }])
-  expect(lines).toEqual(['onEvent failed on a stored webhook event'])
+  expect(lines).toEqual(['onGap of the webhook receiver failed', 'onEvent of the webhook receiver failed'])
 })
