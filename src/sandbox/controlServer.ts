@@ -1,7 +1,7 @@
 /** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). Its calls are not in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlText } from './area.ts'
-import { checkFields, ControlError } from './controlError.ts'
+import { ControlError, fieldsOf } from './controlError.ts'
 import { exactJson } from './answer.ts'
 import type { StateChanges } from './state/stateChanges.ts'
 import { readRule } from './faults/faultRule.ts'
@@ -16,7 +16,7 @@ import type { RequestHandler } from './http/requestHandler.ts'
 import type { TlsListeners } from './http/tls/listeners.ts'
 import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
-import { isPlainRecord, recordOf } from '../unknownValue.ts'
+import { isPlainRecord } from '../unknownValue.ts'
 
 /** Parts of the sandbox that the control API reads or changes. */
 export interface ControlParts {
@@ -32,20 +32,10 @@ export interface ControlParts {
   readonly listeners: TlsListeners
 }
 
-/** Reads the parameter `after` of `GET ledger`. @throws {ControlError} unless the text is a whole number */
-function seqOf(text: string): number {
-  if (!/^-?\d+$/.test(text)) throw new ControlError('after is the seq of a request, a whole number')
-  return Number(text)
-}
-
 interface ControlAnswer {
   readonly status: number
   readonly type: string
   readonly pieces: readonly Buffer[]
-}
-
-function jsonAnswer(status: number, value: unknown): ControlAnswer {
-  return { status, type: 'application/json; charset=utf-8', pieces: [Buffer.from(exactJson(value))] }
 }
 
 /** Path segments after the name of the call, parsed body, and query. */
@@ -158,10 +148,8 @@ export class ControlServer {
    */
   async #setClock(body: unknown): Promise<unknown> {
     const { world, changes } = this.#parts
-    const input = recordOf(body)
     // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
-    checkFields(input, ['now', 'advance_s', 'offset_ms'])
-    const { now, advance_s: advanceS } = input
+    const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s', 'offset_ms'])
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)
@@ -221,17 +209,23 @@ export class ControlServer {
   }
 }
 
+function jsonAnswer(status: number, value: unknown): ControlAnswer {
+  return { status, type: 'application/json; charset=utf-8', pieces: [Buffer.from(exactJson(value))] }
+}
+
+/** Reads the parameter `after` of `GET ledger`. @throws {ControlError} unless the text is a whole number */
+function seqOf(text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new ControlError('after is the seq of a request, a whole number')
+  return Number(text)
+}
+
 function seedOf(body: unknown): number | undefined {
-  const input = recordOf(body)
-  checkFields(input, ['seed'])
-  const { seed } = input
+  const { seed } = fieldsOf(body, ['seed'])
   if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed is a number')
   return seed
 }
 
 function idOf(body: unknown): string {
-  const input = recordOf(body)
-  checkFields(input, ['id'])
-  const { id } = input
+  const { id } = fieldsOf(body, ['id'])
   return typeof id === 'string' ? id : ''
 }

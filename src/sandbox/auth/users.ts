@@ -1,8 +1,8 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). An added user gets an access token, and access to the accounts in the body. */
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
-import { checkFields, ControlError } from '../controlError.ts'
+import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { isPlainRecord, isRecord } from '../../unknownValue.ts'
+import { isRecord } from '../../unknownValue.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
 
@@ -12,8 +12,7 @@ export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER',
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
-  const input = isPlainRecord(body) ? body : {}
-  checkFields(input, ['id', 'screen_name', 'name', 'premium', 'accounts'])
+  const input = fieldsOf(body, ['id', 'screen_name', 'name', 'premium', 'accounts'])
   const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
     throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')

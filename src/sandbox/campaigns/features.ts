@@ -3,12 +3,11 @@
  * any upper-case key, because no endpoint grants some features (spec 5 rule 7).
  */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
-import { checkFields, ControlError } from '../controlError.ts'
+import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok, okPage } from '../refusal.ts'
 import type { CampaignsState, FeaturesSet } from './state.ts'
-import { recordOf } from '../../unknownValue.ts'
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
@@ -29,9 +28,7 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   'GET /_sandbox/features': ({ world, state, rest: [account = ''] }) =>
     world.accounts.has(account) ? (state.features.get(account) ?? []) : undefined,
   'PUT /_sandbox/features': ({ world, state, body }) => {
-    const input = recordOf(body)
-    checkFields(input, ['account_id', 'add', 'remove'])
-    const { account_id: account, add = [], remove = [] } = input
+    const { account_id: account, add = [], remove = [] } = fieldsOf(body, ['account_id', 'add', 'remove'])
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${String(account)}`)
     if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove are arrays of feature keys')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))

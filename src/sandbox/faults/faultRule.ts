@@ -1,6 +1,5 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
-import { isPlainRecord } from '../../unknownValue.ts'
-import { checkFields, ControlError } from '../controlError.ts'
+import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
 import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type AppliedPart, type Fault } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
@@ -40,9 +39,7 @@ const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
-  const rule = asObject(input, 'a fault rule')
-  checkFields(rule, ['match', 'times', 'fault', ...ignoredFields])
-  const { match = {}, times = 1, fault } = rule
+  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault', ...ignoredFields])
   const checked = checkFault(fault)
   return {
     match: checkMatch(match),
@@ -52,7 +49,7 @@ export function readRule(input: unknown): FaultRule {
 }
 
 function checkFault(input: unknown): Fault {
-  const given = withoutNulls(asObject(input, '"fault"'), NULL_COUNTS)
+  const given = withoutNulls(objectOf(input, 'fault'), NULL_COUNTS)
   const { kind, stage: givenStage, apply, ...settings } = given
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(given, settingsOf(kind), 'fault.')
@@ -81,7 +78,7 @@ function checkApply(apply: unknown): AppliedPart {
 }
 
 function checkMatch(input: unknown): FaultMatch {
-  const given = withoutNulls(asObject(input, '"match"'))
+  const given = withoutNulls(objectOf(input, 'match'))
   checkFields(given, Object.keys(MATCHES), 'match.')
   for (const [name, { expected, isValid }] of Object.entries(MATCHES))
     if (name in given && !isValid(given[name])) throw new ControlError(`match.${name} is ${expected}`)
@@ -125,9 +122,4 @@ function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly s
 function checkTimes(times: unknown): number {
   if (!fromOne.isValid(times)) throw new ControlError(`times is ${fromOne.expected}, or "always"`)
   return Number(times)
-}
-
-function asObject(input: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isPlainRecord(input)) throw new ControlError(`${what} is an object`)
-  return input
 }

@@ -1,17 +1,18 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#events). */
 import type { ControlHandler } from '../area.ts'
-import { checkFields, ControlError } from '../controlError.ts'
+import { checkFields, ControlError, objectOf } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
-import { isPlainRecord } from '../../unknownValue.ts'
+import { listOf } from '../../unknownValue.ts'
 
 /** Limit of `times`, so that a mistyped number does not fill the memory. */
 const mostEvents = 1_000_000
 const signatures = ['good', 'bad', 'none'] as const
 
-interface EventInput {
+/** Event to emit. Its values may be malformed, to test a receiver. */
+interface EventFields {
   readonly event_type?: string
   readonly user_id?: string | number
   readonly filter?: SubscriptionFilter
@@ -19,8 +20,11 @@ interface EventInput {
   readonly event_uuid?: string | number
   readonly tag?: string
   readonly includes?: unknown
+}
+
+interface EventInput extends EventFields {
   /** Event in the form of a delivery, instead of the fields above. */
-  readonly data?: EventInput
+  readonly data?: EventFields
   /** Number of events. Each has its own id, unless `event_uuid` is set. */
   readonly times?: number
   readonly signature?: (typeof signatures)[number]
@@ -35,7 +39,7 @@ interface EventInput {
   readonly token?: string
 }
 
-const FIELDS = [
+const EVENT_FIELDS = [
   'event_type',
   'user_id',
   'filter',
@@ -43,14 +47,8 @@ const FIELDS = [
   'event_uuid',
   'tag',
   'includes',
-  'data',
-  'times',
-  'signature',
-  'webhook_id',
-  'bytes_per_s',
-  'challenge',
-  'token',
-] satisfies (keyof EventInput)[]
+] as const satisfies (keyof EventFields)[]
+const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'challenge', 'token'] as const satisfies (keyof EventInput)[]
 
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
@@ -60,13 +58,7 @@ const FIELDS = [
  * Sends a challenge instead if the body has one. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
-  const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]
-  if (!given.every(isEventInput))
-    throw new ControlError(
-      `an event is an object, with a text as event_type, times up to ${mostEvents}, good, bad or none as signature, and bytes_per_s above 0`,
-    )
-  const inputs: readonly EventInput[] = given
-  for (const input of inputs) checkFields(input, FIELDS)
+  const inputs = (Array.isArray(body) ? listOf(body) : [body ?? {}]).map(readInput)
   const [first] = inputs
   if (first?.challenge !== undefined) {
     const webhook = state.webhooks.get(first.challenge)
@@ -88,19 +80,21 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   return { events, deliveries }
 }
 
-/** Checks the values of `event_type`, `times`, `signature` and `bytes_per_s` only, so that a test can emit malformed events. */
-function isEventInput(value: unknown): value is EventInput {
-  if (!isPlainRecord(value)) return false
-  const { event_type: type } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value
-  const { times = 1, signature = 'good', bytes_per_s: speed } = value
-  return (
-    (type === undefined || typeof type === 'string') &&
-    Number.isInteger(times) &&
-    Number(times) >= 0 &&
-    Number(times) <= mostEvents &&
-    signatures.some((known) => known === signature) &&
-    (speed === undefined || (typeof speed === 'number' && speed > 0))
-  )
+/** Reads one event, and checks its fields and the values of its settings. @throws {ControlError} */
+function readInput(value: unknown): EventInput {
+  const input = objectOf(value, 'an event')
+  checkFields(input, [...EVENT_FIELDS, ...SETTINGS])
+  const { data, times = 1, signature = 'good', bytes_per_s: speed } = input
+  const own = data == null ? {} : objectOf(data, 'data')
+  checkFields(own, EVENT_FIELDS, 'data.')
+  const { event_type: type } = { ...input, ...own }
+  if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type is a text')
+  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > mostEvents)
+    throw new ControlError(`times is a whole number up to ${mostEvents}`)
+  if (!signatures.some((known) => known === signature)) throw new ControlError(`signature is one of: ${signatures.join(', ')}`)
+  if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s is a number above 0')
+  // The values of the other fields are not checked: a test may emit malformed events.
+  return input as EventInput
 }
 
 function eventOf(input: EventInput): ActivityEvent {

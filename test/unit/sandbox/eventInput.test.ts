@@ -1,4 +1,4 @@
-/** Refused settings of `POST /_sandbox/events`: a mistyped setting would otherwise test nothing. */
+/** Refused bodies of the control API: a mistyped field would otherwise test nothing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/start.ts'
 
@@ -16,19 +16,25 @@ const post = (body: unknown) =>
   })
 
 test.each([
-  { signature: 'wrong' },
-  { signature: 1 },
-  { signature: null },
-  { bytes_per_s: 0 },
-  { bytes_per_s: -5 },
-  { bytes_per_s: '100' },
-  { times: 0.5 },
-  { times: '2' },
-  { event_type: 7 },
-])('%j is refused with the words that are read', async (event) => {
+  [{ signature: 'wrong' }, 'signature is one of: good, bad, none'],
+  [{ signature: null }, 'signature is one of'],
+  [{ bytes_per_s: 0 }, 'bytes_per_s is a number above 0'],
+  [{ bytes_per_s: '100' }, 'bytes_per_s is'],
+  [{ times: 0.5 }, 'times is a whole number up to 1000000'],
+  [{ times: '2' }, 'times is'],
+  [{ event_type: 7 }, 'event_type is a text'],
+  [{ data: { event_type: 7 } }, 'event_type is a text'],
+  [{ event_typ: 'post.create' }, 'event_typ is unknown'],
+  [{ data: { event_typ: 'post.create' } }, 'data.event_typ is unknown'],
+  ['post.create', 'an event is an object'],
+])('%j is refused: %s', async (event, message) => {
   const answer = await post(event)
-  expect(answer.status).toBe(400)
-  expect(await answer.text()).toContain('good, bad or none as signature')
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(message)])
+})
+
+test.each(['seed', 5, [], [1]])('a reset with the body %j is refused', async (body) => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/reset`, { method: 'POST', body: JSON.stringify(body) })
+  expect([answer.status, await answer.text()]).toEqual([400, '{"error":"the body is an object"}'])
 })
 
 test.each([{}, { signature: 'bad' }, { signature: 'none', bytes_per_s: 1000 }, { times: 2 }])('%j is accepted', async (event) => {

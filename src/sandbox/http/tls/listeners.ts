@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import type { Logger } from '../../../log.ts'
-import { recordOf } from '../../../unknownValue.ts'
-import { checkFields, ControlError } from '../../controlError.ts'
+import { ControlError, fieldsOf } from '../../controlError.ts'
 import { listenAgain, listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
@@ -50,9 +49,7 @@ export class TlsListeners {
    * @throws {ControlError} for an unknown kind or field, or an invalid `times`
    */
   async open(input: unknown): Promise<TlsListener> {
-    const given = recordOf(input)
-    checkFields(given, ['kind', 'times'])
-    const { kind = 'good', times } = given
+    const { kind = 'good', times } = fieldsOf(input, ['kind', 'times'])
     const known = TLS_KINDS.find((one) => one === kind)
     if (known === undefined) throw new ControlError(`kind is one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
