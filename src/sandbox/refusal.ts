@@ -1,6 +1,8 @@
 /** Creates refusals, and replies of the advertising host. Any layer may throw a refusal; the request handler converts it to an answer. */
 import type { Reply, World } from './area.ts'
+import type { Endpoint } from '../service/contract/endpoint.ts'
 import { ADS_STATUS } from './adsCodes.ts'
+import { textOf } from './text.ts'
 
 /** Base address of the types of v2 problems (docs/spec-notes.md#posts). The last segment is the type. */
 export const PROBLEMS = 'https://api.example.com/2/problems'
@@ -106,6 +108,16 @@ export function callbackRefusal(): Refusal {
   return coreRefusal(403, 415, message)
 }
 
+/** Returns the 403 code 99 of `oauth2`: wrong credentials (docs/spec-notes.md#tokens), wrong parameters, or too many requests. */
+export function oauth2Refusal(): Refusal {
+  return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
+}
+
+/** Returns the 401 code 89. `end`: the message ends with a full stop for user tokens only. */
+export function invalidTokenRefusal(end: '.' | ''): Refusal {
+  return coreRefusal(401, 89, `Invalid or expired token${end}`)
+}
+
 /** Returns a refusal with any JSON body. */
 export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
@@ -138,6 +150,19 @@ export function v2ParameterRefusals(
 /** Returns the 400 of v2 with one wrong parameter. */
 export function v2ParameterRefusal(name: string, value: string, message: string): Refusal {
   return v2ParameterRefusals([{ name, value, message }])
+}
+
+/** Returns the refusal for wrong parameters in the form of the endpoint's host (docs/spec-notes.md#errors). */
+export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
+  // One error has the status of its code, several have 400.
+  if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
+  if (endpoint.path.startsWith('/2/'))
+    return v2ParameterRefusals(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
+  if (endpoint.name.startsWith('oauth2.')) return oauth2Refusal()
+  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback') return callbackRefusal()
+  if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER')
+    return coreRefusal(401, 32, 'Could not authenticate you.')
+  return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
 }
 
 /** Returns the 429 in the form of the host; of the core host for undefined. The texts are assumed (docs/spec-notes.md#unknown). */

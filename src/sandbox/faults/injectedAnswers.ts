@@ -2,10 +2,10 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
+import { claimedCaller } from '../verify/authenticate.ts'
 import { integerSetting, type Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
-import { adsRefusal, coreRefusal, rateLimitRefusal, type Refusal } from '../refusal.ts'
+import { adsRefusal, coreRefusal, invalidTokenRefusal, oauth2Refusal, rateLimitRefusal, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -102,7 +102,7 @@ function answerWithBody(status: number, body: unknown): Answer {
 }
 
 function refusalOf(status: number, endpoint: Endpoint | undefined): Refusal {
-  if (status === 403 && endpoint?.name.startsWith('oauth2.') === true) return bearerRefusal()
+  if (status === 403 && endpoint?.name.startsWith('oauth2.') === true) return oauth2Refusal()
   if (endpoint?.host === 'core') return coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
   return adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status })
 }

@@ -4,12 +4,11 @@ import type { AppliedPart } from '../faults/faultKinds.ts'
 import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
-import { adsRefusal, coreRefusal, invalidParameter, Refusal, rateLimitRefusal } from '../refusal.ts'
+import { adsRefusal, coreRefusal, invalidParameter, oauth2Refusal, parameterRefusal, rateLimitRefusal, Refusal } from '../refusal.ts'
 import type { DispatchInput, StateChanges } from '../state/stateChanges.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
-import { authenticate, Nonces, bearerRefusal, type Caller } from '../verify/authenticate.ts'
-import { parameterRefusal } from '../verify/parameterRefusal.ts'
+import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
 import type { RateInput, Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
 import { checkContentType, checkSize, formOf, isJsonBody, endpointOf } from './incoming.ts'
@@ -222,7 +221,7 @@ export class RequestHandler {
    */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
-    if (endpoint.limit === 'bearer_tokens') return bearerRefusal()
+    if (endpoint.limit === 'bearer_tokens') return oauth2Refusal()
     const choice = world.switch('rate_limit_headers')
     if (choice !== 'none') trafficRules.noteWait(context.entry, context.caller, rate.resetS * 1000)
     ledger.recordViolation(context.entry, context.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)

@@ -7,20 +7,14 @@ import type { SandboxUser } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import type { AuthState } from '../auth/state.ts'
-import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal } from '../refusal.ts'
-import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
+import { adsRefusal, coreRefusal, invalidTokenRefusal, jsonRefusal, oauth2Refusal, PROBLEMS, v2Problem, type Refusal } from '../refusal.ts'
+import { parseAuthorization, verifySignature, type SignedRequest } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
-/** Part of a request that proves who the caller is. `query`, `form`: decoded. */
-export interface Incoming {
-  readonly method: string
-  readonly rawPath: string
+/** Part of a request that proves who the caller is. */
+export interface AuthInput extends Omit<SignedRequest, 'oauth'> {
   readonly rawQuery: string
-  readonly scheme: 'http' | 'https'
-  readonly host: string
   readonly authorization: string | undefined
-  readonly query: readonly Pair[]
-  readonly form: readonly Pair[]
 }
 
 /** Authenticated caller of a request. */
@@ -29,7 +23,6 @@ export interface Caller {
   readonly user: SandboxUser | undefined
   /** OAuth parameters of the header; empty without a signature. */
   readonly oauth: ReadonlyMap<string, string>
-  readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
   /** User id, or else `app` or `browser`. Always `app` with a bearer token. Rate limits per user are counted by this id. */
   readonly id: string
 }
@@ -60,39 +53,39 @@ export class Nonces {
 }
 
 /** Authenticates a request as its endpoint requires. @throws {Refusal} unless the credentials are valid and allow the call */
-export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming): Caller {
-  if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, kind: 'browser', id: 'browser' }
-  const header = incoming.authorization
+export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput): Caller {
+  if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, id: 'browser' }
+  const header = request.authorization
   const scheme = /^\s*(\w+)/.exec(header ?? '')?.[1]?.toLowerCase()
   const requiredAuth = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
   switch (requiredAuth) {
     case 'basic':
       return byBasic(world, header)
     case 'basic-or-user':
-      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBasic(world, header)
+      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBasic(world, header)
     case 'bearer':
       if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
       return byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
-      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBearer(world, endpoint, header)
+      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBearer(world, endpoint, header)
     default:
       if (scheme === 'bearer' && endpoint.host === 'core') {
         byBearer(world, endpoint, header)
-        throw incoming.rawPath.startsWith('/2/')
+        throw request.rawPath.startsWith('/2/')
           ? wrongTokenTypeRefusal()
           : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
       }
-      return bySignature(world, nonces, endpoint, incoming, requiredAuth)
+      return bySignature(world, nonces, endpoint, request, requiredAuth)
   }
 }
 
 /** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and the token and the app may make the call */
-function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, requiredAuth: Caller['kind']): Caller {
-  const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
+function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput, requiredAuth: Endpoint['auth']): Caller {
+  const oauth = request.authorization === undefined ? undefined : parseAuthorization(request.authorization.trim())
   // A function, because creating an Error costs time: it captures the stack.
-  const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, incoming)
+  const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
   if (oauth === undefined)
-    throw endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
+    throw endpoint.host === 'core' && !request.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
   const fields = new Map(oauth)
   // The header may contain each parameter only once (RFC 5849 3.1).
   if (fields.size !== oauth.length) throw refuse()
@@ -100,40 +93,30 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, in
     if (!fields.get(name)) throw refuse()
   if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
   if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
-  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(incoming.rawQuery)) throw refuse()
-  const { user, secrets } = tokenOf(world, endpoint, incoming, fields, requiredAuth, refuse)
-  const request = {
-    method: incoming.method,
-    scheme: incoming.scheme,
-    host: incoming.host,
-    rawPath: incoming.rawPath,
-    query: incoming.query,
-    form: incoming.form,
-    oauth,
-  }
-  const duplicates = world.switch('duplicate_oauth') === 'rfc' ? 'rfc' : 'both'
+  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(request.rawQuery)) throw refuse()
+  const { user, secrets } = tokenOf(world, endpoint, request, fields, requiredAuth, refuse)
+  const duplicates = world.switch('duplicate_oauth')
   const { consumerSecret } = world.credentials
-  if (!secrets.some((tokenSecret) => verifySignature(request, { consumerSecret, tokenSecret }, duplicates))) throw refuse()
+  if (!secrets.some((tokenSecret) => verifySignature({ ...request, oauth }, { consumerSecret, tokenSecret }, duplicates))) throw refuse()
   checkFreshness(world, nonces, fields, refuse)
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
-  return { user, oauth: fields, kind: requiredAuth, id: user?.id ?? 'app' }
+  return { user, oauth: fields, id: user?.id ?? 'app' }
 }
 
 /** Returns the user of the token, and the secrets that may have signed the request. @throws {Refusal} */
 function tokenOf(
   world: SandboxWorld,
   endpoint: Endpoint,
-  incoming: Incoming,
+  request: AuthInput,
   fields: ReadonlyMap<string, string>,
-  requiredAuth: Caller['kind'],
+  requiredAuth: Endpoint['auth'],
   refuse: () => Refusal,
 ): { user: SandboxUser | undefined; secrets: readonly string[] } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
   if (requiredAuth === 'request-token') {
-    const name =
-      token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
+    const name = token || (request.query.find(([key]) => key === 'oauth_token') ?? request.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
     if (found === undefined) throw refuse()
     // If the token is not in the header, some clients sign with its secret and some without.
@@ -144,7 +127,7 @@ function tokenOf(
   if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('.') : refuse()
   if (!found.active) throw invalidTokenRefusal('.')
   const user = world.users.get(found.userId)
-  if (found.access === 'read' && incoming.method !== 'GET') {
+  if (found.access === 'read' && request.method !== 'GET') {
     if (endpoint.host !== 'core') throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
     if (endpoint.path.startsWith('/2/')) throw v2Problem(403, 'Forbidden', 'This access token may only read.', 'oauth1-permissions')
   }
@@ -170,7 +153,7 @@ function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | unde
       throw v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
     throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidTokenRefusal('')
   }
-  return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, kind: 'bearer', id: 'app' }
+  return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, id: 'app' }
 }
 
 /** Verifies basic authentication: Base64 of the URL-encoded key and secret, joined by `:`. @throws {Refusal} */
@@ -179,8 +162,8 @@ function byBasic(world: SandboxWorld, header: string | undefined): Caller {
   const colon = text.indexOf(':')
   const { consumerKey, consumerSecret } = world.credentials
   if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret)
-    throw bearerRefusal()
-  return { user: undefined, oauth: NONE, kind: 'basic', id: 'app' }
+    throw oauth2Refusal()
+  return { user: undefined, oauth: NONE, id: 'app' }
 }
 
 function unescape(text: string): string {
@@ -191,19 +174,8 @@ function unescape(text: string): string {
   }
 }
 
-/** Returns the state of the auth area. */
-export function authState(world: SandboxWorld): AuthState {
+function authState(world: SandboxWorld): AuthState {
   return world.stateOf(areaRefs.auth)
-}
-
-/** Returns the 403 code 99 of `oauth2`: wrong credentials (docs/spec-notes.md#tokens), wrong parameters, or too many requests. */
-export function bearerRefusal(): Refusal {
-  return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
-}
-
-/** Returns the 401 code 89. `end`: the message ends with a full stop for user tokens only. */
-export function invalidTokenRefusal(end: '.' | ''): Refusal {
-  return coreRefusal(401, 89, `Invalid or expired token${end}`)
 }
 
 function unauthorizedAccessRefusal(): Refusal {
@@ -211,9 +183,9 @@ function unauthorizedAccessRefusal(): Refusal {
 }
 
 /** Returns the 401 in the form of the endpoint's host. */
-function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
+function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, request: AuthInput): Refusal {
   if (endpoint.host !== 'core') return unauthorizedAccessRefusal()
-  if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
+  if (request.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
     return v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }
