@@ -8,6 +8,7 @@
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
+import { listOf, recordOf } from '../../unknownValue.ts'
 import type { AppliedPart } from '../faults/faultKinds.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockFile, type FileLock } from './fileLock.ts'
@@ -107,35 +108,6 @@ export class Journal {
     return this.#headBytes + this.#tailBytes === 0
   }
 
-  async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    // A kill during `compact` may have left an incomplete new file.
-    rmSync(this.#beside, { force: true })
-    if (existsSync(this.#path)) {
-      const file = openSync(this.#path, 'r')
-      const head = readHead(file, this.#path)
-      if (head !== undefined) {
-        try {
-          load(head.parts)
-        } catch (error) {
-          throw damagedState(this.#path, 'contains a state that cannot be read', error)
-        }
-        this.#headBytes = head.bytes
-      }
-      const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
-      closeSync(file)
-      let start = 0
-      let line = 1
-      for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-        const place = { path: this.#path, line, bytesBefore: this.#headBytes }
-        await replayLine(lines.toString('utf8', start, end), place, replay)
-        start = end + 1
-        line++
-      }
-      this.#tailBytes = start
-      if (start < lines.length) truncate(this.#path, this.#headBytes + start)
-    }
-  }
-
   /** Appends an entry. Does nothing unless the file is open. */
   write(entry: JournalEntry): void {
     if (this.#file === -1) return
@@ -180,6 +152,34 @@ export class Journal {
     this.#release()
   }
 
+  async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+    // A kill during `compact` may have left an incomplete new file.
+    rmSync(this.#beside, { force: true })
+    if (!existsSync(this.#path)) return
+    const file = openSync(this.#path, 'r')
+    const head = readHead(file, this.#path)
+    if (head !== undefined) {
+      try {
+        load(head.parts)
+      } catch (error) {
+        throw damaged('The state file contains a state that cannot be read', { path: this.#path, cause: error })
+      }
+      this.#headBytes = head.bytes
+    }
+    const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
+    closeSync(file)
+    let start = 0
+    let line = 1
+    for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
+      const place = { path: this.#path, line, bytesBefore: this.#headBytes }
+      await replayLine(lines.toString('utf8', start, end), place, replay)
+      start = end + 1
+      line++
+    }
+    this.#tailBytes = start
+    if (start < lines.length) truncate(this.#path, this.#headBytes + start)
+  }
+
   #release(): void {
     this.#lock?.release()
     this.#lock = undefined
@@ -198,34 +198,32 @@ interface Place {
 }
 
 /** Replays one line. @throws {UsageError} with file and line for an entry that cannot be read or applied */
-async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+async function replayLine(text: string, { path, line, bytesBefore }: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+  const before = bytesBefore === 0 ? '' : `, counted after the ${bytesBefore} bytes of the stored state`
+  const damagedLine = (what: string, cause?: unknown): UsageError =>
+    damaged(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${before}`, cause })
   let entry: JournalEntry
   try {
     // The value may not be an entry: the check below rejects a value without a `kind`.
     entry = JSON.parse(text) as JournalEntry
   } catch {
-    throw damaged(place, 'is not JSON')
+    throw damagedLine('is not JSON')
   }
-  if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw damaged(place, 'is not an entry of a sandbox')
+  if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw damagedLine('is not an entry of a sandbox')
   try {
     await replay(entry)
   } catch (error) {
-    throw damaged(place, `cannot be applied (${error instanceof Error ? error.message : 'unknown'})`, error)
+    throw damagedLine(`cannot be applied (${error instanceof Error ? error.message : 'unknown'})`, error)
   }
 }
 
-function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unknown): UsageError {
-  const behind = bytesBefore === 0 ? '' : `, counted after the ${bytesBefore} bytes of the stored state`
-  return new UsageError('SANDBOX_STATE_DAMAGED', `Line ${line} of the state file ${what}`, {
-    where: `${path}:${line}${behind}`,
-    hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
-    ...(cause === undefined ? {} : { cause }),
-  })
-}
-
-function damagedState(path: string, what: string, cause?: unknown): UsageError {
-  return new UsageError('SANDBOX_STATE_DAMAGED', `The state file ${what}`, {
-    where: path,
+/** Returns the error for a file that cannot be used. `where`: by default the path. */
+function damaged(
+  message: string,
+  { path, where = path, cause }: { readonly path: string; readonly where?: string; readonly cause?: unknown },
+): UsageError {
+  return new UsageError('SANDBOX_STATE_DAMAGED', message, {
+    where,
     hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
     ...(cause === undefined ? {} : { cause }),
   })
@@ -243,35 +241,40 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
   while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
   // `compact` renames only a complete file, so another program truncated this one.
-  if (end === -1) throw damagedState(path, CUT)
-  const head = parseHead(line.toString('utf8', 0, end), path)
-  if (head.version !== VERSION)
-    throw new UsageError(
-      'SANDBOX_STATE_DAMAGED',
-      `The state file was written by another version of the sandbox (${head.version}, not ${VERSION})`,
-      { where: path, hint: `Delete it to start from the first state: rm ${path}` },
-    )
-  if (end + 1 + head.parts.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damagedState(path, CUT)
+  if (end === -1) throw damaged(CUT, { path })
+  const lengths = partsOf(line.toString('utf8', 0, end), path)
+  if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damaged(CUT, { path })
   let at = end + 1
   const parts = new Map<string, Buffer>()
-  for (const { name, bytes } of head.parts) {
+  for (const { name, bytes } of lengths) {
     parts.set(name, readFrom(file, at, bytes))
     at += bytes
   }
   return { parts, bytes: at + NEWLINE.length }
 }
 
-const CUT = 'ends within the stored state'
+const CUT = 'The state file ends within the stored state'
 
-/** Parses the first line of a file that begins with the state. @throws {UsageError} if it is not JSON, or its parts have no length */
-function parseHead(text: string, path: string): Head {
+/** Returns the parts that the first line names. @throws {UsageError} if the line cannot be read, or is of another version */
+function partsOf(text: string, path: string): Head['parts'] {
+  const unreadable = 'The state file begins with a line that cannot be read'
+  let head: Readonly<Record<string, unknown>>
   try {
-    const head = JSON.parse(text) as Head
-    if (head.version !== VERSION || head.parts.every(({ name, bytes }) => typeof name === 'string' && bytes >= 0)) return head
+    head = recordOf(JSON.parse(text))
   } catch (error) {
-    throw damagedState(path, 'begins with a line that cannot be read', error)
+    throw damaged(unreadable, { path, cause: error })
   }
-  throw damagedState(path, 'begins with a line that cannot be read')
+  if (head['version'] !== VERSION)
+    throw new UsageError(
+      'SANDBOX_STATE_DAMAGED',
+      `The state file was written by another version of the sandbox (${String(head['version'])}, not ${VERSION})`,
+      { where: path, hint: `Delete it to start from the first state: rm ${path}` },
+    )
+  return listOf(head['parts']).map((part) => {
+    const { name, bytes } = recordOf(part)
+    if (typeof name !== 'string' || typeof bytes !== 'number' || bytes < 0) throw damaged(unreadable, { path })
+    return { name, bytes }
+  })
 }
 
 function readFrom(file: number, position: number, length: number): Buffer {
