@@ -124,7 +124,8 @@ export class WorldState implements World {
   /** Applies an event with the function of its area. Does not write it to the journal. */
   applyEvent(area: string, event: unknown): void {
     const found = this.areas.find(({ ref }) => ref.name === area)
-    if (found?.applyEvent === undefined) throw new Error(`no area ${area} that records events`)
+    if (found === undefined) throw new Error(`unknown area ${area}`)
+    if (found.applyEvent === undefined) throw new Error(`the area ${area} has no events`)
     found.applyEvent(this, this.#states.get(area), event)
   }
 
