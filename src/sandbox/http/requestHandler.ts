@@ -5,7 +5,7 @@ import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, oauth2Refusal, parameterRefusal, rateLimitRefusal, Refusal } from '../refusal.ts'
-import type { DispatchInput, StateChanges } from '../state/stateChanges.ts'
+import type { AuthenticatedRequest, StateChanges } from '../state/stateChanges.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
@@ -33,7 +33,7 @@ interface ResultParts {
 }
 
 /** Result of the checks of a request before its parameters. */
-type Admission = { readonly known: ResultParts } & ({ readonly input: DispatchInput } | { readonly refusal: Refusal })
+type Admission = { readonly known: ResultParts } & ({ readonly request: AuthenticatedRequest } | { readonly refusal: Refusal })
 
 /** Handles requests whose body is complete. */
 export class RequestHandler {
@@ -49,13 +49,13 @@ export class RequestHandler {
   }
 
   /**
-   * Applies the part `apply` of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals
+   * Applies a part of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals
    * as answers.
    *
    * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced
    * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
    */
-  handle(context: RequestContext, apply: AppliedPart): Answer | Promise<Answer> {
+  handle(context: RequestContext, part: AppliedPart): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
@@ -63,15 +63,15 @@ export class RequestHandler {
     const { known } = admission
     try {
       if ('refusal' in admission) throw admission.refusal
-      const { input } = admission
-      const checked = changes.check(input)
+      const { request } = admission
+      const checked = changes.check(request)
       known.echo = checked.echo
-      if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
+      if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
-      if (input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
+      if (request.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or not at all.
-      const isRun = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
-      const done = isRun ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)
+      const isRun = request.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(part)
+      const done = isRun ? changes.apply(request, checked, part) : changes.rehearse(request, checked)
       if (done instanceof Promise)
         return done.then(
           ({ reply, echo, isApplied }) => this.#applied(context, answerOf(reply, echo), known, isApplied),
@@ -121,7 +121,7 @@ export class RequestHandler {
     const known: ResultParts = { headers: {}, echo: {} }
     let admission: Admission
     try {
-      admission = { known, input: this.#admit(context, known) }
+      admission = { known, request: this.#admit(context, known) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       admission = { known, refusal: error }
@@ -131,12 +131,12 @@ export class RequestHandler {
   }
 
   /**
-   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. `DispatchInput` has
+   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. `AuthenticatedRequest` has
    * parameters whose values are not checked yet. Fills `known` step by step.
    *
    * @throws {Refusal}
    */
-  #admit(context: RequestContext, known: ResultParts): DispatchInput {
+  #admit(context: RequestContext, known: ResultParts): AuthenticatedRequest {
     const { rates, world } = this.#parts
     // For a refusal of `endpointOf`.
     known.headers = rateHeaders(rates.unrouted())

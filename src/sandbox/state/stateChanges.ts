@@ -18,8 +18,8 @@ import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from 
 import { PAGE_FIELDS } from '../auth/page.ts'
 import { READ_ONLY_ROLES } from '../auth/users.ts'
 
-/** Authenticated request. */
-export interface DispatchInput {
+/** Request whose caller is known. Its parameters are not checked yet. */
+export interface AuthenticatedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
   /** Decoded pairs of query and form, with neutral names. */
@@ -33,7 +33,7 @@ export interface DispatchInput {
 }
 
 /** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault omitted every entry of the request. */
-export interface Dispatched {
+export interface HandlerResult {
   readonly reply: Reply
   readonly echo: Readonly<Record<string, unknown>>
   readonly isApplied: boolean
@@ -47,13 +47,20 @@ interface CallConditions {
   readonly effect: Call<unknown>['effect']
 }
 
+type CallEntry = Extract<JournalEntry, { kind: 'call' }>
+
+interface AreaHandler {
+  readonly area: Area<unknown>
+  readonly handler: Handler<unknown>
+}
+
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
 /** Makes and records every change of the state. */
 export class StateChanges {
   readonly #world: WorldState
-  readonly #handlers = new Map<string, { area: Area<unknown>; handler: Handler<unknown> }>()
+  readonly #handlers = new Map<string, AreaHandler>()
   #journal: Journal | undefined
 
   constructor(options: Omit<WorldOptions, 'onEvent'>) {
@@ -123,29 +130,28 @@ export class StateChanges {
   }
 
   /** Decodes and checks the parameters. Returns errors in the result. */
-  check(input: DispatchInput): Validated {
+  check(request: AuthenticatedRequest): Validated {
     // The fields of the authorization page are not parameters of the API.
-    const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
+    const pairs = request.endpoint.auth === 'browser' ? request.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : request.pairs
     const strict = this.#world.switch('unknown_parameters') === 'strict'
-    return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth, strict })
+    return validate(request.endpoint, { path: request.path, pairs, body: request.body, oauth: request.oauth, strict })
   }
 
   /**
-   * Runs the handler for the part `apply` of the request. Then writes the call to the journal, if its endpoint can change the state and the
+   * Runs the handler for a part of the request. Then writes the call to the journal, if its endpoint can change the state and the
    * call succeeded or was partly applied. Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
    */
-  apply(input: DispatchInput, checked: Validated, apply: AppliedPart): Dispatched | Promise<Dispatched> {
-    const found = this.#handlers.get(input.endpoint.name)
-    if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
+  apply(request: AuthenticatedRequest, checked: Validated, part: AppliedPart): HandlerResult | Promise<HandlerResult> {
+    const { area, handler } = this.#handlerOf(request.endpoint)
     const world = this.#world
     const before = { now: world.now(), ...this.#counters() }
     const effects: unknown[] = []
     const entries = { applied: 0, omitted: 0 }
-    const isIncluded = appliesOf(apply)
-    const call = this.#callOf(found.area, input, checked, {
+    const isIncluded = appliesOf(part)
+    const call = this.#callOf(area, request, checked, {
       now: before.now,
       applies: (index, key) => {
         const isApplied = isIncluded(index, key)
@@ -155,34 +161,19 @@ export class StateChanges {
       effect: async (run) => {
         const value = await run()
         // Handlers wait only here. A reset or restore meanwhile replaced the state of this call.
-        if (world.stateOf(found.area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
+        if (world.stateOf(area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
         effects.push(value)
         return value
       },
     })
-    const write = (): void => {
-      if (this.#journal === undefined || !canChangeState(input.endpoint)) return
-      this.#write({
-        kind: 'call',
-        ...before,
-        endpoint: input.endpoint.name,
-        path: input.path,
-        pairs: input.pairs,
-        query: input.query,
-        oauth: [...input.oauth].filter(([name]) => name === 'oauth_token' || name === 'oauth_verifier' || name === 'oauth_callback'),
-        user: input.user?.id ?? null,
-        body: input.rawBody.toString(),
-        apply,
-        effects,
-      })
-    }
-    const finish = (reply: Reply): Dispatched => {
+    const write = (): void => this.#writeCall(request, { ...before, apply: part, effects })
+    const finish = (reply: Reply): HandlerResult => {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
       return { reply, echo: call.echo, isApplied: entries.omitted === 0 || entries.applied > 0 }
     }
-    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(input, checked))
+    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(request, checked))
     try {
-      const reply = found.handler(call)
+      const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
     } catch (error) {
       if (error instanceof Refusal && error.isPartlyApplied) write()
@@ -190,9 +181,9 @@ export class StateChanges {
     }
   }
 
-  /** Returns true if `apply` includes a request without entries, which counts as one entry with an empty key. */
-  appliesWhole(apply: AppliedPart): boolean {
-    return appliesOf(apply)(0, '')
+  /** Returns true if the part includes a request without entries, which counts as one entry with an empty key. */
+  appliesWhole(part: AppliedPart): boolean {
+    return appliesOf(part)(0, '')
   }
 
   /**
@@ -201,30 +192,35 @@ export class StateChanges {
    *
    * @throws {Refusal}
    */
-  rehearse(input: DispatchInput, checked: Validated): Dispatched | Promise<Dispatched> {
-    const found = this.#handlers.get(input.endpoint.name)
-    if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
+  rehearse(request: AuthenticatedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
+    const { area, handler } = this.#handlerOf(request.endpoint)
     return this.#world.onCopy(() => {
-      const call = this.#callOf(found.area, input, checked, {
+      const call = this.#callOf(area, request, checked, {
         now: this.#world.now(),
         applies: appliesToAll,
         effect: (_run, unapplied) => Promise.resolve(unapplied),
       })
-      const finish = (reply: Reply): Dispatched => ({ reply, echo: call.echo, isApplied: false })
-      const reply = found.handler(call)
+      const finish = (reply: Reply): HandlerResult => ({ reply, echo: call.echo, isApplied: false })
+      const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
     })
   }
 
+  #handlerOf({ name }: Endpoint): AreaHandler {
+    const found = this.#handlers.get(name)
+    if (found === undefined) throw new Error(`no handler for ${name}`)
+    return found
+  }
+
   /** Returns the record that the call updates, as its read endpoint shows it. */
-  #recordOf(input: DispatchInput, checked: Validated): unknown {
-    const endpoint = readerOf(input.endpoint)
-    const found = endpoint === undefined ? undefined : this.#handlers.get(endpoint.name)
-    if (endpoint === undefined || found === undefined) throw new Error(`no endpoint reads the record of ${input.endpoint.name}`)
-    const params = Object.fromEntries(Object.keys(input.path).map((name) => [name, checked.params[name]]))
+  #recordOf(request: AuthenticatedRequest, checked: Validated): unknown {
+    const endpoint = readerOf(request.endpoint)
+    if (endpoint === undefined) throw new Error(`no endpoint reads the record of ${request.endpoint.name}`)
+    const { area, handler } = this.#handlerOf(endpoint)
+    const params = Object.fromEntries(Object.keys(request.path).map((name) => [name, checked.params[name]]))
     const reading = { ...checked, params, given: new Set(Object.keys(params)), echo: {} }
-    const reply = found.handler(
-      this.#callOf(found.area, { ...input, endpoint }, reading, { now: this.#world.now(), applies: appliesToAll, effect: (run) => run() }),
+    const reply = handler(
+      this.#callOf(area, { ...request, endpoint }, reading, { now: this.#world.now(), applies: appliesToAll, effect: (run) => run() }),
     )
     if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not return a record`)
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
@@ -236,27 +232,43 @@ export class StateChanges {
    * @throws {Refusal} if the user has no access, or may only read and this is a write, or if the account is deleted and the call has no
    * `with_deleted`
    */
-  #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
-    const id = input.path['account_id']
+  #accessibleAccount(request: AuthenticatedRequest, checked: Validated): Call<unknown>['account'] {
+    const id = request.path['account_id']
     if (id === undefined) return undefined
     const account = this.#world.accounts.get(id)
-    const hasAccess = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
+    const hasAccess = account !== undefined && (request.user === undefined || account.userIds.includes(request.user.id))
     if (!hasAccess) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
     // An estimate is a POST request that changes nothing.
     if (
-      input.endpoint.method !== 'GET' &&
-      !input.endpoint.name.endsWith('.estimate') &&
-      READ_ONLY_ROLES.includes(account.roles[input.user?.id ?? ''] ?? '')
+      request.endpoint.method !== 'GET' &&
+      !request.endpoint.name.endsWith('.estimate') &&
+      READ_ONLY_ROLES.includes(account.roles[request.user?.id ?? ''] ?? '')
     )
-      throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${input.user?.id ?? ''} on account ${id} may only read`)
+      throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${request.user?.id ?? ''} on account ${id} may only read`)
     // A deleted account answers 404 (docs/spec-notes.md#errors); a path below it gets 403, the default status of `ACCOUNT_NOT_FOUND`.
     if (account.deleted && checked.params['with_deleted'] !== true)
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
         `Account ${id} was not found`,
-        input.endpoint.path.endsWith(':account_id') ? { status: 404 } : {},
+        request.endpoint.path.endsWith(':account_id') ? { status: 404 } : {},
       )
     return account
+  }
+
+  /** Writes a call to the journal, if there is one and the endpoint can change the state. */
+  #writeCall(request: AuthenticatedRequest, run: Pick<CallEntry, 'now' | 'apply' | 'effects' | keyof Counters>): void {
+    if (this.#journal === undefined || !canChangeState(request.endpoint)) return
+    this.#write({
+      kind: 'call',
+      ...run,
+      endpoint: request.endpoint.name,
+      path: request.path,
+      pairs: request.pairs,
+      query: request.query,
+      oauth: [...request.oauth].filter(([name]) => name === 'oauth_token' || name === 'oauth_verifier' || name === 'oauth_callback'),
+      user: request.user?.id ?? null,
+      body: request.rawBody.toString(),
+    })
   }
 
   /** Writes an entry to the journal, if there is one. */
@@ -292,16 +304,16 @@ export class StateChanges {
     }
   }
 
-  async #replayCall(entry: Extract<JournalEntry, { kind: 'call' }>): Promise<void> {
+  async #replayCall(entry: CallEntry): Promise<void> {
     const endpoint = findEndpoint(entry.endpoint)
-    const found = this.#handlers.get(entry.endpoint)
-    if (endpoint === undefined || found === undefined) throw new Error(`unknown endpoint ${entry.endpoint}`)
+    if (endpoint === undefined) throw new Error(`unknown endpoint ${entry.endpoint}`)
+    const { area, handler } = this.#handlerOf(endpoint)
     const world = this.#world
     world.replayAt(entry.now)
     const { nextId, nextShortId, random } = world.core
     this.#restoreCounters(entry)
     const rawBody = Buffer.from(entry.body)
-    const input: DispatchInput = {
+    const request: AuthenticatedRequest = {
       endpoint,
       path: entry.path,
       pairs: entry.pairs,
@@ -312,14 +324,14 @@ export class StateChanges {
       rawBody,
     }
     const effects = [...entry.effects]
-    const call = this.#callOf(found.area, input, this.check(input), {
+    const call = this.#callOf(area, request, this.check(request), {
       now: entry.now,
       applies: appliesOf(entry.apply),
       // The journal has the value that this effect returned in the original call.
       effect: <T>() => Promise.resolve(effects.shift() as T),
     })
     try {
-      await found.handler(call)
+      await handler(call)
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
@@ -343,21 +355,21 @@ export class StateChanges {
     core.random = random ?? core.random
   }
 
-  #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, conditions: CallConditions): Call<unknown> {
+  #callOf(area: Area<unknown>, request: AuthenticatedRequest, checked: Validated, conditions: CallConditions): Call<unknown> {
     return {
-      endpoint: input.endpoint,
+      endpoint: request.endpoint,
       world: this.#world,
       state: this.#world.stateOf(area.ref),
       now: conditions.now,
       params: checked.params,
       given: checked.given,
-      body: input.body,
-      rawBody: input.rawBody,
-      query: input.query.length === 0 ? NO_QUERY : new Map(input.query),
+      body: request.body,
+      rawBody: request.rawBody,
+      query: request.query.length === 0 ? NO_QUERY : new Map(request.query),
       echo: checked.echo,
-      user: input.user,
-      account: this.#account(input, checked),
-      oauth: input.oauth,
+      user: request.user,
+      account: this.#accessibleAccount(request, checked),
+      oauth: request.oauth,
       applies: conditions.applies,
       effect: conditions.effect,
     }
@@ -370,13 +382,12 @@ function canChangeState(endpoint: Endpoint): boolean {
 }
 
 /**
- * Returns `Call.applies` for the part `apply` of a request. Takes `none`, `half`, `twice` and `later` as `all`: callers resolve them
- * before.
+ * Returns `Call.applies` for a part of a request. Takes `none`, `half`, `twice` and `later` as `all`: callers resolve them before.
  */
-function appliesOf(apply: AppliedPart): (index: number, key: string) => boolean {
-  if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
-  if (apply.startsWith('first:')) {
-    const first = Number(apply.slice(6))
+function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
+  if (typeof part === 'object') return (_, key) => part.only.includes(key)
+  if (part.startsWith('first:')) {
+    const first = Number(part.slice(6))
     return (index) => index < first
   }
   return appliesToAll
