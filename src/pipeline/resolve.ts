@@ -109,10 +109,10 @@ function toMapping(field: FieldFile): FieldMapping {
 function checkSources(sources: readonly SourceFile[], isList: boolean, addProblem: AddProblem): void {
   sources.forEach((source, index) => {
     const at = isList ? ['source', index] : ['source']
-    const isSql = /^postgres(?:ql)?:/i.test(source.url)
+    const isSql = /^postgres(?:ql)?:/.test(source.url)
     if (isSql && source.query === undefined) addProblem([...at, 'query'], 'is needed for a postgres source')
     if (!isSql && source.query !== undefined) addProblem([...at, 'query'], 'belongs to postgres sources only')
-    const isJoinSql = source.join !== undefined && /^postgres(?:ql)?:/i.test(source.join.url)
+    const isJoinSql = source.join !== undefined && /^postgres(?:ql)?:/.test(source.join.url)
     if (isJoinSql && source.join?.query === undefined) addProblem([...at, 'join', 'query'], 'is needed for a postgres source')
     if (source.join?.url === '-') addProblem([...at, 'join', 'url'], 'a joined file cannot be stdin')
     if (source.url === '-' && sources.length > 1) addProblem([...at, 'url'], 'stdin cannot be one of several sources')

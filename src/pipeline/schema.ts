@@ -36,15 +36,24 @@ const consentTest = strict({
   'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
 )
 
-const schedule = z.string('must be a cron expression').refine((expression) => {
+const schedule = z
+  .string('must be a cron expression')
+  .refine((expression) => parseCron(expression) !== undefined, {
+    message: 'is not a cron expression of five or six fields, for example "*/30 * * * *"',
+    abort: true,
+  })
+  .refine((expression) => parseCron(expression)?.nextRun() !== null, 'never runs, because no date matches it')
+
+/** Returns a parsed cron expression of five or six fields; undefined for any other text. */
+function parseCron(expression: string): Cron | undefined {
   const fields = expression.trim().split(/\s+/).length
-  if (fields !== 5 && fields !== 6) return false
+  if (fields !== 5 && fields !== 6) return undefined
   try {
-    return new Cron(expression, { paused: true, timezone: 'UTC' }).nextRun() !== undefined
+    return new Cron(expression, { paused: true, timezone: 'UTC' })
   } catch {
-    return false
+    return undefined
   }
-}, 'is not a cron expression of five or six fields, for example "*/30 * * * *"')
+}
 
 const timezone = z.string('must be an IANA time zone').refine((zone) => {
   if (!/^[A-Za-z]/.test(zone)) return false

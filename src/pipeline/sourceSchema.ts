@@ -10,9 +10,11 @@ const url = z
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'contains control characters')
+  // A scheme has at least two characters here, because a path may begin with a Windows drive letter.
+  .transform((value) => value.replace(/^[a-z][a-z0-9+.-]+:/i, (scheme) => scheme.toLowerCase()))
   .refine(
     (value) => {
-      const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
+      const scheme = /^([a-z][a-z0-9+.-]+):/.exec(value)?.[1]
       return scheme === undefined || sourceSchemes.includes(scheme)
     },
     `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`,

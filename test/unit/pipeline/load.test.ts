@@ -180,6 +180,7 @@ guards: { min_rows: -1 }
       'source: x\nmap: { email: e }\nconsent: { column: ok, values: ["yes"] }\ndestination: { kind: do-not-reach, account_id: a, list_id: b }\n',
       'consent: belongs to audiences; map.remove removes people from a do-not-reach list',
     ],
+    ['a schedule without a date', `schedule: "0 6 30 2 *"\n${catalog('1')}`, 'schedule: never runs, because no date matches it'],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'not an active ISO 4217'],
     [
@@ -250,6 +251,13 @@ guards: { min_rows: -1 }
     await expect(selectPipelines(directory, ['bad'])).rejects.toMatchObject({ code: 'PIPELINE_INVALID' } satisfies Partial<ConfigError>)
     expect(await selectPipelines(directory, ['good'])).toHaveLength(1)
   })
+})
+
+test('the scheme of a source address is read in any case', async () => {
+  await write('shop.yaml', 'source: FILE:feed.xml\ndestination: { kind: catalog, catalog_id: "1" }\n')
+  await write('sql.yaml', 'source: { url: "Postgres://shop.example/db", query: select 1 }\ndestination: { kind: catalog, catalog_id: "2" }\n')
+  const { pipelines } = await loadPipelines(directory)
+  expect(pipelines.map(({ sources }) => sources[0]?.uri)).toEqual(['file:feed.xml', 'postgres://shop.example/db'])
 })
 
 test('names and globs select pipelines, and an unknown name gets the most similar one as suggestion', async () => {
