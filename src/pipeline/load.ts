@@ -7,16 +7,16 @@ import type { DestinationDefinition, Pipeline } from '../model/pipeline.ts'
 import { redactPersonalData } from '../mapping/mask.ts'
 import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
-import { readJson, readYaml, type LineOf } from './readDocument.ts'
+import { readJson, readYaml } from './readDocument.ts'
 import { pipelineFiles, pipelineNameOf } from './files.ts'
 import { resolveFile } from './markets.ts'
-import type { PathProblem } from './resolve.ts'
-import { createUnchangedFiles } from './unchangedFiles.ts'
+import { invalidFile, problemAt, withLines, type LineOf, type PathProblem, type ValuePath } from './problems.ts'
+import { createFileCache } from './fileCache.ts'
 import { expandVariables, type Variables } from './variables.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 const maxBytes = 10 * 1024 * 1024
-const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
+const fileCache = createFileCache<readonly Pipeline[]>()
 
 /** Pipelines of a folder, with the errors of its files. */
 export interface LoadedPipelines {
@@ -45,16 +45,15 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const loaded = new Map<string, Pipeline>()
   const byFile = new Map<string, readonly string[]>()
   const errors: ConfigError[] = []
-  const surroundings = JSON.stringify([variables, project])
+  const otherInputs = JSON.stringify([variables, project])
   for (const file of files) {
     try {
       const whole = path.join(directory, file)
       const load = () => loadFile(whole, { variables, project })
       // A TypeScript file is loaded each time, because the modules that it imports may have changed.
-      const ofFile = isCode(file) ? await load() : await unchangedFiles.get(whole, surroundings, load)
+      const ofFile = isCode(file) ? await load() : await fileCache.get(whole, otherInputs, load)
       const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
-      if (twin !== undefined)
-        throw configError(file, [{ path: '', message: `${twin.file} has a pipeline of the same name (${twin.name})`, where: whole }])
+      if (twin !== undefined) throw unusableFile(whole, `${twin.file} has a pipeline of the same name (${twin.name})`)
       for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
       byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
     } catch (error) {
@@ -109,7 +108,7 @@ function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipe
 }
 
 function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
-  return configError(path.basename(pipeline.file), [
+  return invalidPipeline(pipeline.file, [
     {
       path: 'destination',
       message: `${conflict} writes to the same destination: each would delete what the other sends`,
@@ -129,7 +128,7 @@ export async function selectPipelines(
   patterns: readonly string[],
   variables: Variables = {},
 ): Promise<readonly Pipeline[]> {
-  const { pipelines, errors } = await pick(directory, patterns, variables)
+  const { pipelines, errors } = await loadMatching(directory, patterns, variables)
   throwAll(directory, errors)
   return pipelines
 }
@@ -144,7 +143,7 @@ export async function selectWithConflicts(
   patterns: readonly string[],
   variables: Variables = {},
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
-  const { pipelines, conflicting, broken } = await pick(directory, patterns, variables)
+  const { pipelines, conflicting, broken } = await loadMatching(directory, patterns, variables)
   const names = new Set(conflicting.map(({ name }) => name))
   const errorsWhere = (isConflict: boolean) => [...broken].flatMap(([name, error]) => (names.has(name) === isConflict ? [error] : []))
   throwAll(directory, errorsWhere(false))
@@ -155,7 +154,7 @@ export async function selectWithConflicts(
 }
 
 /** Loads the folder, and keeps the pipelines and errors whose names match the patterns. @throws {UsageError} UNKNOWN_PIPELINE */
-async function pick(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
+async function loadMatching(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
@@ -206,20 +205,18 @@ export async function loadPipeline(directory: string, name: string, variables: V
 }
 
 /** Values from outside of a pipeline file. Without `project`, names of credentials and alerts are not checked. */
-export interface FileSurroundings {
+export interface LoadOptions {
   readonly variables?: Variables
   readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers' | 'unusableCredentials'>
 }
 
 /** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID, with every problem */
-export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
+export async function loadFile(file: string, { variables = {}, project }: LoadOptions = {}): Promise<readonly Pipeline[]> {
   const name = pipelineNameOf(path.basename(file))
   const { input: written, lineOf, codeVersion } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
-    throw configError(file, [
-      { path: '', message: 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit', where: file },
-    ])
+    throw unusableFile(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
   const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
   const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
   // A value with an unresolved variable may cause other problems, of the value itself and of the fields around it.
@@ -228,14 +225,11 @@ export async function loadFile(file: string, { variables = {}, project }: FileSu
   )
   const problems = [...expanded.problems, ...others]
   if (pipelines !== undefined && problems.length === 0) return pipelines
-  throw configError(
-    file,
-    problems.map((problem) => located(problem, file, lineOf)),
-  )
+  throw invalidPipeline(file, withLines(problems, file, lineOf))
 }
 
 /** Returns true if one of the paths begins with the other one. */
-function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boolean {
+function isAround(one: ValuePath, other: ValuePath): boolean {
   const shared = Math.min(one.length, other.length)
   return one.slice(0, shared).every((part, i) => part === other[i])
 }
@@ -244,19 +238,19 @@ function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boole
  * Returns problems of the names in `credentials` and `alerts`: `sluice.yaml` does not have the name, or a variable of the credentials is
  * not set. Returns none for a file that was loaded without its project.
  */
-function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurroundings['project']): PathProblem[] {
+function unknownNames({ credentials, alerts = [] }: Pipeline, project: LoadOptions['project']): PathProblem[] {
   if (project === undefined) return []
   const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
     if (known.includes(name)) return []
     const near = suggestName(name, known)
     const hint = near === undefined ? `add it to ${key} in ${project.file}` : `write ${near}`
-    return [{ parts: [key], path: key, message: `"${name}" is not in ${project.file}`, hint }]
+    return [problemAt([key], `"${name}" is not in ${project.file}`, hint)]
   }
   const ofCredentials = (name: string): PathProblem[] => {
     const [unset] = (Object.hasOwn(project.unusableCredentials, name) ? project.unusableCredentials[name] : undefined) ?? []
     if (unset === undefined) return unknown('credentials', name, Object.keys(project.credentials))
     const message = `"${name}" cannot be used: ${unset.message}, for ${unset.path} of ${project.file}`
-    return [{ ...unset, parts: ['credentials'], path: 'credentials', message }]
+    return [problemAt(['credentials'], message, unset.hint)]
   }
   return [
     ...(credentials === undefined ? [] : ofCredentials(credentials)),
@@ -264,41 +258,26 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurro
   ]
 }
 
-/** Adds file and line to a problem. */
-function located(problem: PathProblem, file: string, lineOf: (parts: readonly (string | number)[]) => number | undefined): Problem {
-  const { parts, ...rest } = problem
-  const line = lineOf(parts)
-  return { ...rest, where: line === undefined ? file : `${file}:${line}` }
+function invalidPipeline(file: string, problems: readonly Problem[]): ConfigError {
+  return invalidFile('PIPELINE_INVALID', file, problems)
 }
 
-function configError(file: string, problems: readonly Problem[]): ConfigError {
-  const [first] = problems
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return new ConfigError(
-    'PIPELINE_INVALID',
-    `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`,
-    problems,
-    { where: file, hint: first?.hint ?? `Correct ${path.basename(file)}; nothing was read or sent.` },
-  )
+/** Returns the error for a file as a whole. */
+function unusableFile(file: string, message: string): ConfigError {
+  return invalidPipeline(file, [{ path: '', message, where: file }])
 }
 
 async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; codeVersion?: string }> {
   try {
     const { size } = await stat(file)
-    if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])
+    if (size > maxBytes) throw unusableFile(file, 'is larger than 10 MB')
     if (isCode(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
     const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
-    const fail = (problems: readonly Problem[]) => configError(file, problems)
+    const fail = (problems: readonly Problem[]) => invalidPipeline(file, problems)
     return file.endsWith('.json') ? readJson(text, file, fail) : readYaml(text, file, fail)
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw configError(file, [
-      {
-        path: '',
-        message: `cannot be loaded: ${redactPersonalData(error instanceof Error ? error.message : String(error))}`,
-        where: file,
-      },
-    ])
+    throw unusableFile(file, `cannot be loaded: ${redactPersonalData(error instanceof Error ? error.message : String(error))}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Resolves `markets`: one pipeline file for several destinations. Each market becomes a pipeline, named FILE-MARKET. */
 import { isPlainRecord } from '../unknownValue.ts'
-import { flattenIssues } from './issues.ts'
-import { pathText, resolvePipeline, type PathProblem } from './resolve.ts'
+import { flattenIssues, problemAt, type PathProblem } from './problems.ts'
+import { resolvePipeline, type Resolved } from './resolve.ts'
 import { marketsSchema } from './schema.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 
@@ -10,21 +10,23 @@ export type ResolvedFile =
   | { readonly pipelines: readonly Pipeline[]; readonly problems: readonly [] }
   | { readonly pipelines?: undefined; readonly problems: readonly PathProblem[] }
 
-/** Resolves a parsed file to its pipelines: one, or one for each market. `name` and `code`: as for `resolvePipeline`. */
-export function resolveFile(input: unknown, name: string, file: string, code = ''): ResolvedFile {
+/** Resolves a parsed file to its pipelines: one, or one for each market. `name` and `codeVersion`: as for `resolvePipeline`. */
+export function resolveFile(input: unknown, name: string, file: string, codeVersion = ''): ResolvedFile {
   if (!isPlainRecord(input) || !isPlainRecord(input['markets'])) {
-    const { pipeline, problems } = resolvePipeline(input, name, file, code)
+    const { pipeline, problems } = resolvePipeline(input, name, file, codeVersion)
     return pipeline === undefined ? { problems } : { pipelines: [pipeline], problems: [] }
   }
   const { markets, ...base } = input
   const shape = marketsSchema.safeParse({ markets })
-  const wrong = shape.success ? [] : flattenIssues(shape.error.issues, { markets }).map(({ path, message }) => problemAt(path, message))
+  const wrong = shape.success ? [] : flattenIssues(shape.error.issues, { markets })
   if (base['destination'] !== undefined) wrong.push(problemAt(['destination'], 'belongs to each market, not beside markets'))
   if (wrong.length > 0) return { problems: wrong }
   const pipelines: Pipeline[] = []
   const problems = new Map<string, PathProblem>()
   for (const [market, settings] of Object.entries(markets)) {
-    const resolved = resolveMarket(base, [market, settings], name, file, code)
+    const resolved = resolveMarket(base, market, isPlainRecord(settings) ? settings : {}, (whole) =>
+      resolvePipeline(whole, `${name}-${market}`, file, codeVersion),
+    )
     if (resolved.pipeline !== undefined) pipelines.push(resolved.pipeline)
     // A problem of the shared settings occurs in each market, and is reported once.
     for (const problem of resolved.problems) problems.set(`${problem.path} ${problem.message}`, problem)
@@ -34,14 +36,8 @@ export function resolveFile(input: unknown, name: string, file: string, code = '
 
 type Settings = Readonly<Record<string, unknown>>
 
-function resolveMarket(
-  base: Settings,
-  [market, settings]: readonly [string, unknown],
-  name: string,
-  file: string,
-  code: string,
-): ReturnType<typeof resolvePipeline> {
-  const given = isPlainRecord(settings) ? settings : {}
+/** Resolves a market by `resolve`, which gets its settings merged with those of the file. */
+function resolveMarket(base: Settings, market: string, given: Settings, resolve: (whole: Settings) => Resolved): Resolved {
   const { join, guards, options, ...own } = given
   const source = base['source']
   if (join !== undefined && (Array.isArray(source) || (isPlainRecord(source) && source['join'] !== undefined)))
@@ -53,7 +49,7 @@ function resolveMarket(
     ...mergeSettings('options', base['options'], options),
     ...(join === undefined ? {} : { source: { ...(isPlainRecord(source) ? source : { url: source }), join } }),
   }
-  const resolved = resolvePipeline(whole, `${name}-${market}`, file, code)
+  const resolved = resolve(whole)
   if (resolved.pipeline !== undefined) return resolved
   return { problems: resolved.problems.map((problem) => inMarket(problem, market, given)) }
 }
@@ -77,10 +73,5 @@ function inMarket(problem: PathProblem, market: string, given: Settings): PathPr
   // The guards and options of a market are merged with those of the file, which may be wrong as a whole.
   const isOwn = setting === 'guards' || setting === 'options' ? isPlainRecord(own) && own[key] !== undefined : own !== undefined
   if (!isOwn) return problem
-  const parts = ['markets', market, ...inside]
-  return { ...problem, parts, path: pathText(parts) }
-}
-
-function problemAt(parts: PathProblem['parts'], message: string): PathProblem {
-  return { parts, path: pathText(parts), message }
+  return problemAt(['markets', market, ...inside], problem.message, problem.hint)
 }

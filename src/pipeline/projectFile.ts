@@ -2,10 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { ConfigError, type Problem } from '../errors.ts'
+import type { ConfigError, Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
-import { flattenIssues } from './issues.ts'
-import type { PathProblem } from './resolve.ts'
+import { flattenIssues, invalidFile, problemAt, withLines, type PathProblem } from './problems.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
@@ -85,47 +84,46 @@ export async function readProjectFile(directory: string, variables: Variables): 
 function parseProjectFile(content: string, file: string, variables: Variables): ProjectFile {
   const { input, lineOf } = readYaml(content, file, (problems) => invalid(file, problems))
   const expanded = expandVariables(input ?? {}, variables)
-  const at = (parts: readonly (string | number)[]) => `${file}:${lineOf(parts) ?? 1}`
-  const unset = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
+  const located = (problems: readonly PathProblem[] = []) => withLines(problems, file, lineOf)
+  const { '': general, ...ofSets } = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
     key === 'credentials' && name !== undefined ? String(name) : '',
   )
-  const located = (problems: readonly PathProblem[] = []) => problems.map(({ parts, ...problem }) => ({ ...problem, where: at(parts) }))
-  const { '': general, ...ofSets } = unset
   if (general !== undefined) throw invalid(file, located(general))
   const checked = projectSchema.safeParse(expanded.value)
-  if (!checked.success)
-    throw invalid(
-      file,
-      flattenIssues(checked.error.issues, expanded.value).map((issue) => ({
-        path: issue.path.join('.'),
-        message: issue.message,
-        where: at(issue.path),
-      })),
-    )
-  const receivers: Record<string, AlertReceiver> = {}
-  let defaultReceivers: readonly string[] = []
-  const problems: Problem[] = []
-  for (const [name, alert] of Object.entries(checked.data.alerts ?? {})) {
-    if (!Array.isArray(alert)) receivers[name] = alert
-    else if (name === 'default') defaultReceivers = alert
-    else
-      problems.push({ path: `alerts.${name}`, message: 'must be a receiver; only default is a list of names', where: at(['alerts', name]) })
-  }
-  for (const name of defaultReceivers)
-    if (!Object.hasOwn(receivers, name))
-      problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
-  if (problems.length > 0) throw invalid(file, problems)
-  // The defaults are taken as written, because their values are checked only in each pipeline, after the merge.
-  const defaults = recordOf(recordOf(expanded.value)['defaults'])
+  if (!checked.success) throw invalid(file, located(flattenIssues(checked.error.issues, expanded.value)))
+  const { receivers, defaultReceivers, problems } = readAlerts(checked.data.alerts ?? {})
+  if (problems.length > 0) throw invalid(file, located(problems))
   const credentials = Object.entries(checked.data.credentials ?? {})
   return {
     file,
     credentials: Object.fromEntries(credentials.filter(([name]) => ofSets[name] === undefined)),
-    unusableCredentials: Object.fromEntries(Object.entries(ofSets).map(([name, problems]) => [name, located(problems)])),
+    unusableCredentials: Object.fromEntries(Object.entries(ofSets).map(([name, ofSet]) => [name, located(ofSet)])),
     receivers,
     defaultReceivers,
-    defaults,
+    // The defaults are taken as written, because their values are checked only in each pipeline, after the merge.
+    defaults: recordOf(recordOf(expanded.value)['defaults']),
   }
+}
+
+/** Separates `alerts` into the receivers and the list of default receivers. */
+function readAlerts(
+  alerts: NonNullable<z.output<typeof projectSchema>['alerts']>,
+): Pick<ProjectFile, 'receivers' | 'defaultReceivers'> & { readonly problems: readonly PathProblem[] } {
+  const receivers: Record<string, AlertReceiver> = {}
+  let defaultReceivers: readonly string[] = []
+  const problems: PathProblem[] = []
+  for (const [name, alert] of Object.entries(alerts)) {
+    if (!Array.isArray(alert)) receivers[name] = alert
+    else if (name === 'default') defaultReceivers = alert
+    else problems.push(problemAt(['alerts', name], 'must be a receiver; only default is a list of names'))
+  }
+  for (const name of defaultReceivers)
+    if (!Object.hasOwn(receivers, name)) problems.push(problemAt(['alerts', 'default'], `"${name}" is not a receiver under alerts`))
+  return { receivers, defaultReceivers, problems }
+}
+
+function invalid(file: string, problems: readonly Problem[]): ConfigError {
+  return invalidFile('PROJECT_INVALID', file, problems, problems[0]?.where)
 }
 
 /** Merges `input` over `defaults`: objects key by key, any other value as a whole. */
@@ -138,15 +136,4 @@ export function withDefaults(input: unknown, defaults: Readonly<Record<string, u
     else if (isPlainRecord(own) && isPlainRecord(value)) merged[key] = withDefaults(own, value)
   }
   return merged
-}
-
-function invalid(file: string, problems: readonly Problem[]): ConfigError {
-  const [first] = problems
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return new ConfigError(
-    'PROJECT_INVALID',
-    `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`,
-    problems,
-    { where: first?.where ?? file, hint: first?.hint ?? `Correct ${file}; nothing was read or sent.` },
-  )
 }

@@ -1,9 +1,7 @@
 /** Parses YAML and JSON, and keeps the line of each value for messages. */
 import { LineCounter, parseDocument, type Document } from 'yaml'
 import type { Problem } from '../errors.ts'
-
-/** Returns the line of the value at a path, or of the nearest value that contains it. Undefined if lines are not known. */
-export type LineOf = (parts: readonly (string | number)[]) => number | undefined
+import type { LineOf, ValuePath } from './problems.ts'
 
 type Fail = (problems: readonly Problem[]) => Error
 
@@ -20,13 +18,13 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
     throw fail(document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
   let input: unknown
   try {
-    input = document.toJS({ maxAliasCount: mostAliases })
+    input = document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error
     throw fail([
       {
         path: '',
-        message: `expands aliases (*name) more than ${mostAliases} times`,
+        message: `expands aliases (*name) more than ${maxAliases} times`,
         where: file,
         hint: 'write the values instead of the aliases',
       },
@@ -35,7 +33,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   return { input, lineOf: (parts) => lineIn(document, lines, parts) }
 }
 
-const mostAliases = 20
+const maxAliases = 20
 
 /** Parses JSON. @throws the error that `fail` returns for a syntax error or a repeated key */
 export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
@@ -56,7 +54,7 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
   return { input, lineOf: (parts) => lineIn(document, lines, parts) }
 }
 
-function lineIn(document: Document, lines: LineCounter, parts: readonly (string | number)[]): number | undefined {
+function lineIn(document: Document, lines: LineCounter, parts: ValuePath): number | undefined {
   for (let length = parts.length; length > 0; length--) {
     const node: unknown = document.getIn(parts.slice(0, length), true)
     const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined

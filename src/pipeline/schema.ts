@@ -1,14 +1,14 @@
 /** Defines the schema of pipeline files. */
 import { Cron } from 'croner'
 import { z } from 'zod'
-import { suggestName } from '../suggestName.ts'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
 import { serviceWords } from '../mapping/products/vocabulary.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
+import type { FieldMapping } from '../model/pipeline.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
-import { column, count, oneOf, strict, text, word } from '../settings/values.ts'
+import { column, count, oneOf, strict, text, unknownName, word } from '../settings/values.ts'
 import { joinSchema, sourceSchema } from './sourceSchema.ts'
 
 const percent = z
@@ -17,7 +17,8 @@ const percent = z
   .max(100, 'must be a number from 0 to 100')
 
 const wordList = z.array(word, 'must be a list of values').min(1, 'must have at least one value')
-const valueTest = strict({ column, values: wordList })
+/** Schema of `map.remove`. */
+export const removeSchema = strict({ column, values: wordList })
 const isoDate = z
   .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')
   .transform((given) => (given instanceof Date ? given.toISOString() : given))
@@ -77,11 +78,7 @@ const transform = z
     return entries.flatMap(([name, value]) => {
       const entry = transforms[name]
       if (entry === undefined) {
-        const near = suggestName(name, Object.keys(transforms))
-        context.addIssue({
-          code: 'custom',
-          message: `unknown transform "${name}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}`,
-        })
+        context.addIssue({ code: 'custom', message: unknownName('transform', name, Object.keys(transforms)) })
         return []
       }
       const args = argumentsOf(name, value)
@@ -97,9 +94,10 @@ function argumentsOf(name: string, value: unknown): Readonly<Record<string, unkn
   return name === 'map' && !('values' in value) ? { values: value } : { ...value }
 }
 
-type Compute = NonNullable<import('../model/pipeline.ts').FieldMapping['compute']>
+type Compute = NonNullable<FieldMapping['compute']>
 
-const field = z.union(
+/** Schema of one field under `map`, except `remove`. */
+export const fieldSchema = z.union(
   [
     column,
     z.array(column).min(1),
@@ -266,25 +264,20 @@ export const pipelineSchema = strict(settings)
 /** Schema of `defaults` in sluice.yaml: any setting, none required. Values are checked in each pipeline, after the merge. */
 export const pipelineDefaultsSchema = strict(Object.fromEntries(Object.keys(settings).map((key) => [key, z.unknown().optional()])))
 
-/** Schema of one field under `map`, except `remove`. */
-export const fieldSchema = field
-/** Schema of `map.remove`. */
-export const removeSchema = valueTest
-
 /** Schema of `markets` alone, because a file with markets has no `destination`. */
 export const marketsSchema = strict({ markets })
 
-/** Checked pipeline file, without defaults. */
-export type PipelineFile = z.output<typeof pipelineSchema>
+/** Pipeline file after its check, without defaults. */
+export type ParsedPipeline = z.output<typeof pipelineSchema>
 /** Pipeline as it is written, for `definePipeline`. */
 export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination' | 'markets'> &
   DestinationsInput & {
     readonly source: string | z.input<typeof sourceSchema> | readonly z.input<typeof sourceSchema>[]
-    readonly map?: Readonly<Record<string, FieldInput | z.input<typeof valueTest>>>
+    readonly map?: Readonly<Record<string, FieldInput | z.input<typeof removeSchema>>>
   }
 type DestinationsInput =
   | { readonly destination: DestinationSettings; readonly markets?: undefined }
   | { readonly destination?: undefined; readonly markets: z.input<typeof markets> }
-type FieldInput = z.input<typeof field>
-/** Checked field under `map`. */
-export type FieldFile = z.output<typeof field>
+type FieldInput = z.input<typeof fieldSchema>
+/** Field under `map` after its check. */
+export type ParsedField = z.output<typeof fieldSchema>

@@ -96,5 +96,5 @@ export const joinSchema = strict({
 /** Schema of one source. */
 export const sourceSchema = strict({ ...settings, join: joinSchema.optional() })
 
-/** Checked source of a pipeline file, without defaults. */
-export type SourceFile = z.output<typeof sourceSchema>
+/** Source of a pipeline file after its check, without defaults. */
+export type ParsedSource = z.output<typeof sourceSchema>

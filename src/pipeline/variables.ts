@@ -1,5 +1,5 @@
 /** Replaces `${NAME}` in the values of pipeline files and of sluice.yaml. */
-import type { PathProblem } from './resolve.ts'
+import { problemAt, type PathProblem, type ValuePath } from './problems.ts'
 
 /** Values of variables by name; undefined for a variable that is not set. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -19,7 +19,7 @@ export function expandVariables(
   const problems: PathProblem[] = []
   return { value: expand(value, []), problems }
 
-  function expand(part: unknown, parts: readonly (string | number)[]): unknown {
+  function expand(part: unknown, parts: ValuePath): unknown {
     if (typeof part === 'string')
       return part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
     if (Array.isArray(part)) return part.map((item, index) => expand(item, [...parts, index]))
@@ -27,23 +27,18 @@ export function expandVariables(
     return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, expand(item, [...parts, key])]))
   }
 
-  function replace(whole: string, escaped: string, inner: string, parts: readonly (string | number)[]): string {
+  function replace(whole: string, escaped: string, inner: string, parts: ValuePath): string {
     if (escaped !== '') return whole.slice(1)
     const [, name = '', fallback] = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/.exec(inner) ?? []
-    const path = parts.join('.')
     if (name === '') {
-      problems.push({
-        parts,
-        path,
-        message: `"${whole.slice(0, 60)}" is not a reference to a variable`,
-        hint: 'write ${NAME} or ${NAME:-default}; $${ keeps it as text',
-      })
+      const message = `"${whole.slice(0, 60)}" is not a reference to a variable`
+      problems.push(problemAt(parts, message, 'write ${NAME} or ${NAME:-default}; $${ keeps it as text'))
       return whole
     }
     const given = variables[name]
     if (given !== undefined && (given !== '' || fallback === undefined)) return given
     if (fallback !== undefined) return fallback
-    problems.push({ parts, path, message: `the variable ${name} is not set`, hint: `set ${name} in .env, or write \${${name}:-default}` })
+    problems.push(problemAt(parts, `the variable ${name} is not set`, `set ${name} in .env, or write \${${name}:-default}`))
     return whole
   }
 }

@@ -255,7 +255,10 @@ guards: { min_rows: -1 }
 
 test('the scheme of a source address is read in any case', async () => {
   await write('shop.yaml', 'source: FILE:feed.xml\ndestination: { kind: catalog, catalog_id: "1" }\n')
-  await write('sql.yaml', 'source: { url: "Postgres://shop.example/db", query: select 1 }\ndestination: { kind: catalog, catalog_id: "2" }\n')
+  await write(
+    'sql.yaml',
+    'source: { url: "Postgres://shop.example/db", query: select 1 }\ndestination: { kind: catalog, catalog_id: "2" }\n',
+  )
   const { pipelines } = await loadPipelines(directory)
   expect(pipelines.map(({ sources }) => sources[0]?.uri)).toEqual(['file:feed.xml', 'postgres://shop.example/db'])
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
-import { createUnchangedFiles } from '../../../src/pipeline/unchangedFiles.ts'
+import { createFileCache } from '../../../src/pipeline/fileCache.ts'
 
 async function folder() {
   const path = await mkdtemp(join(tmpdir(), 'sluice-unchanged-'))
@@ -13,13 +13,13 @@ async function folder() {
 const definition = (catalog: string) =>
   `source: { url: shop.csv }\nmap: { id: id }\ndestination: { kind: catalog, catalog_id: '${catalog}' }\n`
 
-test('loads a file once until its text, its inode or its surroundings change', async () => {
+test('loads a file once until its text, its inode or its other inputs change', async () => {
   await using temporary = await folder()
   const file = join(temporary.path, 'a.yaml')
   await writeFile(file, 'one')
-  const files = createUnchangedFiles<number>()
+  const files = createFileCache<number>()
   let loads = 0
-  const get = (surroundings = '') => files.get(file, surroundings, async () => ++loads)
+  const get = (otherInputs = '') => files.get(file, otherInputs, async () => ++loads)
   expect([await get(), await get()]).toEqual([1, 1])
   expect(await get('other variables')).toBe(2)
   // The same length, in the same millisecond.
@@ -33,7 +33,7 @@ test('loads a file once until its text, its inode or its surroundings change', a
 test('throws a failure again without loading, and loads a missing file each time', async () => {
   await using temporary = await folder()
   const file = join(temporary.path, 'a.yaml')
-  const files = createUnchangedFiles<number>()
+  const files = createFileCache<number>()
   let loads = 0
   const fail = () => files.get(file, '', () => Promise.reject(new Error(`load ${++loads}`)))
   await expect(fail()).rejects.toThrow('load 1')

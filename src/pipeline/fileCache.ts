@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 
 /** Cache of results by file. A result is valid until the file or the other inputs of the result change. */
-export interface UnchangedFiles<Result> {
+export interface FileCache<Result> {
   /**
-   * Returns the stored result of `file`, or calls `load`. `surroundings`: text of all other inputs of the result. A failure is stored too:
-   * until the file or `surroundings` change, each further call rejects with it.
+   * Returns the stored result of `file`, or calls `load`. `otherInputs`: text of all other inputs of the result. A failure is stored too:
+   * until the file or `otherInputs` change, each further call rejects with it.
    */
-  readonly get: (file: string, surroundings: string, load: () => Promise<Result>) => Promise<Result>
+  readonly get: (file: string, otherInputs: string, load: () => Promise<Result>) => Promise<Result>
 }
 
 interface Stored<Result> {
@@ -21,11 +21,11 @@ const maxFiles = 20_000
  * Creates a cache for loaded files. `serve` reads its folder every few seconds. Parsing and checking 3,000 YAML files takes 3 s, and
  * finding them unchanged 20 ms. A file counts as changed if its ctime or mtime (in nanoseconds), size or inode number changed.
  */
-export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
+export function createFileCache<Result>(): FileCache<Result> {
   const stored = new Map<string, Stored<Result>>()
   return {
-    get(file, surroundings, load) {
-      const state = `${stateOf(file)} ${surroundings}`
+    get(file, otherInputs, load) {
+      const state = `${stateOf(file)} ${otherInputs}`
       const known = stored.get(file)
       if (known?.state === state) return known.result
       if (stored.size >= maxFiles) stored.clear()

@@ -1,0 +1,88 @@
+/** Problems of pipeline files and of sluice.yaml: from issues of zod, with the line of each value, and as one error. */
+import path from 'node:path'
+import type { z } from 'zod'
+import { ConfigError, type Problem } from '../errors.ts'
+import { isPlainRecord, isRecord } from '../unknownValue.ts'
+
+/** Keys and indexes from the top of a file to a value. */
+export type ValuePath = readonly (string | number)[]
+
+/** Returns the line of the value at a path, or of the nearest value that contains it. Undefined if lines are not known. */
+export type LineOf = (parts: ValuePath) => number | undefined
+
+/** Problem with the parts of its path, from which the loader finds the line. */
+export interface PathProblem extends Problem {
+  readonly parts: ValuePath
+}
+
+/** Returns a problem of the value at a path, which messages show as `markets.de.join` or `source[1].url`. */
+export function problemAt(parts: ValuePath, message: string, hint?: string): PathProblem {
+  const text = parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+  return { parts, path: text, message, ...(hint === undefined ? {} : { hint }) }
+}
+
+/** Returns the problems with the file and line of their values. */
+export function withLines(problems: readonly PathProblem[], file: string, lineOf: LineOf): Problem[] {
+  return problems.map(({ parts, ...problem }) => {
+    const line = lineOf(parts)
+    return { ...problem, where: line === undefined ? file : `${file}:${line}` }
+  })
+}
+
+/** Returns the error for an invalid file. Its message has the first problem. */
+export function invalidFile(
+  code: 'PIPELINE_INVALID' | 'PROJECT_INVALID',
+  file: string,
+  problems: readonly Problem[],
+  where = file,
+): ConfigError {
+  const [first] = problems
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  const message = `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`
+  return new ConfigError(code, message, problems, {
+    where,
+    hint: first?.hint ?? `Correct ${path.basename(file)}; nothing was read or sent.`,
+  })
+}
+
+/**
+ * Converts issues of zod to problems: one for each issue or unknown key. Of a union, keeps the issues of the branch that fits the input
+ * best. `base`: path in `input` of the checked value.
+ */
+export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: ValuePath = []): PathProblem[] {
+  return issues.flatMap((issue): PathProblem[] => {
+    // The types of zod also permit symbols.
+    const at = [...base, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
+    if (issue.code === 'unrecognized_keys') {
+      const messages = issue.message.split('; unknown key ')
+      return issue.keys.map((key, index) =>
+        problemAt([...at, key], index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}`),
+      )
+    }
+    const value = valueAt(input, at)
+    if (at.length > 0 && issue.code !== 'custom' && value === undefined)
+      return [problemAt(at, `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}`)]
+    const branch = issue.code === 'invalid_union' ? bestBranch(issue, input, at) : undefined
+    return branch ?? [problemAt(at, issue.message === 'Invalid input' ? 'is not valid' : issue.message)]
+  })
+}
+
+/** Returns the fewest problems of a branch of a union whose form fits the value; undefined if no branch fits. */
+function bestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
+  const value = valueAt(input, at)
+  if (!isPlainRecord(value) && !Array.isArray(value)) return undefined
+  return union.errors
+    .map((errors) => flattenIssues(errors, input, at))
+    .filter(
+      (branch) =>
+        branch.some(({ parts }) => parts.length > at.length) ||
+        (branch.length > 0 && branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs'))),
+    )
+    .sort((a, b) => a.length - b.length)[0]
+}
+
+function valueAt(input: unknown, parts: ValuePath): unknown {
+  let value = input
+  for (const step of parts) value = isRecord(value) ? value[step] : undefined
+  return value
+}
