@@ -2,7 +2,7 @@
 import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
 import type { Pause } from '../db/pauses.ts'
-import { endingMembers, openUnresolved } from '../db/alertCounts.ts'
+import { countEndingMembers, listUnresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
@@ -51,8 +51,8 @@ export async function findConditions(
   const names = pipelines.map(({ name }) => name)
   const [overviews, unresolved, ending, unchanged] = await Promise.all([
     loaded.overviews ?? loadOverviews(db, names, 0),
-    openUnresolved(db, unresolvedAfterMin),
-    endingMembers(db, [lapseDays]),
+    listUnresolved(db, unresolvedAfterMin),
+    countEndingMembers(db, [lapseDays]),
     findUnchangedSources(db, limitsOf(pipelines)),
   ])
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))

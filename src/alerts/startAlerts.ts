@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
-import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { alertActivity, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
 import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
@@ -137,7 +137,7 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
-  await raiseAlerts(deps.db, [...names], [...found, ...invalid])
+  await updateAlerts(deps.db, [...names], [...found, ...invalid])
 }
 
 /** Returns a database that runs its statements one after the other. */
@@ -149,7 +149,7 @@ function oneByOne(db: Queryable): Queryable {
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
 async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
   const { receivers } = await deps.loadProject()
-  for (const delivery of await takeDeliveries(deps.db, Object.keys(receivers), 20)) {
+  for (const delivery of await claimDeliveries(deps.db, Object.keys(receivers), 20)) {
     const receiver = receivers[delivery.receiver]
     if (receiver === undefined) throw new Error(`a message to the unknown receiver ${delivery.receiver} was claimed`)
     const task = deliver(deps, delivery, receiver, signal)

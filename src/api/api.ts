@@ -2,7 +2,7 @@
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
-import { listActions } from '../db/audit.ts'
+import { listActions } from '../db/auditLog.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigError, errorJson, SluiceError, UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'

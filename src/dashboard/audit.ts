@@ -1,5 +1,5 @@
 /** Renders the operators' actions of the audit log. */
-import type { StoredAction } from '../db/audit.ts'
+import type { StoredAction } from '../db/auditLog.ts'
 import { clockTime, count, html, none, type Html } from './html.ts'
 
 const words: Readonly<Record<string, string>> = {

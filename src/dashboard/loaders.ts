@@ -1,6 +1,6 @@
 /** Loads the data of each page with the query functions of other modules, and returns the page. */
 import { findConditions } from '../alerts/conditions.ts'
-import { listActions } from '../db/audit.ts'
+import { listActions } from '../db/auditLog.ts'
 import { listBudgets } from '../db/budget.ts'
 import { listDeliveries } from '../db/alerts.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'

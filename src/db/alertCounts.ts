@@ -23,7 +23,7 @@ const hasNoClearAnswer = `b.status in ${openStatuses} and b.maybe_applied
          or exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous'))`
 
 /** Counts the operations of batches without a clear answer that are more than `minutes` minutes old, by pipeline. */
-export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
+export async function listUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
@@ -45,7 +45,7 @@ export interface EndingMembers {
  * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds: a settled update
  * counts with all its users from its earliest end on, also with users that a later request updated or deleted.
  */
-export async function endingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
+export async function countEndingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
     `select x.pipeline, array_agg(x.users order by x.days) as users
      from (select p.pipeline, d.days,

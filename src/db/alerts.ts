@@ -54,7 +54,7 @@ export interface FoundCondition {
  * message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert. Returns the number of
  * alerts that fired or recovered.
  */
-export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
+export async function updateAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
@@ -139,7 +139,7 @@ export async function alertActivity(db: Queryable): Promise<AlertActivity> {
  * Claims at most `limit` due messages for these receivers. A recovery waits until the earlier message to the same receiver was delivered or
  * given up. Gives up messages for other receivers that are more than a day old.
  */
-export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
+export async function claimDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   await db.execute(
     `update alert_delivery set failed_at = statement_timestamp(), last_error = 'no such receiver'
      where delivered_at is null and failed_at is null and receiver <> all($1) and created_at < statement_timestamp() - interval '1 day'`,

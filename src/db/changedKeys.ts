@@ -23,7 +23,7 @@ const openShare = 0.1
  * Returns SQL that adds the keys that the query `keys` returns, as one row. One row and index entry per key took four times as much
  * write-ahead log. The table may have a key several times. `destination`: SQL of the destination's id.
  */
-export const addChanged = (keys: string, destination = '$1'): string =>
+export const addChangedSql = (keys: string, destination = '$1'): string =>
   `insert into changed_key (destination_id, keys) select ${destination}::int, array_agg(c.key) from (${keys}) as c (key) group by 1`
 
 /**
@@ -52,7 +52,7 @@ export class ChangedKeys {
 
   /** Adds keys, unless all are marked. `keys`: SQL with the destination as `$1`, followed by `values`. */
   async add(keys: string, values: readonly unknown[] = []): Promise<void> {
-    if (!this.#all) await this.#db.execute(addChanged(keys), [this.#destinationId, ...values])
+    if (!this.#all) await this.#db.execute(addChangedSql(keys), [this.#destinationId, ...values])
   }
 
   /**
@@ -61,7 +61,7 @@ export class ChangedKeys {
    */
   async write(statement: string, where = 'true'): Promise<void> {
     await this.#db.execute(
-      this.#all ? statement : `with written as (${statement}) ${addChanged(`select key from written where ${where}`)}`,
+      this.#all ? statement : `with written as (${statement}) ${addChangedSql(`select key from written where ${where}`)}`,
       [this.#destinationId],
     )
   }
@@ -108,7 +108,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
     )
     if (found === undefined || found.open > 1_000 + found.keys * openShare) return
     if (found.open > 0) {
-      await tx.execute(addChanged(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
+      await tx.execute(addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
     }
     await markAllChanged(tx, destinationId, false)
   })
@@ -123,7 +123,7 @@ export async function eraseChanged(tx: Queryable, destinationId: number, keys: r
 async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)
-     ${addChanged(`select m.key from remote m where m.destination_id = $1 and ${isOneOf('seen')} and ${kept}`)}`,
+     ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${isOneOf('seen')} and ${kept}`)}`,
     [destinationId, ...values],
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Writes the table `destination`: one row for each catalog, audience or list of a service, with the credentials that own the row.
  */
-import { addLines, noteEvent } from './audit.ts'
+import { auditLinesSql, logEvent } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
 import type { Row } from './row.ts'
@@ -84,7 +84,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
     )
     if (moved === 0) return false
     const detail = { destinationId, from: before?.credentials ?? null, to: credentials }
-    await noteEvent(tx, { actor, what: 'destination.taken_over', detail })
+    await logEvent(tx, { actor, what: 'destination.taken_over', detail })
     return true
   })
 }
@@ -102,7 +102,7 @@ export async function adoptDestination(tx: Queryable, destinationId: number, fen
  * Returns true if this database is the one in which the destination was synced last. Stores the identity of this database for a destination
  * without one.
  */
-export async function isOwnDatabase(db: Queryable, destinationId: number): Promise<boolean> {
+export async function bindToThisDatabase(db: Queryable, destinationId: number): Promise<boolean> {
   await db.execute(`update destination set database_identity = ${databaseIdentity} where id = $1 and database_identity is null`, [
     destinationId,
   ])
@@ -128,7 +128,7 @@ export async function adoptDatabase(db: Database, actor: string): Promise<number
     const adopted = await tx.execute(
       `update destination set database_identity = ${databaseIdentity} where database_identity is not null and database_identity <> ${databaseIdentity}`,
     )
-    if (adopted > 0) await noteEvent(tx, { actor, what: 'database.adopted', detail: { destinations: adopted } })
+    if (adopted > 0) await logEvent(tx, { actor, what: 'database.adopted', detail: { destinations: adopted } })
     return adopted
   })
 }
@@ -187,7 +187,7 @@ export async function pauseDestination(tx: Queryable, destinationId: number, { c
     `with paused as (
        update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2
        where id = $1 and paused_reason is distinct from $2 returning id)
-     ${addLines(`select $3, 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
+     ${auditLinesSql(`select $3, 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
     [destinationId, `${code}: ${text}`, actor],
   )
 }
@@ -200,7 +200,7 @@ export async function resumeDestination(db: Queryable, destinationId: number, ac
   await db.execute(
     `with resumed as (
        update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null returning id)
-     ${addLines(`select $2, 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
+     ${auditLinesSql(`select $2, 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
     [destinationId, actor],
   )
 }

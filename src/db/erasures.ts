@@ -3,7 +3,7 @@
  * credentials, so that the digests stay suppressed if an audience moves to another user.
  */
 import { rowIdentifiers } from './identifiers.ts'
-import { noteEvent } from './audit.ts'
+import { logEvent } from './auditLog.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
 import type { Outer, Row, Value } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
@@ -80,7 +80,7 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
     await addErased(tx, request.service, id, request)
     const reason = request.reason === undefined ? {} : { reason: request.reason }
     const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, ...reason }
-    await noteEvent(tx, { actor: request.actor, what: 'erasure.requested', detail })
+    await logEvent(tx, { actor: request.actor, what: 'erasure.requested', detail })
     return id
   })
 }
@@ -274,7 +274,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
     if (row?.left !== 0) continue
     await db.transaction(async (tx) => {
       if ((await tx.execute('update erasure set purged_at = statement_timestamp() where id = $1 and purged_at is null', [id])) === 1)
-        await noteEvent(tx, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
+        await logEvent(tx, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
     })
   }
 }

@@ -5,7 +5,7 @@ import type { Row, Value } from './row.ts'
 import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
 import { decodeMetricCounts, type Unconfirmed } from './runColumns.ts'
-import { endingMembers, openUnresolved, type EndingMembers } from './alertCounts.ts'
+import { countEndingMembers, listUnresolved, type EndingMembers } from './alertCounts.ts'
 
 /** Run with the columns that metrics use. */
 export interface MetricRun {
@@ -105,10 +105,10 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
            and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) as withheld
        from names n where n.pipeline is not null`,
     ),
-    openUnresolved(db, 0),
+    listUnresolved(db, 0),
     listBudgets(db),
     queueState(db),
-    endingMembers(db, lapseDays),
+    countEndingMembers(db, lapseDays),
     db.query<Row<'worker', 'role'> & { count: number }>(
       `select role, count(*)::int as count from worker where role <> 'command' and seen_at > statement_timestamp() - interval '1 minute' group by role`,
     ),

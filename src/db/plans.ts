@@ -148,14 +148,14 @@ export async function finishPlan(db: Queryable, planId: string): Promise<void> {
 }
 
 /** Supersedes the plans of a destination that were being applied, because a newer plan replaces them. */
-export async function supersedeStarted(tx: Queryable, destinationId: number): Promise<void> {
+export async function supersedeApplying(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
 }
 
 /**
  * Supersedes plans that wait for an `apply`, after a week, or after a day if the synced or desired content has changed. Returns their ids.
  */
-export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
+export async function supersedeStalePlans(tx: Queryable): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id'>>(
     `update plan p set status = 'superseded' from destination d, run r
      where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null

@@ -1,7 +1,7 @@
 /** Writes the table `product_set`: product sets that pipelines have created, and may change and delete. */
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
-import { noteRun } from './audit.ts'
+import { logRun } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { setFilters } from './plans.ts'
@@ -124,7 +124,7 @@ export async function confirmProductSet(
       `update product_set set state = case when state = 'creating' then 'kept' else state end, set_id = $2, content = $3, known_ids = null, late_until = null, confirmed_at = statement_timestamp() where id = $1`,
       [set.id, set.setId, JSON.stringify(set.content)],
     )
-    await noteSet(tx, run, `product_set.${set.what}`, { name: set.content.name, setId: set.setId })
+    await logSet(tx, run, `product_set.${set.what}`, { name: set.content.name, setId: set.setId })
   })
 }
 
@@ -145,12 +145,12 @@ export async function forgetProductSet(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute('delete from product_set where id = $1', [id])
-    await noteSet(tx, run, `product_set.${what}`, { name, ...(setId === null ? {} : { setId }) })
+    await logSet(tx, run, `product_set.${what}`, { name, ...(setId === null ? {} : { setId }) })
   })
 }
 
-async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor: string }, what: string, detail: object): Promise<void> {
-  await noteRun(tx, { actor: run.actor, what, runId: run.id, detail })
+async function logSet(tx: Queryable, run: { readonly id: number; readonly actor: string }, what: string, detail: object): Promise<void> {
+  await logRun(tx, { actor: run.actor, what, runId: run.id, detail })
 }
 
 /** Returns the ids of at most `limit` desired products of a brand, sorted. Includes stale products, and missing ones that are kept. */

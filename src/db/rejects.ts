@@ -41,7 +41,7 @@ export async function insertRejects(db: Queryable, runId: number, rejects: reado
  * Returns SQL that inserts a reject for each row of a query. `rows`: query with run, line, source, code, field, message, hint and record
  * key as columns, in this order.
  */
-export const addRejects = (rows: string): string =>
+export const addRejectsSql = (rows: string): string =>
   `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
 
 /** Cells of a contradicting row. Its reject is found by line, key, and place among the rejects with this line and key. */

@@ -1,16 +1,16 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
 import { dropOldBodies } from './batches/bodies.ts'
-import { supersedeUnsentOf } from './batches/release.ts'
+import { supersedeStaleBatches } from './batches/release.ts'
 import { dropOldEntries, dropOldTemplates } from './entries/drop.ts'
 import { dropUnusedKeys } from './remote/drop.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { dropOldAlerts } from './alerts.ts'
-import { dropOldLines } from './audit.ts'
-import { supersedeStale } from './plans.ts'
+import { dropOldAuditLines } from './auditLog.ts'
+import { supersedeStalePlans } from './plans.ts'
 import { dropOldCells, dropOldRejects } from './rejects.ts'
 import { dropOldTicks } from './schedules.ts'
-import { dropOldEvents } from './webhookEvents.ts'
+import { dropOldWebhookEvents } from './webhookEvents.ts'
 import { dropOldWorkers } from './workers.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function applyRetention(
   { keepRunsDays = defaultKeepRunsDays }: { readonly keepRunsDays?: number } = {},
 ): Promise<Readonly<Record<string, number>>> {
   return {
-    plans: await supersedeStalePlans(db),
+    plans: await endStalePlans(db),
     // Frozen bodies contain digests, and are not needed after the end of their batch.
     bodies: (await dropOldBodies(db)) + (await dropOldTemplates(db)),
     operations: await dropOldEntries(db),
@@ -31,19 +31,19 @@ export async function applyRetention(
     rejects: await dropOldRejects(db),
     keys: await dropUnusedKeys(db),
     runs: await dropRuns(db, keepRunsDays),
-    audit: await dropOldLines(db),
+    audit: await dropOldAuditLines(db),
     alerts: await dropOldAlerts(db),
-    events: await dropOldEvents(db),
+    events: await dropOldWebhookEvents(db),
     ticks: await dropOldTicks(db),
     workers: await dropOldWorkers(db),
   }
 }
 
 /** Supersedes stale plans and their unsent batches. Returns the number of plans. */
-async function supersedeStalePlans(db: Database): Promise<number> {
+async function endStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
-    const plans = await supersedeStale(tx)
-    await supersedeUnsentOf(tx, plans)
+    const plans = await supersedeStalePlans(tx)
+    await supersedeStaleBatches(tx, plans)
     return plans.length
   })
 }

@@ -4,7 +4,7 @@
  * requests, the deletes of erasures, and the last run of each pipeline.
  */
 import { deleteAttempts } from './attempts.ts'
-import { noteEvent } from './audit.ts'
+import { logEvent } from './auditLog.ts'
 import { deleteBatches } from './batches/release.ts'
 import { openStatuses } from './batches/states.ts'
 import type { Database, Queryable } from './database.ts'
@@ -58,7 +58,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
     const runs = await deleteRuns(tx, days)
     if (runs.length === 0) return 0
     await deleteRejects(tx, runs)
-    await noteEvent(tx, { actor: 'retention', what: 'runs.dropped', detail: { days, runs: runs.length, last: Math.max(...runs) } })
+    await logEvent(tx, { actor: 'retention', what: 'runs.dropped', detail: { days, runs: runs.length, last: Math.max(...runs) } })
     return runs.length
   })
 }

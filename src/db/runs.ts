@@ -2,7 +2,7 @@
  * Writes the table `run`. The states of a run are queued → running under a lease → ended (docs/states.md). A unique index allows only
  * one running run per destination.
  */
-import { noteAction } from './audit.ts'
+import { logAction } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { notify } from './notifications.ts'
 import type { Present, Row } from './row.ts'
@@ -226,7 +226,7 @@ export async function cancelRun(
     if (run === undefined) return undefined
     if (run.status === 'queued' || run.status === 'running') {
       const detail = by.reason === undefined ? {} : { reason: by.reason }
-      await noteAction(tx, { actor: by.actor, what: 'run.cancelled', pipeline: run.pipeline, runId, detail })
+      await logAction(tx, { actor: by.actor, what: 'run.cancelled', pipeline: run.pipeline, runId, detail })
     }
     if (run.status === 'queued') {
       await tx.execute(
@@ -252,9 +252,9 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 /**
  * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends plans
  * and applies that were queued for more than 30 s: only the process that requested them claims them, and it claims them immediately.
- * Returns the numbers of the ended runs. `deadWorkers`: ids of workers that have ended.
+ * Returns the numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
  */
-export async function recoverRuns(db: Queryable, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
+export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
@@ -263,7 +263,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
        -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
-    [deadWorkers, fence.origin, fence.credentials],
+    [endedWorkerIds, fence.origin, fence.credentials],
   )
   return rows.map(({ id }) => Number(id))
 }

@@ -207,17 +207,8 @@ export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: 
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }
 
-/** Returns the credentials of a destination if they differ from `credentials`; otherwise undefined. */
-export async function otherCredentials(db: Queryable, destinationId: number, credentials: string): Promise<string | undefined> {
-  const [row] = await db.query<Present<Row<'destination', 'credentials'>>>(
-    'select credentials from destination where id = $1 and credentials <> $2',
-    [destinationId, credentials],
-  )
-  return row?.credentials
-}
-
 /** Returns true only for the first call of a day (UTC, by the database's clock). Stores this as a tick with an empty pipeline. */
-export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
+export async function claimDailyRetention(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
      values ('', date_trunc('day', statement_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,

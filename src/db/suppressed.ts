@@ -22,7 +22,7 @@ export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_has
  * have removed them. Then the audiences of the account read their sources again. Otherwise these members would not be sent to the audiences
  * while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
-export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
+export async function raiseVersionOfShrunkList(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const named = await tx.query(
     `select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
      where coalesce(m.ref_count, 0) <= 0 limit 1`,

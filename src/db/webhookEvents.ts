@@ -20,6 +20,6 @@ export async function webhookState(db: Queryable): Promise<WebhookState> {
 }
 
 /** Deletes events after 35 days. Returns their number. */
-export async function dropOldEvents(db: Queryable): Promise<number> {
+export async function dropOldWebhookEvents(db: Queryable): Promise<number> {
   return db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`)
 }

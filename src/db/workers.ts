@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
-import { isAlive as processExists } from './embedded/processes.ts'
+import { processExists } from './embedded/processes.ts'
 
 /** Identity of a process. */
 export interface ProcessIdentity {
@@ -83,17 +83,17 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
  * expires. Checks only workers of the same machine, boot and pid namespace; on systems other than Linux, of the same host name. A worker
  * has ended if its process does not exist, or if the pid belongs to another process.
  */
-export async function deadWorkers(db: Queryable): Promise<string[]> {
+export async function findEndedWorkers(db: Queryable): Promise<string[]> {
   const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
     `select id, pid, pid_started from worker where host_scope = $1 and id in (
        select worker_id from batch where status = 'in_flight' union select worker_id from run where status = 'running')`,
     [hostScope()],
   )
-  return rows.filter((row) => !isAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
+  return rows.filter((row) => !isWorkerAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
 }
 
 /** Returns false only for a process that has certainly ended. A process of another machine, boot or pid namespace counts as alive. */
-export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
+export function isWorkerAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   if (worker.hostScope !== hostScope()) return true
   const started = startOf(worker.pid)
   if (started !== undefined) return started === '' || worker.pidStarted === '' || started === worker.pidStarted

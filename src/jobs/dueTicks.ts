@@ -9,16 +9,8 @@ import type { Database, Transaction } from '../db/database.ts'
 import { listPauses } from '../db/pauses.ts'
 import { openRuns } from '../db/queuedRuns.ts'
 import { requestRun, skipRun } from '../db/runs.ts'
-import {
-  loadSchedules,
-  lockSchedule,
-  moveSchedule,
-  otherCredentials,
-  recordTicks,
-  type Declaration,
-  type ScheduleRow,
-  type Tick,
-} from '../db/schedules.ts'
+import { loadSchedules, lockSchedule, moveSchedule, recordTicks, type Declaration, type ScheduleRow, type Tick } from '../db/schedules.ts'
+import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/run/claimDestination.ts'
 import { dueOccurrences, type NextDue } from './occurrences.ts'
@@ -104,9 +96,10 @@ function decide(
  */
 async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
-  const other = await otherCredentials(tx, destinationId, deps.declaration.credentials)
-  if (other !== undefined) {
-    const reason = `its destination belongs to ${other}, and this environment is ${deps.declaration.credentials}; to change that: sluice run ${pipeline} --take-over`
+  const { credentials } = deps.declaration
+  const owner = await ownerOf(tx, destinationId)
+  if (owner !== null && owner !== credentials) {
+    const reason = `its destination belongs to ${owner}, and this environment is ${credentials}; to change that: sluice run ${pipeline} --take-over`
     deps.log.error({ code: 'OTHER_CREDENTIALS', pipeline }, reason)
     return skipped(scheduledFor, reason)
   }

@@ -1,7 +1,7 @@
 /** Handles requests of an operator or a program: queues a run for any worker, pauses or resumes a pipeline. */
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { noteAction } from '../db/audit.ts'
+import { logAction } from '../db/auditLog.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { findRequest, queuedRunOf, rememberRequest } from '../db/runRequests.ts'
@@ -86,7 +86,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
     if (request.key !== undefined) await rememberRequest(tx, { ...current, key: request.key, runId, options: asked })
     const { actor, key: _, planId, ...detail } = request
-    await noteAction(tx, {
+    await logAction(tx, {
       actor,
       what: request.approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
       pipeline: pipeline.name,

@@ -4,7 +4,7 @@ import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
 import { skipUnclaimedRuns } from '../db/runs.ts'
-import { deadWorkers, touchWorker } from '../db/workers.ts'
+import { findEndedWorkers, touchWorker } from '../db/workers.ts'
 import { recoverExpiredRuns } from '../sync/run/claimDestination.ts'
 import { updateCountsOfPlan } from '../sync/run/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
@@ -158,7 +158,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       if (open && hasElapsed(recoverEveryMs, recoveredAt)) {
         recoveredAt = clock.monotonic()
         await recoverExpiredRuns(deps)
-        await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
+        await recoverBatches(db, await findEndedWorkers(db), deps.settings.horizonMs, deps.service)
         // Not before `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
         if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) await skipUnclaimed(deps)
       }

@@ -1,5 +1,5 @@
 /** Stops runs and erasures in a database that was restored from a dump or copied, before they send anything. */
-import { countSyncedElsewhere, isOwnDatabase } from '../db/destinations.ts'
+import { countSyncedElsewhere, bindToThisDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
@@ -10,7 +10,7 @@ import type { EngineDeps } from './engine.ts'
  * @throws {RunError} `DATABASE_COPIED`
  */
 export async function assertOwnDatabase(deps: Pick<EngineDeps, 'db'>, run: { readonly destinationId: number; readonly pipeline: string }) {
-  if (await isOwnDatabase(deps.db, run.destinationId)) return
+  if (await bindToThisDatabase(deps.db, run.destinationId)) return
   throw copiedError(`${run.pipeline} was synced from another database`, run.pipeline)
 }
 

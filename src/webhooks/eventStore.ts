@@ -1,5 +1,5 @@
 /** Stores received events once each, by id (docs/guarantees.md#webhook-delivery). */
-import { noteEvent } from '../db/audit.ts'
+import { logEvent } from '../db/auditLog.ts'
 import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
 import { errorCode } from '../unknownValue.ts'
@@ -90,7 +90,7 @@ export function databaseEventStore(db: Queryable): EventStore {
     probe: () => insertNothing((text, values) => db.execute(text, values), 'webhook_event'),
     async recordGap({ from, to, refused }) {
       const detail = { from: from.toISOString(), to: to.toISOString(), refused }
-      await noteEvent(db, { actor: 'webhooks', what: 'webhook.gap', detail })
+      await logEvent(db, { actor: 'webhooks', what: 'webhook.gap', detail })
     },
   }
 }

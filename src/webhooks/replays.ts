@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
-import { noteEvent } from '../db/audit.ts'
+import { logEvent } from '../db/auditLog.ts'
 import type { Queryable } from '../db/queryable.ts'
 import { listOf } from '../unknownValue.ts'
 
@@ -222,7 +222,7 @@ function textsOf(attempt: AuditEntry | undefined, name: 'jobs' | 'missed'): read
 }
 
 async function note(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
-  await noteEvent(db, { actor: 'webhooks', what, detail })
+  await logEvent(db, { actor: 'webhooks', what, detail })
 }
 
 function minuteOf(ms: number): string {

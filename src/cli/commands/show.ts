@@ -1,5 +1,5 @@
 import type { Store } from '../../db/open.ts'
-import { listActions, type StoredAction } from '../../db/audit.ts'
+import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
 import { runOfPlan } from '../../sync/reports/planChanges.ts'
 import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'

@@ -1,5 +1,5 @@
 /** Page `/pipelines/:name`: state, actions, plots, guards, source and runs. */
-import type { StoredAction } from '../../db/audit.ts'
+import type { StoredAction } from '../../db/auditLog.ts'
 import type { Pause } from '../../db/pauses.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { destinationOf, destinationText } from '../../destinations/index.ts'

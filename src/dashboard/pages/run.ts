@@ -1,5 +1,5 @@
 /** Page `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
-import type { StoredAction } from '../../db/audit.ts'
+import type { StoredAction } from '../../db/auditLog.ts'
 import { sendsNothing } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
 import { isOpenSet, isUnderWay } from '../../sync/reports/nextCommands.ts'

@@ -8,11 +8,11 @@ export async function storeBody(tx: Queryable, batchId: string, body: Buffer): P
 }
 
 /** SQL condition: batch `b` ended more than a week ago. No request needs its body any more. */
-export const bodyIsOver = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
+export const hasExpiredBody = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
 
 /** Removes the bodies of batches that ended more than a week ago. Returns their number. */
 export async function dropOldBodies(db: Queryable): Promise<number> {
-  return db.execute(`update batch b set body = null where b.body is not null and ${bodyIsOver}`)
+  return db.execute(`update batch b set body = null where b.body is not null and ${hasExpiredBody}`)
 }
 
 /**

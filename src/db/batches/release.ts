@@ -1,7 +1,7 @@
 /**
  * Changes the state of batches: at the end of a claim, after the end of a worker, and by a later run or plan (docs/states.md).
  */
-import { addLines } from '../audit.ts'
+import { auditLinesSql } from '../auditLog.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
@@ -95,9 +95,10 @@ export async function recoverBatches(db: Database, endedWorkerIds: readonly stri
     const begun = rows.filter((row) => row.begun).map((row) => row.id)
     if (begun.length > 0) await markLate(tx, begun, horizonMs)
     if (rows.length > 0) {
-      await tx.execute(addLines(`select 'recovery', 'batch.recovered', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`), [
-        rows.map((row) => row.id),
-      ])
+      await tx.execute(
+        auditLinesSql(`select 'recovery', 'batch.recovered', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`),
+        [rows.map((row) => row.id)],
+      )
     }
     return rows.length
   })
@@ -145,26 +146,26 @@ export async function shortenFalseWaits(db: Queryable, destinationId: number, ho
  */
 export async function supersedeUnsent(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(
-    superseding(`reason = 'newer_plan' from plan p
+    supersedeSql(`reason = 'newer_plan' from plan p
      where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`),
     [destinationId],
   )
 }
 
 /** Supersedes the unsent batches of stale plans. Stores their implied keys first, because no answer will confirm these keys. */
-export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
+export async function supersedeStaleBatches(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   await storeKeysWhere(tx, unsent, [plans])
-  await tx.execute(superseding(`reason = 'stale_plan' where ${unsent}`), [plans])
+  await tx.execute(supersedeSql(`reason = 'stale_plan' where ${unsent}`), [plans])
 }
 
 /**
  * Returns SQL that supersedes batches `b`, and adds a line to the audit log for each plan. `rest`: SQL of the reason and of the condition.
  */
-const superseding = (rest: string): string =>
+const supersedeSql = (rest: string): string =>
   `with ended as (
      update batch b set status = 'superseded', settled_at = statement_timestamp(), ${rest} returning b.plan_id, b.reason)
-   ${addLines(`select 'plan', 'batches.superseded', plan_id, null, jsonb_build_object('reason', reason, 'batches', count(*)) from ended group by plan_id, reason`)}`
+   ${auditLinesSql(`select 'plan', 'batches.superseded', plan_id, null, jsonb_build_object('reason', reason, 'batches', count(*)) from ended group by plan_id, reason`)}`
 
 /** Ends batches as split whose entries all moved to one new batch (`mergeBatches` in `split.ts`). */
 export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {
@@ -172,7 +173,7 @@ export async function endMerged(tx: Queryable, batches: readonly number[]): Prom
     `with merged as (
        update batch set status = 'split', reason = 'set_aside', settled_at = statement_timestamp() where id = any($1::bigint[])
        returning id, plan_id, reason)
-     ${addLines(`select 'push', 'batch.split', plan_id, id, jsonb_build_object('reason', reason) from merged`)}`,
+     ${auditLinesSql(`select 'push', 'batch.split', plan_id, id, jsonb_build_object('reason', reason) from merged`)}`,
     [batches],
   )
 }

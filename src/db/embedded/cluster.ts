@@ -8,7 +8,7 @@ import pg from 'pg'
 import { findBinaries } from './binaries.ts'
 import type { Places } from './places.ts'
 import { keptPort } from './port.ts'
-import { isAlive } from './processes.ts'
+import { processExists } from './processes.ts'
 import { gaveUp, unavailable } from './unavailable.ts'
 import { errorCode } from '../../unknownValue.ts'
 
@@ -179,7 +179,7 @@ export async function stop(places: Places): Promise<boolean> {
   process.kill(pid, 'SIGINT') // fast shutdown: sessions end, nothing is lost
   const deadline = performance.now() + 20_000
   while (performance.now() < deadline) {
-    if (!isAlive(pid) || !existsSync(join(places.data, 'postmaster.pid'))) return true
+    if (!processExists(pid) || !existsSync(join(places.data, 'postmaster.pid'))) return true
     await sleep(10)
   }
   throw unavailable('the embedded Postgres did not stop within 20 s')
@@ -224,7 +224,7 @@ function readAddress(places: Places): Server | undefined {
   const lines = readServerFile(places)
   const pid = Number(lines[0])
   const port = Number(lines[3])
-  if (!pid || !port || lines[7]?.trim() !== 'ready' || !isAlive(pid)) return undefined
+  if (!pid || !port || lines[7]?.trim() !== 'ready' || !processExists(pid)) return undefined
   try {
     return { port, password: readFileSync(places.password, 'utf8') }
   } catch {
@@ -235,7 +235,7 @@ function readAddress(places: Places): Server | undefined {
 /** Returns true if the process of a server runs and does not accept connections yet. */
 function isStarting(places: Places): boolean {
   const lines = readServerFile(places)
-  return lines[7]?.trim() === 'starting' && isAlive(Number(lines[0]))
+  return lines[7]?.trim() === 'starting' && processExists(Number(lines[0]))
 }
 
 /** Returns true if a starting server answers that it does not accept connections yet, for example because it replays its log. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive } from './processes.ts'
+import { processExists } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Age in milliseconds at which a lock has expired, even if a process has the pid of its holder: it may be another process. */
@@ -65,7 +65,7 @@ function hasExpired(path: string): boolean {
   const found = read(path)
   if (found === undefined) return false
   const holder = parseInt(found.text)
-  return (holder > 0 && !isAlive(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
+  return (holder > 0 && !processExists(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
 }
 
 /** Returns the text of a lock file, and the time of its last renewal in epoch milliseconds; undefined if there is no file. */

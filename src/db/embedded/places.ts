@@ -6,7 +6,7 @@ import { basename, join, resolve, sep } from 'node:path'
 import { RunError } from '../../errors.ts'
 import { reachable, ensureServerAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
-import { isAlive } from './processes.ts'
+import { processExists } from './processes.ts'
 import { unavailable } from './unavailable.ts'
 import { errorCode } from '../../unknownValue.ts'
 
@@ -131,7 +131,7 @@ function sweepOrphans(): void {
       const owner = readFileSync(join(base, 'home'), 'utf8')
       if (existsSync(owner) || !owner.startsWith(temporary)) continue
       const pid = join(base, `postgres-${version}`, 'postmaster.pid')
-      if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
+      if (existsSync(pid) && processExists(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
       rmSync(base, { recursive: true, force: true })
     } catch {
       // These are not the files of a server (the binaries are stored here too), or another process has just removed them.

@@ -1,5 +1,5 @@
 /** Deletes entries, or their personal data (docs/retention.md, docs/erasure.md). */
-import { bodyIsOver } from '../batches/bodies.ts'
+import { hasExpiredBody } from '../batches/bodies.ts'
 import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
 import { isOfLoad } from '../impliedKeys.ts'
@@ -18,7 +18,7 @@ export async function deleteEntries(tx: Queryable, batches: readonly string[]): 
 /** Removes the templates of batches that ended more than a week ago. Returns their number. */
 export async function dropOldTemplates(db: Queryable): Promise<number> {
   return db.execute(
-    `update batch_entries e set template = null from batch b where b.id = e.batch_id and e.template is not null and ${bodyIsOver}`,
+    `update batch_entries e set template = null from batch b where b.id = e.batch_id and e.template is not null and ${hasExpiredBody}`,
   )
 }
 

@@ -1,7 +1,7 @@
 /** Stores implied keys as rows of `remote`, before their state changes (docs/decisions/implied-keys.md). */
 import { isDue, type DueEnds } from '../batches/memberEnds.ts'
 import { openStatuses } from '../batches/states.ts'
-import { addChanged, type ChangedKeys } from '../changedKeys.ts'
+import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'
 import { rowIdentifiers } from '../identifiers.ts'
 import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, recordImplies, recordsOf } from '../impliedKeys.ts'
 import { dropImpliedKeys } from '../impliedKeyIndex.ts'
@@ -104,7 +104,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
          case when b.settled then b.expires_at end, case when b.settled then b.id end
        from mine b cross join ${recordsOf('b')} r cross join lateral unnest(r.identifiers) as i (identifier)
        returning key, destination_id, synced_hash),
-     open as (${addChanged('select key, destination_id from stored where synced_hash is null', 'c.destination_id')})
+     open as (${addChangedSql('select key, destination_id from stored where synced_hash is null', 'c.destination_id')})
      update batch b set keys_stored = true from mine where b.id = mine.id`,
     [locked.map(({ id }) => id)],
   )

@@ -1,6 +1,6 @@
 /** Writes `remote.remote_key`: the product_key of a product, which is its id at the service. */
 import type { EntryOutcome } from '../../destinations/destination.ts'
-import { addLines } from '../audit.ts'
+import { auditLinesSql } from '../auditLog.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
 import type { Queryable } from '../queryable.ts'
 
@@ -18,7 +18,7 @@ export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outc
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
   // The service should never change the product key of a product.
   await tx.execute(
-    addLines(
+    auditLinesSql(
       `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
     ),
     [...values, batch.planId],
@@ -37,7 +37,7 @@ export async function storeListedKeys(
 ): Promise<void> {
   const of = `(${listed}) a where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`
   await tx.execute(
-    addLines(
+    auditLinesSql(
       `select 'audit', 'product_key.changed', null, m.batch_id, jsonb_build_object('runId', $2::int) from remote m, ${of} and m.remote_key is not null`,
     ),
     [run.destinationId, run.id],

@@ -2,7 +2,7 @@
  * Writes the desired state of keys to `remote`: the number of records with the key (reference count), its group and its desired content.
  * Most functions get the keys as SQL with named columns. `$1` in that SQL is the destination.
  */
-import { addChanged, type ChangedKeys } from '../changedKeys.ts'
+import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
 /** Inserts desired products, or replaces their desired content. `products`: SQL of `key` and `hash`. */
@@ -136,5 +136,5 @@ export async function unifyGroups(changed: ChangedKeys, groups: string): Promise
  * `groups`: SQL of `group_key` and `content_version`. `values`: parameters of `groups` from `$2` on.
  */
 export async function replaceGroupContent(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
-  await tx.execute(`with written as (${writeContent(groups)}) ${addChanged('select key from written')}`, [destinationId, ...values])
+  await tx.execute(`with written as (${writeContent(groups)}) ${addChangedSql('select key from written')}`, [destinationId, ...values])
 }

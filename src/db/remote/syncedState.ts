@@ -1,7 +1,7 @@
 /** Writes the synced content and the refusals of keys (docs/guarantees.md#confirmed-only). */
 import type { Destination } from '../../destinations/destination.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
-import { addChanged, outOfSync } from '../changedKeys.ts'
+import { addChangedSql, outOfSync } from '../changedKeys.ts'
 import { confirmationsOf, entriesOf, keyCountOf, keysOf } from '../entries/read.ts'
 import { invalidatedBy, invalidatedKinds, type InvalidatedKind } from '../invalidated.ts'
 import type { Queryable } from '../queryable.ts'
@@ -35,7 +35,7 @@ async function writeConfirmed(
     `with written as (
        update remote m set ${columns}, synced_at = statement_timestamp(), batch_id = $1, refused_code = null, refused_message = null
        ${which} returning m.key, ${outOfSync} as open),
-     added as (${addChanged('select key from written where open', '$2')})
+     added as (${addChangedSql('select key from written where open', '$2')})
      select count(*)::int as keys, ${expected} as expected from written`,
     [batch.id, batch.destinationId],
   )
@@ -125,7 +125,7 @@ export async function refuseKeys(
   await tx.execute(
     `with refused as (
        update remote m set ${refusal}, synced_hash = ${content} from ${refused} returning m.key, ${outOfSync} as open)
-     ${addChanged('select key from refused where open', '$2')}`,
+     ${addChangedSql('select key from refused where open', '$2')}`,
     [batch.id, batch.destinationId],
   )
 }
@@ -139,7 +139,7 @@ export async function doubtKeys(tx: Queryable, destinationId: number, keys: read
     `with doubted as (
        update remote m set synced_hash = ${invalidatedBy(`'unsure'`, runId)}
        where m.destination_id = $1 and m.key = any($2::bytea[]) and m.synced_hash is null returning m.key)
-     ${addChanged('select key from doubted')}`,
+     ${addChangedSql('select key from doubted')}`,
     [destinationId, keys],
   )
 }
@@ -162,7 +162,7 @@ export async function invalidateKeys(
        where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.ref_count > 0 and m.synced_hash = a.synced_hash
          and not exists (select from (${except}) x where x.key = m.key)
        returning a.outcome, m.key),
-     noted as (${addChanged('select key from invalidated')})
+     noted as (${addChangedSql('select key from invalidated')})
      select outcome as kind, count(*)::int as n from invalidated group by outcome`,
     [destinationId, invalidatedKinds],
   )

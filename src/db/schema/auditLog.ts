@@ -4,7 +4,7 @@ import { instant, now, sluice } from './sluice.ts'
 
 /**
  * Line of the audit log: a state transition, an event or an action of an operator, with the actor (docs/guarantees.md#nothing-silent).
- * Written by `db/audit.ts`.
+ * Written by `db/auditLog.ts`.
  */
 export const audit = sluice.table(
   'audit',

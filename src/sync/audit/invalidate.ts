@@ -1,5 +1,5 @@
 /** Repairs drift: invalidates products that differ, are not listed or are hidden, so that an ordinary plan sends them again. */
-import { noteRun } from '../../db/audit.ts'
+import { logRun } from '../../db/auditLog.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { storeListedKeys } from '../../db/remote/productKeys.ts'
@@ -28,6 +28,6 @@ export async function invalidateDrifted(
   )
   const kinds = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
   const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
-  await noteRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
+  await logRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
   return kinds.reduce((sum, { n }) => sum + n, 0)
 }

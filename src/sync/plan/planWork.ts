@@ -5,7 +5,7 @@ import { ChangedKeys } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
-import { supersedeStarted } from '../../db/plans.ts'
+import { supersedeApplying } from '../../db/plans.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { contentVersionOf } from '../../db/remote/referenceCounts.ts'
@@ -95,7 +95,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)
-  await supersedeStarted(tx, destinationId)
+  await supersedeApplying(tx, destinationId)
   const resyncPlans = await collectResync(tx, destinationId)
   const hadPlan = (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
   const writesContent = run.trigger !== 'plan' && hadPlan

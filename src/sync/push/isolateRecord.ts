@@ -3,7 +3,7 @@
  * (docs/guarantees.md#isolation-of-a-failing-record). Splits off the records that the answer points at, else halves the batch.
  */
 import type { Destination } from '../../destinations/destination.ts'
-import { noteBatch } from '../../db/audit.ts'
+import { logBatch } from '../../db/auditLog.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { mergeBatches, remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
@@ -116,7 +116,7 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
     const part = { ...sendable, maybeApplied, miscounts, reason: otherHalfConfirmed }
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
     await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: by.horizonMs })
-    await noteBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
+    await logBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
     return true
   })
 }

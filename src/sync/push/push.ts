@@ -5,7 +5,7 @@
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
-import { deadWorkers } from '../../db/workers.ts'
+import { findEndedWorkers } from '../../db/workers.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
@@ -34,7 +34,7 @@ export async function resendUnresolved(
   destinationId: number,
   options: PushOptions & { readonly runId: number },
 ): Promise<void> {
-  await recoverBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs, deps.service)
+  await recoverBatches(deps.db, await findEndedWorkers(deps.db), deps.settings.horizonMs, deps.service)
   await resumeDestination(deps.db, destinationId)
   await resetAttempts(deps.db, destinationId)
   await shortenFalseWaits(deps.db, destinationId, deps.settings.horizonMs, deps.settings.retryAfterCapMs)

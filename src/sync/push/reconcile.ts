@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
-import { noteBatch } from '../../db/audit.ts'
+import { logBatch } from '../../db/auditLog.ts'
 import { finishAttempt, type AttemptResult, type SentAttempt } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { LeaseLost } from '../../db/batches/lease.ts'
@@ -14,7 +14,7 @@ import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { splitBatch } from '../../db/batches/split.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcomes } from '../../db/entries/outcomes.ts'
-import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
+import { raiseVersionOfShrunkList } from '../../db/suppressed.ts'
 import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
 import { markLate } from '../../db/remote/lateRequests.ts'
 import { storeAnsweredKeys } from '../../db/remote/productKeys.ts'
@@ -82,10 +82,10 @@ export async function reconcile(
     const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
     const result = await apply(work, outcome)
     const { state, confirmed, refused, rest } = result
-    await noteBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
+    await logBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
-      await noteNoLongerSuppressed(tx, batch)
+      await raiseVersionOfShrunkList(tx, batch)
     // This is the last statement, because all transactions that record answers of a destination wait for the lock of its row.
     if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')

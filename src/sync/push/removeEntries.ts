@@ -4,7 +4,7 @@
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
-import { noteBatch } from '../../db/audit.ts'
+import { logBatch } from '../../db/auditLog.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
@@ -12,7 +12,7 @@ import { remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
 import type { Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
-import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
+import { raiseVersionOfShrunkList } from '../../db/suppressed.ts'
 
 /** Worker and run that send a batch, and the time in which a late request of it may still arrive. */
 export interface BatchSender {
@@ -46,7 +46,7 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
   const { attempts, miscounts, reason } = batch
   await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, by)
-  if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
+  if (destination.suppresses) await raiseVersionOfShrunkList(tx, batch)
 }
 
 /** Supersedes a claimed batch, and moves its entries `kept`, if any, to a new batch with the same bytes. `why`: detail of the audit log. */
@@ -63,7 +63,7 @@ async function supersedeBatch(
     await splitBatch(tx, destination, batch, [{ ...kept, maybeApplied: batch.maybeApplied, parked: false, waitMs: 0 }])
   await supersedeEntries(tx, batch.id, why.reason)
   await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason, horizonMs: by.horizonMs })
-  await noteBatch(tx, batch, by, 'batch.superseded', why)
+  await logBatch(tx, batch, by, 'batch.superseded', why)
 }
 
 /**

@@ -8,7 +8,7 @@ import { recoverBatches } from '../../db/batches/release.ts'
 import { openConnections } from '../../db/database.ts'
 import { pauseDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
-import { deadWorkers } from '../../db/workers.ts'
+import { findEndedWorkers } from '../../db/workers.ts'
 import type { Progress } from '../../model/report.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -209,7 +209,7 @@ class PushLoop {
   async #recover(): Promise<void> {
     const { db, clock, service, settings } = this.#sending.deps
     this.#recoveredAt = clock.monotonic()
-    await recoverBatches(db, await deadWorkers(db), settings.horizonMs, service)
+    await recoverBatches(db, await findEndedWorkers(db), settings.horizonMs, service)
   }
 
   /** Waits until a batch may be sent again, or another process may have ended one; at most `pollMs`. */

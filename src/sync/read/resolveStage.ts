@@ -6,7 +6,7 @@
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { addRejects } from '../../db/rejects.ts'
+import { addRejectsSql } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { omitOptedOut, type SharedRows } from './optedOut.ts'
 import type { Staged } from './stageSources.ts'
@@ -131,7 +131,7 @@ async function rejectContradictions(
   options: { readonly runId: number; readonly keyField: string; readonly sources: readonly string[] },
 ): Promise<number> {
   const conflicting = await tx.execute(
-    addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
+    addRejectsSql(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in ' ||
          case when c.sources[1] = c.sources[cardinality(c.sources)] then 'lines ' || array_to_string(c.lines[1:10], ', ')
          else (select string_agg('line ' || x.line || ' of ' || ($3::text[])[x.source + 1], ', ' order by x.nth)

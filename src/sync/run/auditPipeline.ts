@@ -5,7 +5,7 @@
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { noteRun } from '../../db/audit.ts'
+import { logRun } from '../../db/auditLog.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'
 import { loadFindings } from '../audit/findings.ts'
 import { ListingClassifier } from '../audit/classifyListing.ts'
@@ -114,7 +114,7 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
   }
   await classifier.finish()
   const found = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
-  await noteRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
+  await logRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
   return found
 }
 

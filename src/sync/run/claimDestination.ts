@@ -2,7 +2,7 @@
  * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the destination is
  * locked, or if the pipeline is paused and the run is not a `plan` run.
  */
-import { noteAction } from '../../db/audit.ts'
+import { logAction } from '../../db/auditLog.ts'
 import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
 import { listPauses, type Pause } from '../../db/pauses.ts'
 import type { RunOptions } from '../../db/runColumns.ts'
@@ -68,7 +68,7 @@ export async function requestAndClaimById(
   if (by !== undefined) {
     const { full, approveDeletes } = options
     const detail = { ...(full ? { full } : {}), ...(approveDeletes === undefined ? {} : { approveDeletes }) }
-    await noteAction(deps.db, {
+    await logAction(deps.db, {
       actor: by,
       what: approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
       pipeline,

@@ -7,7 +7,7 @@ import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries
 import type { Fence } from '../../db/fence.ts'
 import type { Unconfirmed } from '../../db/runColumns.ts'
 import { recoverRuns, updateCounts } from '../../db/runs.ts'
-import { deadWorkers } from '../../db/workers.ts'
+import { findEndedWorkers } from '../../db/workers.ts'
 import type { Row } from '../../db/row.ts'
 import { countedBatches, planCounts, type PlanCounts } from '../reports/planCounts.ts'
 import type { Settled } from '../../model/report.ts'
@@ -84,7 +84,7 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
-    const ids = await recoverRuns(tx, await deadWorkers(tx), fence)
+    const ids = await recoverRuns(tx, await findEndedWorkers(tx), fence)
     for (const id of ids) {
       await updateCounts(tx, id, await countsAtEnd(tx, id))
       await updateCountsOfOtherRuns(tx, id)

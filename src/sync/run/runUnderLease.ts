@@ -4,7 +4,7 @@ import { isConnectionLost, isDatabaseDown, statementFault } from '../../db/conne
 import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
-import { isFirstOfDay } from '../../db/schedules.ts'
+import { claimDailyRetention } from '../../db/schedules.ts'
 import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
@@ -107,7 +107,7 @@ async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
 }
 
 async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void> {
-  if (!(await isFirstOfDay(deps.db, run.id))) return
+  if (!(await claimDailyRetention(deps.db, run.id))) return
   const { applyRetention } = await import('../../db/retention.ts')
   await applyRetention(deps.db, deps.settings)
 }

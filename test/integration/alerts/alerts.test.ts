@@ -6,7 +6,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
-import { openUnresolved } from '../../../src/db/alertCounts.ts'
+import { listUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
 import { declareSchedules } from '../../../src/db/schedules.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -233,7 +233,7 @@ test('requests count as without a clear answer while they are sent again, but no
   engine.pipeline('shop', catalogYaml('feed.xml'))
   feed(engine, 3)
   await engine.run('shop')
-  const operations = async () => (await openUnresolved(engine.db, 15)).map(({ operations: n }) => n)
+  const operations = async () => (await listUnresolved(engine.db, 15)).map(({ operations: n }) => n)
   const become = (state: string, lease = 'null') =>
     engine.db.execute(`update batch set settled_at = null, lease_until = ${lease}, created_at = now() - interval '20 minutes', ${state}`)
   await become(`status = 'ambiguous', maybe_applied = true`)

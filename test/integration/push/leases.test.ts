@@ -6,7 +6,7 @@ import { blockBudget, openBudget } from '../../../src/db/budget.ts'
 import { beginAttempt } from '../../../src/db/attempts.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { recoverRuns } from '../../../src/db/runs.ts'
-import { deadWorkers, isAlive, identifyProcess } from '../../../src/db/workers.ts'
+import { findEndedWorkers, isWorkerAlive, identifyProcess } from '../../../src/db/workers.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
@@ -135,12 +135,12 @@ describe('a lease', () => {
       [self.hostScope, self.pid],
     )
     await claim(db, planted.planId, 'dead')
-    expect(await deadWorkers(db)).toEqual(['dead'])
+    expect(await findEndedWorkers(db)).toEqual(['dead'])
     expect(await recoverBatches(db, ['dead'], 20, fence)).toBe(1)
     await claim(db, planted.planId, 'far')
-    expect(await deadWorkers(db)).toEqual([])
-    expect(isAlive(self)).toBe(true)
-    expect(isAlive({ ...self, pid: 2 ** 22 + 1 })).toBe(false)
+    expect(await findEndedWorkers(db)).toEqual([])
+    expect(isWorkerAlive(self)).toBe(true)
+    expect(isWorkerAlive({ ...self, pid: 2 ** 22 + 1 })).toBe(false)
   })
 
   test('W2: an answer after the batch was taken over changes nothing', async () => {

@@ -13,7 +13,7 @@ const writers: Readonly<Record<string, string>> = {
   alert: 'db/alerts.ts',
   alert_delivery: 'db/alerts.ts',
   attempt: 'db/attempts.ts',
-  audit: 'db/audit.ts',
+  audit: 'db/auditLog.ts',
   batch: 'db/batches/',
   batch_entries: 'db/entries/',
   budget: 'db/budget.ts',

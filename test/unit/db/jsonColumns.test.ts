@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { decodeAlertDetail } from '../../../src/alerts/message.ts'
 import { decodeAnswer } from '../../../src/db/attempts.ts'
-import { decodeDetail } from '../../../src/db/audit.ts'
+import { decodeDetail } from '../../../src/db/auditLog.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview, decodeResync } from '../../../src/db/plans.ts'
 import { decodeContent } from '../../../src/db/productSets.ts'
 import { decodeCells, decodeFaults } from '../../../src/db/rejects.ts'

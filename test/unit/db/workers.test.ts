@@ -24,7 +24,7 @@ afterAll(() => {
 
 test('a live process whose start time is hidden counts as alive, and an ended one as ended', () => {
   const self = { ...workers.identifyProcess(process.pid), pidStarted: '4711' }
-  expect(workers.isAlive(self)).toBe(true)
+  expect(workers.isWorkerAlive(self)).toBe(true)
   const { pid } = spawnSync('true')
-  expect(workers.isAlive({ ...self, pid })).toBe(false)
+  expect(workers.isWorkerAlive({ ...self, pid })).toBe(false)
 })

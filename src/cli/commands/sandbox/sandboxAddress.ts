@@ -1,7 +1,7 @@
 /** Stores the address of the sandbox that runs in this folder, so that `init --sandbox` finds it on any port. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive } from '../../../db/embedded/processes.ts'
+import { processExists } from '../../../db/embedded/processes.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 
@@ -27,7 +27,7 @@ export function storeSandboxAddress(dataDir: string, url: string): () => void {
 /** Returns the address of the running sandbox of this folder; undefined if none runs. */
 export function runningSandbox(dataDir: string): string | undefined {
   const kept = read(fileIn(dataDir))
-  return kept !== undefined && isAlive(kept.pid) ? kept.url : undefined
+  return kept !== undefined && processExists(kept.pid) ? kept.url : undefined
 }
 
 function read(file: string): { readonly url: string; readonly pid: number } | undefined {

@@ -10,7 +10,7 @@ import type { Row } from './row.ts'
  * `batch.` and the result, such as `batch.settled`. `detail`: counts, codes and reasons; no identifiers
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
-export async function noteBatch(
+export async function logBatch(
   tx: Queryable,
   batch: { readonly id: number; readonly planId: string },
   by: { readonly workerId: string; readonly runId: number },
@@ -28,7 +28,7 @@ export async function noteBatch(
 }
 
 /** Adds a line about a run. The line has no plan, no batch and no pipeline. */
-export async function noteRun(
+export async function logRun(
   tx: Queryable,
   line: { readonly actor: string; readonly what: string; readonly runId: number; readonly detail: object },
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function noteRun(
 }
 
 /** Adds a line about an event without a run, such as an erasure. */
-export async function noteEvent(
+export async function logEvent(
   db: Queryable,
   line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },
 ): Promise<void> {
@@ -52,10 +52,10 @@ export async function noteEvent(
  * Returns SQL that inserts a line for each row of a query. `rows`: query with actor, what, plan, batch and detail as columns, in this
  * order. Used for lines about many batches.
  */
-export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
+export const auditLinesSql = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
 
 /** Deletes lines that are more than 24 months old. Returns their number. */
-export async function dropOldLines(db: Queryable): Promise<number> {
+export async function dropOldAuditLines(db: Queryable): Promise<number> {
   return db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`)
 }
 
@@ -72,7 +72,7 @@ export interface Action {
 }
 
 /** Adds a line about an operator's action. Notifies all processes of the schema at the commit. */
-export async function noteAction(tx: Queryable, action: Action): Promise<void> {
+export async function logAction(tx: Queryable, action: Action): Promise<void> {
   await tx.execute('insert into audit (actor, what, pipeline, run_id, plan_id, detail) values ($1, $2, $3, $4, $5, $6)', [
     action.actor,
     action.what,
