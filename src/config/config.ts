@@ -3,8 +3,8 @@ import { verifyFully } from '../postgresTls.ts'
 import type { Secret } from './secret.ts'
 import {
   checkDatabaseUrl,
-  decoded,
-  oneOf,
+  decodePart,
+  readOneOf,
   omitEmpty,
   readDays,
   readDotenv,
@@ -14,8 +14,8 @@ import {
   readSchema,
   readSecret,
   readUrl,
-  remember,
-  text,
+  addSecret,
+  readText,
   type Environment,
 } from './values.ts'
 
@@ -108,43 +108,23 @@ export function loadConfig(
 ): Config {
   const problems: Problem[] = []
   const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...omitEmpty(processEnv) }
-  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    problems.push({
-      path: 'NODE_TLS_REJECT_UNAUTHORIZED',
-      message: 'switches off certificate checks for every connection, which Sluice does not allow',
-      hint: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
-    })
-  }
-  const authorities = processEnv['NODE_EXTRA_CA_CERTS']
-  if (authorities !== undefined && authorities !== '' && !isReadable(authorities))
-    problems.push({
-      path: 'NODE_EXTRA_CA_CERTS',
-      message: `names ${authorities}, which cannot be read`,
-      hint: 'name the PEM file of your certificate authority, or unset it',
-    })
+  checkTlsVariables(env, processEnv, problems)
   const secrets: Secret[] = []
   const secret = (name: string) => readSecret(name, env, problems, secrets)
   const userToken = (name: string) => readSecret(name, env, options.signIn ? [] : problems, secrets)
   // Pipeline files may contain these values by `${NAME}`, so they are secrets too.
-  for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) remember(value, secrets)
+  for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) addSecret(value, secrets)
   const url = (name: string) => readUrl(name, env, problems)
 
   const baseUrl = url('SLUICE_BASE_URL')
-  const given = options.database === undefined ? secret('DATABASE_URL') : remember(options.database, secrets)
-  checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
-  // Error messages of Postgres clients may quote the password alone, so the password is a secret of its own.
-  const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
-  const password = decoded(address?.password ?? '') ?? address?.password ?? ''
-  if (password !== '') remember(password, secrets)
-  // An address without a password and query is not a secret, so that error messages can show it.
-  else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)
-  const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
+  const databaseUrl = readDatabaseUrl(env, options.database, problems, secrets)
+  const adsVersion = readText(env, 'SLUICE_ADS_VERSION') ?? '12'
   if (!/^\d{1,3}$/.test(adsVersion))
     problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', hint: 'set it to 12, or unset it' })
 
   const config: Config = {
-    databaseUrl: given === undefined ? undefined : withTlsMode(given, secrets),
-    dataDir: text(env, 'SLUICE_DATA_DIR') ?? '.sluice',
+    databaseUrl,
+    dataDir: readText(env, 'SLUICE_DATA_DIR') ?? '.sluice',
     schema: readSchema(env, 'SLUICE_SCHEMA', problems),
     service: {
       baseUrl,
@@ -166,8 +146,8 @@ export function loadConfig(
     },
     keepRunsDays: readDays(env, 'SLUICE_KEEP_RUNS_DAYS', problems),
     log: {
-      level: oneOf(env, 'SLUICE_LOG_LEVEL', logLevels, 'warn', problems),
-      format: oneOf(env, 'SLUICE_LOG_FORMAT', ['pretty', 'json'] as const, 'pretty', problems),
+      level: readOneOf(env, 'SLUICE_LOG_LEVEL', logLevels, 'warn', problems),
+      format: readOneOf(env, 'SLUICE_LOG_FORMAT', ['pretty', 'json'] as const, 'pretty', problems),
     },
     env,
     secrets,
@@ -188,10 +168,41 @@ export function loadConfig(
   return config
 }
 
-/** Returns the address with the TLS mode that the driver uses. A changed address is added to the secrets. */
-function withTlsMode(given: Secret, secrets: Secret[]): Secret {
-  const address = verifyFully(given.reveal())
-  return address === given.reveal() ? given : remember(address, secrets)
+/** Adds problems of the variables by which Node itself configures TLS. */
+function checkTlsVariables(env: Environment, processEnv: Environment, problems: Problem[]): void {
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    problems.push({
+      path: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      message: 'switches off certificate checks for every connection, which Sluice does not allow',
+      hint: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
+    })
+  }
+  const authorities = processEnv['NODE_EXTRA_CA_CERTS']
+  if (authorities !== undefined && authorities !== '' && !isReadable(authorities))
+    problems.push({
+      path: 'NODE_EXTRA_CA_CERTS',
+      message: `names ${authorities}, which cannot be read`,
+      hint: 'name the PEM file of your certificate authority, or unset it',
+    })
+}
+
+/**
+ * Reads DATABASE_URL, or `option`, the value of `--database`. Returns the address with the TLS mode that the driver uses; undefined if
+ * neither is set.
+ */
+function readDatabaseUrl(env: Environment, option: string | undefined, problems: Problem[], secrets: Secret[]): Secret | undefined {
+  const given = option === undefined ? readSecret('DATABASE_URL', env, problems, secrets) : addSecret(option, secrets)
+  if (given === undefined) return undefined
+  const url = given.reveal()
+  checkDatabaseUrl(url, option === undefined ? 'DATABASE_URL' : '--database', problems)
+  // Error messages of Postgres clients may quote the password alone, so the password is a secret of its own.
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  const password = decodePart(address?.password ?? '') ?? address?.password ?? ''
+  if (password !== '') addSecret(password, secrets)
+  // An address without a password and query is not a secret, so that error messages can show it.
+  else if (address?.search === '') secrets.splice(secrets.indexOf(given), 1)
+  const verified = verifyFully(url)
+  return verified === url ? given : addSecret(verified, secrets)
 }
 
 /**

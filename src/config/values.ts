@@ -30,7 +30,7 @@ export function omitEmpty(env: Environment): Environment {
 }
 
 /** Returns the trimmed value; undefined if the variable is not set or has only spaces. */
-export function text(env: Environment, name: string): string | undefined {
+export function readText(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
@@ -39,7 +39,7 @@ export function text(env: Environment, name: string): string | undefined {
 export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
   const read = readSecretValue(env, name)
   if (read === undefined) return undefined
-  if ('value' in read) return remember(read.value, secrets)
+  if ('value' in read) return addSecret(read.value, secrets)
   const file = `${name}_FILE`
   if (read.fault === 'both') problems.push({ path: name, message: `is set, and ${file} too`, hint: `unset one of ${name} and ${file}` })
   else if (read.fault === 'empty') problems.push({ path: file, message: 'names an empty file', hint: `put the value of ${name} into it` })
@@ -48,7 +48,7 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
 }
 
 /** Adds a value to the known secrets, and returns the value as a secret. */
-export function remember(value: string, secrets: Secret[]): Secret {
+export function addSecret(value: string, secrets: Secret[]): Secret {
   const secret = new Secret(value)
   secrets.push(secret)
   return secret
@@ -56,7 +56,7 @@ export function remember(value: string, secrets: Secret[]): Secret {
 
 /** Reads an http(s) address, without a final slash; undefined if it is not set or there is a problem. */
 export function readUrl(name: string, env: Environment, problems: Problem[]): string | undefined {
-  const value = text(env, name)
+  const value = readText(env, name)
   if (value === undefined) return undefined
   const url = URL.canParse(value) ? new URL(value) : undefined
   const hint = `set ${name} to an address such as http://127.0.0.1:4010`
@@ -77,12 +77,10 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
 }
 
 /** Adds a problem if the value is not an address of Postgres. `path`: variable or flag of the value. */
-export function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {
-  if (given === undefined) return
-  const value = given.reveal()
+export function checkDatabaseUrl(value: string, path: string, problems: Problem[]): void {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url?.protocol === 'postgres:' || url?.protocol === 'postgresql:') {
-    if ([url.username, url.password, url.pathname].some((part) => decoded(part) === undefined))
+    if ([url.username, url.password, url.pathname].some((part) => decodePart(part) === undefined))
       problems.push({ path, message: 'contains a % that is not encoded', hint: `write %25 for each % in the password of ${path}` })
     return
   }
@@ -94,7 +92,7 @@ export function checkDatabaseUrl(given: Secret | undefined, path: string, proble
 }
 
 /** Decodes a part of an address; undefined if it has a `%` that is not encoded. */
-export function decoded(part: string): string | undefined {
+export function decodePart(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -109,7 +107,7 @@ function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Re
 
 /** Reads SLUICE_SERVICE_NAMES, a JSON object of texts; empty if it is not set or there is a problem. */
 export function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
-  const value = text(env, 'SLUICE_SERVICE_NAMES')
+  const value = readText(env, 'SLUICE_SERVICE_NAMES')
   if (value === undefined) return {}
   const hint = 'write a JSON object of texts: {"service_id":"…"}'
   try {
@@ -127,7 +125,7 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
  * there is a problem.
  */
 export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
-  const value = text(env, name)
+  const value = readText(env, name)
   if (value === undefined) return undefined
   const days = /^\d{1,5}$/.test(value) ? Number(value) : 0
   if (days >= 60) return days
@@ -136,14 +134,14 @@ export function readDays(env: Environment, name: string, problems: Problem[]): n
 }
 
 /** Reads one of several words, ignoring case; `fallback` if the variable is not set or there is a problem. */
-export function oneOf<const Values extends readonly string[]>(
+export function readOneOf<const Values extends readonly string[]>(
   env: Environment,
   name: string,
   values: Values,
   fallback: Values[number],
   problems: Problem[],
 ): Values[number] {
-  const value = text(env, name)?.toLowerCase()
+  const value = readText(env, name)?.toLowerCase()
   if (value === undefined) return fallback
   if (values.includes(value)) return value
   problems.push({ path: name, message: `is not one of ${values.join(', ')}`, hint: `set ${name} to ${fallback}, or unset it` })
@@ -155,7 +153,7 @@ export function oneOf<const Values extends readonly string[]>(
  * rejected, because they contain credentials.
  */
 export function readHeaderName(env: Environment, name: string, problems: Problem[]): string | undefined {
-  const value = text(env, name)?.toLowerCase()
+  const value = readText(env, name)?.toLowerCase()
   if (value === undefined) return undefined
   if (/^[a-z0-9-]{1,100}$/.test(value) && value !== 'authorization' && value !== 'cookie') return value
   problems.push({ path: name, message: 'is not the name of a header', hint: `set ${name} to a name such as X-Forwarded-User` })
@@ -164,7 +162,7 @@ export function readHeaderName(env: Environment, name: string, problems: Problem
 
 /** Reads the name of a database schema; default `sluice`. */
 export function readSchema(env: Environment, name: string, problems: Problem[]): string {
-  const given = text(env, name) ?? defaultSchema
+  const given = readText(env, name) ?? defaultSchema
   const fault = schemaNameFault(given)
   if (fault !== undefined) problems.push({ path: name, message: `"${given}" ${fault}`, hint: `${name}=sluice_staging, or unset it` })
   return given

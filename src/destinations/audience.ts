@@ -78,7 +78,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     expiresIn,
     renewBefore,
     usersPerOperation,
-    withEffectiveAt: true,
+    takesEffectiveAt: true,
     endsExactly: true,
   }),
   init: {

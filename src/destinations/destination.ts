@@ -135,7 +135,7 @@ export interface Membership {
   /** Maximum number of users in one operation. */
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
-  readonly withEffectiveAt: boolean
+  readonly takesEffectiveAt: boolean
   /** True if a membership that must end earlier is deleted. False if memberships may last longer without harm. */
   readonly endsExactly: boolean
 }

@@ -79,7 +79,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     expiresIn,
     renewBefore,
     usersPerOperation: 1,
-    withEffectiveAt: false,
+    takesEffectiveAt: false,
     endsExactly: false,
   }),
   init: {

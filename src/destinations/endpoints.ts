@@ -25,7 +25,7 @@ export function requestOf({ method, path }: Endpoint, version: string, ids: Read
  *
  * @throws {RangeError} if the contract has no limit
  */
-export function mostItems(endpoint: Endpoint, parameter: string): number {
+export function maxItemsOf(endpoint: Endpoint, parameter: string): number {
   const most = endpoint.parameters.find(({ name }) => name === parameter)?.maxItems
   if (most === undefined) throw new RangeError(`${endpoint.name}: ${parameter} has no limit in the contract`)
   return most

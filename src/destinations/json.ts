@@ -64,7 +64,7 @@ export function readCursor(body: JsonObject): string | null | undefined {
  * Returns an integer ≥ 0 that is written as a JSON number. Returns undefined for other values: texts, null and fractions are not counts
  * (docs/guarantees.md#counts-are-evidence).
  */
-export function asCount(value: Json | undefined): number | undefined {
+export function readCount(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 

@@ -7,7 +7,7 @@ import type { LimitClass } from '../service/contract/rateLimits.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { catalogEndpoints } from '../service/contract/catalogs.ts'
-import { endpointIn, mostItems, requestOf } from './endpoints.ts'
+import { endpointIn, maxItemsOf, requestOf } from './endpoints.ts'
 import { isList, isObject, readCursor, readId, type Json, type JsonObject } from './json.ts'
 
 const endpoints = {
@@ -19,7 +19,7 @@ const endpoints = {
 }
 
 /** Maximum number of products in a manual set. */
-export const mostSetProducts = mostItems(endpoints.create, 'product_keys')
+export const maxSetProducts = maxItemsOf(endpoints.create, 'product_keys')
 
 /** Content of a set to send. A manual set has no `filters`, and a filtered set no `productKeys`. */
 export interface SetContent {

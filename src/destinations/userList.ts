@@ -4,7 +4,7 @@ import { batchLimits } from '../service/contract/limits.ts'
 import { ambiguous, isJson, classifyEnvelope } from './answer.ts'
 import { confirmsEveryUser } from './confirmationScan.ts'
 import type { Destination, RequestOutcome, SentEntry } from './destination.ts'
-import { asCount, isObject, isList } from './json.ts'
+import { readCount, isObject, isList } from './json.ts'
 
 /** Members of `Destination` that both types share. */
 export const userList = {
@@ -47,8 +47,8 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   const mismatched: number[] = []
   for (let i = 0; i < results.length; i++) {
     const result = results[i]
-    const own = isObject(result) ? asCount(result['success_count']) : undefined
-    const all = isObject(result) ? asCount(result['total_count']) : undefined
+    const own = isObject(result) ? readCount(result['success_count']) : undefined
+    const all = isObject(result) ? readCount(result['total_count']) : undefined
     if (own === undefined || all === undefined) {
       readable = false
       mismatched.push(i)

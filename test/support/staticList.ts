@@ -73,7 +73,7 @@ const staticList: Destination<StaticListDefinition> = {
     expiresIn,
     renewBefore,
     usersPerOperation,
-    withEffectiveAt: false,
+    takesEffectiveAt: false,
     endsExactly: true,
   }),
   keepsEntries: '30 days',

@@ -35,7 +35,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   const { expiresAtMs } = terms
   const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, {
     expiresAtMs,
-    ...(terms.withEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),
+    ...(terms.takesEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),
   })
   const batches = new PlanBatches<Omit<LoadedEntries, 'batchId'>>(load, before, (entries) => writeLoadedEntries(tx, destinationId, entries))
   const take = (written: WrittenUpdates | undefined) => {

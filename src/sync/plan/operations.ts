@@ -42,7 +42,7 @@ export interface MembershipTerms {
   readonly expiresAtMs: number
   readonly usersPerOperation: number
   /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md#audience-uploads). */
-  readonly withEffectiveAt: boolean
+  readonly takesEffectiveAt: boolean
 }
 
 /** Number of rows that a cursor fetches at a time. */
@@ -264,7 +264,7 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
     bytes: renderUserOperation({
       op: 'update',
       users,
-      ...(terms.withEffectiveAt ? { effectiveAtMs } : {}),
+      ...(terms.takesEffectiveAt ? { effectiveAtMs } : {}),
       expiresAtMs,
     }),
     op: 'upsert',

@@ -147,10 +147,10 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,
-  { expiresIn, renewBefore, usersPerOperation, withEffectiveAt, endsExactly }: Membership,
+  { expiresIn, renewBefore, usersPerOperation, takesEffectiveAt, endsExactly }: Membership,
   plannedAtMs: number,
 ): Pick<PlanWork, 'desired' | 'pending' | 'terms'> {
-  const terms = { plannedAtMs, expiresAtMs: addDuration(plannedAtMs, expiresIn), usersPerOperation, withEffectiveAt }
+  const terms = { plannedAtMs, expiresAtMs: addDuration(plannedAtMs, expiresIn), usersPerOperation, takesEffectiveAt }
   return {
     desired: desiredIdentifiers(context),
     pending: pendingGroups({ ...pending, terms, renewBeforeMs: durationMs(renewBefore), endsExactly }),

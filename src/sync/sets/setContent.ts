@@ -1,5 +1,5 @@
 /** Computes the desired content of product sets: the filters of the rule, or the products of a brand from the current state. */
-import { mostSetProducts } from '../../destinations/productSets.ts'
+import { maxSetProducts } from '../../destinations/productSets.ts'
 import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
@@ -21,7 +21,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
 /** Returns the content to send, with the confirmed products of the brand and their keys; or the problem. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
-  const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
+  const products = await confirmedOfBrand(db, destinationId, rule.brand, maxSetProducts + 1)
   return manualContent(
     rule,
     products.map(({ id }) => id),
@@ -33,7 +33,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
 /** Returns the content for a plan, with the desired products of the brand, without their keys; or the problem. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
-  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [], 'the source has no product')
+  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, maxSetProducts + 1), [], 'the source has no product')
 }
 
 function filteredContent(rule: ProductSetRule): StoredContent {
@@ -45,10 +45,10 @@ function filteredContent(rule: ProductSetRule): StoredContent {
  * if there are no products.
  */
 function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], none: string): Desired {
-  if (productIds.length > mostSetProducts)
+  if (productIds.length > maxSetProducts)
     return {
       code: 'PRODUCT_SET_TOO_LARGE',
-      message: `brand "${rule.brand ?? ''}" has more than ${mostSetProducts} products, the maximum of a set without filters; map the brand to a custom label and write the rule for that label`,
+      message: `brand "${rule.brand ?? ''}" has more than ${maxSetProducts} products, the maximum of a set without filters; map the brand to a custom label and write the rule for that label`,
     }
   if (productIds.length === 0) return { code: 'PRODUCT_SET_EMPTY', message: `${none} of brand "${rule.brand ?? ''}"` }
   return { ...headOf(rule), type: 'MANUAL', filters: [], productKeys, productIds }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { confirmsEveryUser } from '../../../src/destinations/confirmationScan.ts'
-import { isObject, parseAnswer, asCount } from '../../../src/destinations/json.ts'
+import { isObject, parseAnswer, readCount } from '../../../src/destinations/json.ts'
 
 /** Oracle: reads the same proof from the parsed body. */
 function parserConfirms(body: Buffer, users: number): boolean {
@@ -9,7 +9,7 @@ function parserConfirms(body: Buffer, users: number): boolean {
   if (!isObject(parsed) || parsed['errors'] !== undefined || parsed['operation_errors'] !== undefined) return false
   const { data } = parsed
   const results = Array.isArray(data) ? data : [data]
-  const counts = results.map((result) => (isObject(result) ? [asCount(result['success_count']), asCount(result['total_count'])] : []))
+  const counts = results.map((result) => (isObject(result) ? [readCount(result['success_count']), readCount(result['total_count'])] : []))
   return (
     counts.length > 0 &&
     counts.every(([success, total]) => success !== undefined && success === total) &&

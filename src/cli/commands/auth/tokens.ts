@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { text, type Environment } from '../../../config/values.ts'
+import { readText, type Environment } from '../../../config/values.ts'
 import { UsageError } from '../../../errors.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 import { errorCode } from '../../../unknownValue.ts'
@@ -21,8 +21,8 @@ export type TokenFiles = readonly [token: string, secret: string] | readonly [do
  * @throws {UsageError} `INVALID_VALUE` if a folder does not exist, or, without `--out`, if only one of the two variables is set
  */
 export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
-  const tokenFile = text(env, tokenVariable)
-  const secretFile = text(env, secretVariable)
+  const tokenFile = readText(env, tokenVariable)
+  const secretFile = readText(env, secretVariable)
   if (out !== undefined) return inExistingFolders([out], '--out')
   if (tokenFile === undefined && secretFile === undefined) return ['.env']
   if (tokenFile !== undefined && secretFile !== undefined) return inExistingFolders([tokenFile, secretFile], tokenVariable)
