@@ -41,8 +41,8 @@ export async function openJoined(
 ): Promise<OpenedSource> {
   const { join: _, ...main } = definition
   const { gate: __, previous, ...rest } = context
-  const file = await readJoinedFile(join, { ...rest, ...previousOf(previous?.joined?.file) }, open)
-  const source = await open(main, { ...rest, ...previousOf(previous?.joined?.main) })
+  const file = await readJoinedFile(join, { ...rest, ...withoutValidators(previous?.joined?.file) }, open)
+  const source = await open(main, { ...rest, ...withoutValidators(previous?.joined?.main) })
   const widen = createWidener(file, join)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of source.rows) yield batch.map(widen)
@@ -57,7 +57,7 @@ export async function openJoined(
 }
 
 /** Returns the facts without validators, so that no request is conditional. Both files are needed, even if only one has changed. */
-function previousOf(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
+function withoutValidators(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   if (facts === undefined) return {}
   const { etag: _, lastModified: __, ...previous } = facts
   return { previous }
@@ -66,27 +66,27 @@ function previousOf(facts: SourceFacts | undefined): { readonly previous?: Sourc
 /** Reads the cells of the joined file by id. */
 async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Open): Promise<JoinedFile> {
   const source = await open(join.source, context)
+  const columns = new JoinedColumns(join)
+  const cells = new Map<string, readonly (Cell | undefined)[] | null>()
+  let lastId: string | undefined
+  let [keyed, unkeyed, conflicts] = [0, 0, 0]
   try {
-    const cells = new Map<string, readonly (Cell | undefined)[] | null>()
-    let columns: readonly string[] | undefined
-    let lastId: string | undefined
-    let [keyed, unkeyed, conflicts] = [0, 0, 0]
     for await (const rows of source.rows) {
       context.signal?.throwIfAborted()
       for (const row of rows) {
-        columns ??= columnsOf(join, row.columns)
+        columns.addHeader(row.columns)
         // A row that cannot be read is skipped. If no other row has its id, the product of this id is rejected.
-        const id = row.fault === undefined ? textOf(row.cells[findColumn(row.columns, join.fileColumn)]) : undefined
+        const id = row.fault === undefined ? columns.idOf(row) : undefined
         if (id === undefined) {
           unkeyed++
           continue
         }
         keyed++
         lastId = id
-        const taken = columns.map((name) => row.cells[row.columns.indexOf(name)])
+        const taken = columns.cellsOf(row)
         const known = cells.get(id)
         if (known === undefined) cells.set(id, taken)
-        else if (known !== null && !sameCells(known, taken)) {
+        else if (known !== null && !sameCells(taken, known)) {
           cells.set(id, null)
           conflicts++
         }
@@ -98,10 +98,11 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
       }
     }
     const facts = source.facts()
+    columns.addHeader(facts.columns)
     // The last row may be cut off, for example `10` of `100.00`.
     if (!facts.completeness.complete && lastId !== undefined) cells.delete(lastId)
     return {
-      columns: columns ?? columnsOf(join, facts.columns),
+      columns: columns.names(),
       cells,
       facts,
       note: `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts === 0 ? '' : `, ${conflicts} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`,
@@ -111,17 +112,48 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   }
 }
 
-/** Returns the columns of the joined file that are added. @throws {RunError} FILE_COLUMN_MISSING */
-function columnsOf({ source, fileColumn, columns }: SourceJoin, header: readonly string[]): readonly string[] {
-  const id = findColumn(header, fileColumn)
-  const indexes = columns?.map((name) => findColumn(header, name))
-  const missing = id < 0 ? fileColumn : columns?.find((_, index) => (indexes?.[index] ?? 0) < 0)
-  if (missing !== undefined)
-    throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
-      where: shownAddress(source.uri),
-      hint: `Its columns are ${header.slice(0, 20).join(', ')}: correct join.on or join.columns.`,
-    })
-  return indexes === undefined ? header.filter((_, index) => index !== id) : indexes.map((index) => header[index] ?? '')
+/** Columns of the joined file. The header of JSON and XML grows during the read; a column keeps the index at which it was found first. */
+class JoinedColumns {
+  readonly #join: SourceJoin
+  #header: readonly string[] = []
+  #id = -1
+  /** Index in the header of each joined column; -1 for a configured column that was not found yet. */
+  #indexes: readonly number[] = []
+
+  constructor(join: SourceJoin) {
+    this.#join = join
+  }
+
+  /** Finds the columns in the header of the next row. */
+  addHeader(header: readonly string[]): void {
+    if (header === this.#header) return
+    const { fileColumn, columns } = this.#join
+    const find = (name: string, known = -1) => (known < 0 ? findColumn(header, name) : known)
+    this.#header = header
+    this.#id = find(fileColumn, this.#id)
+    this.#indexes =
+      columns?.map((name, place) => find(name, this.#indexes[place])) ?? [...header.keys()].filter((index) => index !== this.#id)
+  }
+
+  idOf(row: Row): string | undefined {
+    return textOf(row.cells[this.#id])
+  }
+
+  cellsOf(row: Row): readonly (Cell | undefined)[] {
+    return this.#indexes.map((index) => row.cells[index])
+  }
+
+  /** Returns the names of the joined columns. Called after the last row. @throws {RunError} FILE_COLUMN_MISSING */
+  names(): readonly string[] {
+    const { source, fileColumn, columns = [] } = this.#join
+    const missing = this.#id < 0 ? fileColumn : columns.find((_, place) => (this.#indexes[place] ?? -1) < 0)
+    if (missing !== undefined)
+      throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
+        where: shownAddress(source.uri),
+        hint: `Its columns are ${this.#header.slice(0, 20).join(', ')}: correct join.on or join.columns.`,
+      })
+    return this.#indexes.map((index) => this.#header[index] ?? '')
+  }
 }
 
 /** Columns of a joined row. */
@@ -202,6 +234,7 @@ function textOf(cell: Cell | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-function sameCells(some: readonly (Cell | undefined)[], others: readonly (Cell | undefined)[]): boolean {
-  return some.every((cell, index) => JSON.stringify(cell ?? '') === JSON.stringify(others[index] ?? ''))
+/** Returns true if both rows have the same cells. `earlier` may have fewer. */
+function sameCells(cells: readonly (Cell | undefined)[], earlier: readonly (Cell | undefined)[]): boolean {
+  return cells.every((cell, index) => JSON.stringify(cell ?? '') === JSON.stringify(earlier[index] ?? ''))
 }
