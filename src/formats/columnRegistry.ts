@@ -11,11 +11,12 @@ export class ColumnRegistry {
     for (const name of names) this.position(name)
   }
 
-  /** Returns the index of a column, which is added at the end if it is new. */
-  position(name: string): number {
+  /** Returns the index of a column, which is added at the end if it is new. Returns -1 for a new column if there are `limit` columns. */
+  position(name: string, limit = Infinity): number {
     const known = this.#positions.get(name)
     if (known !== undefined) return known
     const added = this.#positions.size
+    if (added >= limit) return -1
     this.#positions.set(name, added)
     return added
   }

@@ -7,7 +7,7 @@ import type { RowFaultCode } from '../faultyRows.ts'
  *
  * A number keeps its source text, so that a large number loses no digit. `true` and `false` are texts, and null is an absent cell. A
  * nested object gives columns named by its path (`price.value`). An array of scalars gives one cell of several texts, and an array of
- * objects gives such a cell for each inner key (`images.src`). A `__proto__` key of the record is ignored with its value.
+ * objects gives such a cell for each inner key (`images.src`). A `__proto__` key is ignored with its value.
  *
  * Faults are duplicate keys, keys with a NUL, keys that are an email or phone number, too many different keys, depth above the limit, lone
  * surrogates, and anything outside RFC 8259. Used instead of JSON.parse, which does not detect duplicate keys. The tests compare the two.
@@ -72,11 +72,12 @@ class JsonScanner {
 
   document(): void {
     if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is not a JSON object')
-    this.#object('', false)
+    this.#object('', false, false)
     if (this.#peek() !== '') throw this.#unexpected()
   }
 
-  #object(path: string, repeated: boolean): void {
+  /** `repeated`: true inside an array. `ignored`: true inside the value of a `__proto__` key. */
+  #object(path: string, repeated: boolean, ignored: boolean): void {
     this.#enter()
     const keys = new Set<string>()
     if (this.#peek() === '}') return this.#leave()
@@ -90,11 +91,7 @@ class JsonScanner {
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()
       this.#at++
-      this.#value(
-        path === '' ? key : `${path}.${key}`,
-        repeated,
-        key === '__proto__' || path === '__proto__' || path.startsWith('__proto__.'),
-      )
+      this.#value(path === '' ? key : `${path}.${key}`, repeated, ignored || key === '__proto__')
       const next = this.#peek()
       if (next === '}') return this.#leave()
       if (next !== ',') throw this.#unexpected()
@@ -116,12 +113,12 @@ class JsonScanner {
 
   #value(path: string, repeated: boolean, ignored: boolean): void {
     const first = this.#peek()
-    if (first === '{') return this.#object(path, repeated)
+    if (first === '{') return this.#object(path, repeated, ignored)
     if (first === '[') return this.#array(path, ignored)
     const scalar = this.#scalar(first)
     if (scalar === undefined || ignored) return
-    const position = this.#columns.position(path)
-    if (position >= this.#limits.columns * 8) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
+    const position = this.#columns.position(path, this.#limits.columns * 8)
+    if (position < 0) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
     if (!repeated) {
       // `{"a": {"b": …}, "a.b": …}` has two values for the column `a.b`.
       if (this.cells[position] !== undefined) throw new JsonFault('ROW_JSON_KEYS', 'two keys of the record give the same column')

@@ -74,6 +74,13 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   })
   test('case 54: a __proto__ key is ignored', async () => {
     expect(cellsOf((await read('{"__proto__":{"polluted":"yes"},"id":"1"}\n')).rows[0])).toEqual({ id: '1' })
+    expect(cellsOf((await read('{"a":{"__proto__":{"b":"x"},"c":"2"}}\n')).rows[0])).toEqual({ 'a.c': '2' })
+  })
+  test('keys above the limit reject their rows, and are not kept', async () => {
+    const file = Array.from({ length: 90 }, (_, at) => `{"id":"${at}","key${at}":"x"}\n`).join('')
+    const result = await read(file, { limits: { columns: 2 } })
+    expect(faultsOf(result).filter((code) => code === 'ROW_COLUMNS')).toHaveLength(90 - 15)
+    expect(result.end.columns).toHaveLength(16)
   })
   test('case 55: CRLF, blank lines and record separators', async () => {
     const result = await read('\u001e{"id":"1"}\r\n\r\n  \n\u001e{"id":"2"}\r\n', { chunkBytes: 3 })
