@@ -227,7 +227,7 @@ class QueryReading {
   #cells(values: readonly (Cell | null)[], line: number): readonly (Cell | undefined)[] {
     return values.map((value) => {
       if (value === null) return undefined
-      if (typeof value === 'string' && value.length > this.#limits.fieldBytes) {
+      if (bytesOf(value) > this.#limits.fieldBytes) {
         throw fileError('FILE_FIELD_TOO_LARGE', `a value is larger than ${this.#limits.fieldBytes} bytes`, {
           name: this.#label,
           at: `row ${line}`,
@@ -286,6 +286,10 @@ function addressOf(definition: SourceDefinition, env: Readonly<Record<string, st
   const password = readCredential('password', definition.credentials, env)
   if (password !== undefined) address.password = encodeURIComponent(password)
   return address
+}
+
+function bytesOf(value: Cell): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : value.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
 }
 
 /** Returns the function that converts values of a type of Postgres. */
