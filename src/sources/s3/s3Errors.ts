@@ -55,6 +55,12 @@ export function s3Error(error: unknown, where: string): RunError {
       hint: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
       cause,
     })
+  if (status !== undefined)
+    return new RunError('SOURCE_UNAVAILABLE', `the store answered ${status} (${named})`, {
+      where,
+      hint: 'Check endpoint, region and key; if they are right, try again later, or contact the operator of the store.',
+      cause,
+    })
   return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${named})`, {
     where,
     hint: 'Check endpoint, region, credentials and network; then run again.',

@@ -236,7 +236,7 @@ test.each([
   [400, 'ExpiredToken', 'SOURCE_DENIED', 'the session token has expired (ExpiredToken)'],
   [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket is in another region (PermanentRedirect)'],
   [404, 'NoSuchKey', 'SOURCE_MISSING', 'the store has no such bucket or object'],
-  [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store cannot be reached (unknown)'],
+  [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store answered 400 (unknown)'],
 ] as const)('the error for %i %s of a store contains the code, not the quoted request', async (status, name, code, message) => {
   const secrets = { AWS_ACCESS_KEY_ID: 'canary-id', AWS_SECRET_ACCESS_KEY: 'canary-key', AWS_SESSION_TOKEN: 'canary-token' }
   let quoted = ''
