@@ -56,8 +56,13 @@ function parseManifest(written: string): CompletionMarker {
   const { rows, bytes, sha256 } = recordOf(parsed)
   return {
     found: true,
-    ...(typeof rows === 'number' ? { rows } : {}),
-    ...(typeof bytes === 'number' ? { bytes } : {}),
+    ...(isNumber(rows) ? { rows: Number(rows) } : {}),
+    ...(isNumber(bytes) ? { bytes: Number(bytes) } : {}),
     ...(typeof sha256 === 'string' ? { sha256 } : {}),
   }
+}
+
+/** Returns true for a number, and for a text of digits, because some programs write numbers as texts. */
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
 }

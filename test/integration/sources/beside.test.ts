@@ -110,7 +110,7 @@ test.for(Object.keys(places))(
     expect(await proofOf(manifest)).toBe('manifest met')
     await place.put('crm-1.csv.json', '\ufeff{"rows":2}\r\n', 2_000)
     expect(await proofOf(manifest)).toBe('manifest met')
-    await place.put('crm-1.csv.json', '{"rows":3}', 2_000)
+    await place.put('crm-1.csv.json', `{"rows":"3","bytes":${csv.length}}`, 2_000)
     expect(await proofOf(manifest)).toBe('the manifest announces 3 rows, 2 were read')
     await place.put('crm-1.csv.json', `{"rows":2}${' '.repeat(70_000)}`, 2_000)
     expect(await proofOf(manifest)).toBe('the manifest is missing or cannot be read')
