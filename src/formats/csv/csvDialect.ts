@@ -7,25 +7,21 @@ import { recordFlags, recordText } from '../recordBatch.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
 
-/** Quoting of cells. */
-export interface Quoting {
+/** Syntax of the cells of a record. */
+export interface CsvSyntax {
+  /** One character. */
+  readonly delimiter: string
   /** One ASCII character. If it is empty, quotes are text. */
   readonly quote: string
   /** True if a quote inside an unquoted cell is text (docs/inputs.md, case 19). */
   readonly relaxedQuotes?: boolean
 }
 
-/** Settings of a pipeline file about CSV and TSV. */
-export interface CsvSettings extends HeaderSettings, Quoting {
-  /** One character, or `auto`. */
-  readonly delimiter: string
-}
+/** Settings of a pipeline file about CSV and TSV. The delimiter may be `auto`. */
+export interface CsvSettings extends HeaderSettings, CsvSyntax {}
 
-/** Delimiter, quoting and header of a CSV or TSV file. */
-export interface CsvDialect extends TableHeader, Quoting {
-  /** One character. */
-  readonly delimiter: string
-}
+/** Syntax and header of a CSV or TSV file. */
+export interface CsvDialect extends TableHeader, CsvSyntax {}
 
 const delimiters = [',', ';', '\t', '|'] as const
 
@@ -50,15 +46,20 @@ export function detectCsvDialect(
   const quoting = { quote: settings.quote, relaxedQuotes: settings.relaxedQuotes === true }
   const notes: string[] = []
   const declared = separatorRow(sample)
-  if (declared !== undefined) notes.push(`line 1 sets the delimiter to ${describeDelimiter(declared)}`)
-  const skipSeparator = declared === undefined ? 0 : 1
+  const separatorLine = declared === undefined ? 0 : 1
   const configured = settings.delimiter === 'auto' ? declared : settings.delimiter
-  const cut = (delimiter: string) => cutSample(sample, whole, delimiter, quoting, source).filter((record) => record.line > skipSeparator)
+  if (declared !== undefined)
+    notes.push(
+      declared === configured
+        ? `line 1 sets the delimiter to ${describeDelimiter(declared)}`
+        : `line 1 names the delimiter ${describeDelimiter(declared)}, which is not the configured one, and is left out`,
+    )
+  const cut = (delimiter: string) => cutSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
   const best = configured ?? guessDelimiter(cut)
   const records = cut(best)
   if (records.length === 0) {
     if (settings.columns !== undefined)
-      return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: skipSeparator, notes }
+      return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: separatorLine, notes }
     throw fileError('FILE_EMPTY', 'the file has no rows', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
@@ -75,7 +76,7 @@ export function detectCsvDialect(
       )
     }
   }
-  const chosen = chooseHeader(records, settings, { name, limits, skipped: skipSeparator })
+  const chosen = chooseHeader(records, settings, { name, limits, skipped: separatorLine })
   return { delimiter: best, ...quoting, ...chosen, notes: [...notes, ...chosen.notes] }
 }
 
@@ -85,13 +86,20 @@ export function describeDelimiter(delimiter: string): string {
 }
 
 /** Returns the fields of record `index` of the batch; undefined if its quoting is invalid. */
-export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quoting: Quoting): readonly string[] | undefined {
-  const { quote } = quoting
+export function fieldsOf(batch: RecordBatch, index: number, { delimiter, quote }: CsvSyntax): readonly string[] | undefined {
   const text = recordText(batch, index)
   const flags = batch.flagsOf(index)
-  if ((flags & recordFlags.oddQuote) !== 0)
-    return splitOddRecord(text, delimiter, quote) ?? (quoting.relaxedQuotes === true ? splitRelaxed(text, delimiter, quote) : undefined)
+  if ((flags & recordFlags.oddQuote) !== 0) return splitOddRecord(text, delimiter, quote)
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
+}
+
+/** Returns the fields of a record whose quoting is invalid, as `splitRelaxed` does; undefined without the setting for relaxed quotes. */
+export function relaxedFieldsOf(
+  batch: RecordBatch,
+  index: number,
+  { delimiter, quote, relaxedQuotes }: CsvSyntax,
+): ReturnType<typeof splitRelaxed> {
+  return relaxedQuotes === true ? splitRelaxed(recordText(batch, index), delimiter, quote) : undefined
 }
 
 /** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets; undefined without such a row. */
@@ -103,15 +111,15 @@ function separatorRow(sample: Buffer): string | undefined {
 function cutSample(
   sample: Buffer,
   whole: boolean,
-  delimiter: string,
-  quoting: Quoting,
-  source: { readonly name: string; readonly limits: ReadLimits },
+  syntax: CsvSyntax,
+  { name, limits }: { readonly name: string; readonly limits: ReadLimits },
 ): readonly SampleRecord[] {
-  const cutter = new CsvCutter({ name: source.name, delimiter, quote: quoting.quote, limits: source.limits })
+  const cutter = new CsvCutter({ name, delimiter: syntax.delimiter, quote: syntax.quote, limits })
   const records: SampleRecord[] = []
   const addRecords = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < 50; i++) {
-      records.push({ line: batch.lineOf(i), fields: fieldsOf(batch, i, delimiter, quoting) ?? [recordText(batch, i)] })
+      const fields = fieldsOf(batch, i, syntax) ?? relaxedFieldsOf(batch, i, syntax)?.fields ?? [recordText(batch, i)]
+      records.push({ line: batch.lineOf(i), fields })
     }
   }
   addRecords(cutter.push(sample))

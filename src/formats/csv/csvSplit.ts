@@ -66,9 +66,15 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
 /**
  * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). Returns undefined
  * if the end of a field is ambiguous: text follows a closing quote, a quote is not closed, or a line end is in an unquoted field.
+ * `keptIn`: index of the first field with such a quote; -1 if there is none.
  */
-export function splitRelaxed(text: string, delimiter: string, quote: string): readonly string[] | undefined {
+export function splitRelaxed(
+  text: string,
+  delimiter: string,
+  quote: string,
+): { readonly fields: readonly string[]; readonly keptIn: number } | undefined {
   const fields: string[] = []
+  let keptIn = -1
   let at = 0
   for (;;) {
     if (text.startsWith(quote, at)) {
@@ -83,10 +89,11 @@ export function splitRelaxed(text: string, delimiter: string, quote: string): re
       const field = text.slice(at, found === -1 ? text.length : found)
       // The cutter compares only the last byte of a delimiter outside ASCII, so another letter may have matched.
       if (/[\r\n]/.test(field)) return undefined
+      if (keptIn < 0 && field.includes(quote)) keptIn = fields.length
       fields.push(field)
       at += field.length
     }
-    if (at >= text.length) return fields
+    if (at >= text.length) return { fields, keptIn }
     at += delimiter.length
   }
 }

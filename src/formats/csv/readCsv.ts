@@ -1,7 +1,7 @@
 import type { Row, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
-import { describeDelimiter, fieldsOf } from './csvDialect.ts'
+import { describeDelimiter, fieldsOf, relaxedFieldsOf } from './csvDialect.ts'
 import { FaultyRows, type RowFaultCode } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../formatReader.ts'
@@ -100,7 +100,9 @@ class CsvReader {
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
     this.#faulty.count()
     const flags = batch.flagsOf(index)
-    const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect)
+    const strict = fieldsOf(batch, index, this.#dialect)
+    const relaxed = strict === undefined ? relaxedFieldsOf(batch, index, this.#dialect) : undefined
+    const fields = strict ?? relaxed?.fields
     const width = this.#dialect.header.length
     const size = batch.endOf(index) - batch.startOf(index)
     this.#lastShort = fields === undefined || fields.length < width ? line : 0
@@ -111,17 +113,16 @@ class CsvReader {
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
       const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
-      if ((flags & recordFlags.oddQuote) === 0 || this.#dialect.relaxedQuotes !== true) return { line, columns: this.#columns, cells }
-      return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(fields)] }
+      if (relaxed === undefined || relaxed.keptIn < 0) return { line, columns: this.#columns, cells }
+      return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(relaxed.keptIn)] }
     }
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
-  #quoteWarning(fields: readonly string[]): RowWarning {
-    const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
-    return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
+  #quoteWarning(index: number): RowWarning {
+    return { code: 'QUOTE_KEPT', field: this.#dialect.header[index] ?? '', message: 'a quote is inside a cell that is not quoted' }
   }
 
   /**

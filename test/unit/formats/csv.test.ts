@@ -31,7 +31,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
         rows.map(({ line, cells, fault, warnings }) => [line, cells, fault, warnings?.map(({ code, field }) => `${code} ${field}`)]),
       ).toEqual([
         [2, ['1', '5" nail', '2.00 USD'], undefined, ['QUOTE_KEPT title']],
-        [3, ['2', 'a "b", c', '3"'], undefined, ['QUOTE_KEPT title']],
+        [3, ['2', 'a "b", c', '3"'], undefined, ['QUOTE_KEPT price']],
         [4, ['3', '4 \n5', ''], undefined, undefined],
       ])
     }
@@ -55,7 +55,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
         const text = cells.map((value) => `"${value.replaceAll('"', '""')}"`).join(',')
-        expect(splitRelaxed(text, ',', '"')).toEqual(parse(text)[0])
+        expect(splitRelaxed(text, ',', '"')).toEqual({ fields: parse(text)[0], keptIn: -1 })
       }),
     )
   })
@@ -195,6 +195,12 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   test('case 198: a first row sep=; sets the delimiter', async () => {
     const result = await read('sep=;\nid;title\n1;a, b\n')
     expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a, b']])
+    expect(result.detected.notes).toEqual(['line 1 sets the delimiter to ";"'])
+  })
+  test('case 198: a first row sep=, has no effect on a configured delimiter', async () => {
+    const result = await read('sep=,\nid;title\n1;a, b\n', { csv: { delimiter: ';' } })
+    expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a, b']])
+    expect(result.detected.notes).toEqual(['line 1 names the delimiter ",", which is not the configured one, and is left out'])
   })
   test('case 204: blank lines are skipped and keep their numbers', async () => {
     expect((await read(`${header}\n1,a,2\n\n\n2,b,3\n`)).rows.map((row) => row.line)).toEqual([3, 6])
