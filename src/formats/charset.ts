@@ -53,7 +53,7 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
     }
     return { encoding, chunks: checkedUtf8(input, hints.name, mark?.length ?? 0) }
   }
-  return { encoding, chunks: transcoded(input, encoding, hints.name) }
+  return { encoding, chunks: transcoded(input, encoding, hints.name, mark?.length ?? 0) }
 }
 
 function byteOrderMark(head: Buffer): { readonly encoding: string; readonly length: number } | undefined {
@@ -154,14 +154,20 @@ async function notUtf8(
   return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
 }
 
-/** Yields the text of another encoding as UTF-8. */
-async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string): AsyncGenerator<Buffer> {
+/** Yields the text of another encoding as UTF-8. `skipped`: length of the byte order mark. */
+async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string, skipped: number): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
-  let offset = 0
+  let offset = skipped
   for await (const chunk of input) {
     const text = decodeOr(
       () => decoder.decode(chunk, { stream: true }),
-      () => encodingError(name, encoding, offset),
+      // The decoder does not report the place in the chunk.
+      () =>
+        fileError('FILE_ENCODING', `bytes that are not ${encoding}`, {
+          name,
+          at: `bytes ${offset} to ${offset + chunk.length - 1}`,
+          hint: 'Set `encoding:` to the encoding of the file (windows-1252 is common in exports of older programs), or export as UTF-8.',
+        }),
     )
     offset += chunk.length
     if (text !== '') yield Buffer.from(text, 'utf8')
@@ -184,12 +190,4 @@ function decodeOr(decode: () => string, failure: () => Error): string {
   } catch {
     throw failure()
   }
-}
-
-function encodingError(name: string, encoding: string, byte: number) {
-  return fileError('FILE_ENCODING', `bytes that are not ${encoding}`, {
-    name,
-    at: `byte ${byte}`,
-    hint: 'Set `encoding:` to the encoding of the file (windows-1252 is common in exports of older programs), or export as UTF-8.',
-  })
 }
