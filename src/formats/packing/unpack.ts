@@ -81,7 +81,8 @@ function isStartOfPacking(head: Buffer): boolean {
 /** Returns the compression of a file by its first four bytes. */
 export function packingOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
-  if (head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
+  // Some programs write skippable frames too (RFC 8878, 3.1.2).
+  if (head.length >= 4 && (head.readUInt32LE(0) === 0xfd2fb528 || head.readUInt32LE(0) >>> 4 === 0x184d2a5)) return 'zstd'
   if (head.length >= 4 && (head.readUInt32LE(0) === 0x04034b50 || head.readUInt32LE(0) === 0x06054b50)) return 'zip'
   return 'none'
 }

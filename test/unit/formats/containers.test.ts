@@ -102,8 +102,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   test('a zip with a wrong checksum is rejected', async () => {
     expect(await refusal(zipOf([{ name: 'a.csv', content: csv, crc: 1 }]))).toBe('FILE_CORRUPT')
   })
-  test.each([[1], [65_536]])('zstd frames are one file (chunks of %i)', async (chunkBytes) => {
-    const bytes = Buffer.concat([zstdCompressSync('id,title\n1,a\n'), zstdCompressSync('2,b\n')])
+  test.each([[1], [65_536]])('zstd frames are one file, also with skippable frames as pzstd writes them (chunks of %i)', async (chunkBytes) => {
+    const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 0x1f, 0x8b])
+    const frames = [zstdCompressSync('id,title\n1,a\n'), zstdCompressSync('2,b\n')]
+    const bytes = Buffer.concat(frames.flatMap((frame) => [skippable, frame]))
     expect((await read(bytes, { chunkBytes })).rows).toHaveLength(2)
     expect(await refusal(bytes.subarray(0, -3), { chunkBytes })).toBe('FILE_TRUNCATED')
     expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([bytes, Buffer.from('more')]), { chunkBytes }))
@@ -154,6 +156,10 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   ] as const)('bytes that are not %s are rejected', async (encoding, bad) => {
     const head = encoding === 'utf-16le' ? Buffer.from('id\n', 'utf16le') : Buffer.from('id\n')
     expect(await refusal(Buffer.concat([head, Buffer.from(bad), head]), { encoding })).toBe('FILE_ENCODING')
+  })
+  test('bytes that are not utf-16le are reported with their place in the file', async () => {
+    const bytes = Buffer.concat([Buffer.from('\ufeffid\n1234567\n', 'utf16le'), Buffer.from([0x00, 0xd8, 0x41, 0x00])])
+    await expect(read(bytes, { chunkBytes: 8 })).rejects.toMatchObject({ where: 'feed, bytes 24 to 25' })
   })
   test('case 177: windows-1251, semicolons and repeated names are read if each is set', async () => {
     const bytes = Buffer.from('id;\xef;\xef\n1;a;b\n', 'latin1')
