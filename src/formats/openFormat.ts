@@ -9,8 +9,8 @@ import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './csv/readCsv.ts'
 import type { RecordsPlace } from './json/findRecords.ts'
-import type { Compression } from './packing/unpack.ts'
-import { unpack } from './packing/unpack.ts'
+import type { Compression } from './compression/decompress.ts'
+import { decompress } from './compression/decompress.ts'
 
 /** Format of a source. `xml`: XML with a configured item. `sql`: rows of a query. */
 export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
@@ -65,14 +65,14 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   if ((await input.peek(1)).length === 0) throw emptyFile(name)
   if (definition.format === 'xlsx' || (definition.format === 'auto' && (await isOfficeDocument(input))))
     return openSheet(input, definition, context)
-  const unpacked = await unpack(input, definition.compression, {
+  const decompressed = await decompress(input, definition.compression, {
     ...context,
     ...(definition.member === undefined ? {} : { member: definition.member }),
   })
-  const head = await unpacked.bytes.peek(signatureBytes)
+  const head = await decompressed.bytes.peek(signatureBytes)
   if (head.length === 0) throw emptyFile(name)
   rejectUnsupportedFile(head, name)
-  const decoded = await decodeText(unpacked.bytes, {
+  const decoded = await decodeText(decompressed.bytes, {
     name,
     setting: definition.encoding,
     ...(hints.charset === undefined ? {} : { transport: hints.charset }),
@@ -80,7 +80,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)
   const format = formatOf(sample, definition, name)
-  const base = { encoding: decoded.encoding, compression: unpacked.compression }
+  const base = { encoding: decoded.encoding, compression: decompressed.compression }
   if (format === 'csv' || format === 'tsv') {
     const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
     // A header of many columns may be longer than the sample.
@@ -88,11 +88,11 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const lines = bytes === sampleBytes ? sample : await text.peek(bytes)
     const dialect = detectCsvDialect(lines, lines.length < bytes, { ...definition.csv, delimiter }, { name, limits })
     const reader = await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
-    return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
+    return { detected: describeCsv(dialect, base, decompressed.notes), reader, containerProof: decompressed.proof }
   }
   const place = format === 'json' || format === 'jsonl' ? await placeOf(sample, definition, format, name) : undefined
   const notes = [
-    ...unpacked.notes,
+    ...decompressed.notes,
     ...(place?.found === true ? [`the records are the array at "${place.path.join('.')}"`] : []),
     ...(definition.format !== 'auto' && definition.format !== format && place === undefined
       ? [`read as ${format}, not ${definition.format} as configured`]
@@ -103,7 +103,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
     const reader = format === 'jsonl' && place === undefined ? readJsonLines(text, context) : readJsonArray(text, context, place)
     const detected = { ...base, format: place === undefined ? format : ('json' as const), notes }
-    return { detected, reader, containerProof: unpacked.proof }
+    return { detected, reader, containerProof: decompressed.proof }
   }
   const [{ readXml }, { likelyItem }] = await Promise.all([import('./xml/readXml.ts'), import('./xml/likelyItem.ts')])
   const guess =
@@ -116,7 +116,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     quotes: definition.products !== undefined,
     ...(guess === undefined ? {} : { likelyItem: guess }),
   })
-  return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
+  return { detected: { ...base, format, notes }, reader, containerProof: decompressed.proof }
 }
 
 /** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT if the file is not a workbook; the errors of `openWorkbook` */

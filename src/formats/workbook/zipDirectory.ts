@@ -3,8 +3,7 @@ import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl'
 import { ByteQueue } from '../byteQueue.ts'
 import { fileError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import { packingError } from '../packing/packingError.ts'
-import { unpackStream } from '../packing/unpackStream.ts'
+import { decompressStream } from '../compression/decompressStream.ts'
 
 interface Member {
   readonly entry: Entry
@@ -57,13 +56,13 @@ export class ZipDirectory {
     const found = this.#members.get(member)
     if (found === undefined) throw this.#corrupt()
     const { entry, start } = found
-    const packed = this.#archive.subarray(start, start + entry.compressedSize)
+    const compressed = this.#archive.subarray(start, start + entry.compressedSize)
     let crc = 0
     let bytes = 0
-    for await (const chunk of entry.compressionMethod === 0 ? [packed] : this.#inflate(packed)) {
+    for await (const chunk of entry.compressionMethod === 0 ? [compressed] : this.#inflate(compressed)) {
       crc = crc32(chunk, crc)
       bytes += chunk.length
-      if (bytes > this.#limits.ratioFromBytes && bytes > packed.length * this.#limits.ratio) {
+      if (bytes > this.#limits.ratioFromBytes && bytes > compressed.length * this.#limits.ratio) {
         throw fileError('FILE_BOMB', `the workbook decompresses to more than ${this.#limits.ratio} times its size`, {
           name: this.#name,
           hint: 'Save the sheet as CSV if this size is correct.',
@@ -81,12 +80,9 @@ export class ZipDirectory {
     this.#members.set(fileName.toString('utf8'), { entry, start: fileDataStart })
   }
 
-  async *#inflate(packed: Buffer): AsyncGenerator<Buffer> {
-    try {
-      yield* unpackStream(new ByteQueue(once(packed)), createInflateRaw({ chunkSize: 262_144 }))
-    } catch (error) {
-      throw packingError(error, 'workbook', this.#name)
-    }
+  #inflate(compressed: Buffer): AsyncGenerator<Buffer> {
+    const decompressor = createInflateRaw({ chunkSize: 262_144 })
+    return decompressStream(new ByteQueue(once(compressed)), decompressor, { format: 'workbook', name: this.#name })
   }
 
   #corrupt() {

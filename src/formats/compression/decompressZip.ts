@@ -2,8 +2,7 @@ import { createInflateRaw, crc32 } from 'node:zlib'
 import type { ByteQueue } from '../byteQueue.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext } from '../formatReader.ts'
-import { packingError } from './packingError.ts'
-import { unpackStream } from './unpackStream.ts'
+import { decompressStream } from './decompressStream.ts'
 
 const localHeader = 0x04034b50
 const descriptor = 0x08074b50
@@ -21,7 +20,7 @@ interface Member {
   readonly describedLater: boolean
   readonly zip64: boolean
   readonly crc: number
-  readonly packedBytes: number
+  readonly compressedBytes: number
 }
 
 /** Returns true for folders and for the additional files in archives of macOS, which are not content. */
@@ -47,7 +46,7 @@ interface ReadMember {
  *
  * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED, FILE_TRAILING_BYTES
  */
-export async function* unpackZip(
+export async function* decompressZip(
   input: ByteQueue,
   context: FormatContext & { readonly member?: string },
   countExpanded: (bytes: number) => void,
@@ -78,25 +77,25 @@ export async function* unpackZip(
     if (requested) found = true
     let crc = 0
     let bytes = 0
-    let packed = 0
+    let compressedBytes = 0
     const count = (chunk: Buffer) => {
       crc = crc32(chunk, crc)
       bytes += chunk.length
       countExpanded(chunk.length)
     }
-    const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (packed = size))
+    const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (compressedBytes = size))
     for await (const chunk of body) {
       count(chunk)
       if (requested) yield chunk
     }
-    if (member.method === 0) packed = member.packedBytes
+    if (member.method === 0) compressedBytes = member.compressedBytes
     const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
     if (tail.crc !== crc)
       throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', {
         name: context.name,
         hint: 'Compress or transfer the file again.',
       })
-    offset = start + headerBytes + packed + tail.bytes
+    offset = start + headerBytes + compressedBytes + tail.bytes
     members.push({ name: member.name, crc, bytes, offset: start })
   }
   if (!found)
@@ -118,8 +117,8 @@ async function readLocalHeader(
   const extraBytes = fixed.readUInt16LE(24)
   const name = (await takeExactly(input, nameBytes, context)).toString('utf8')
   const extra = await takeExactly(input, extraBytes, context)
-  const sizes = { expanded: fixed.readUInt32LE(18), packed: fixed.readUInt32LE(14) }
-  const wide = zip64Packed(extra, sizes)
+  const sizes = { expanded: fixed.readUInt32LE(18), compressed: fixed.readUInt32LE(14) }
+  const wide = zip64Size(extra, sizes)
   const member: Member = {
     name,
     method: fixed.readUInt16LE(4),
@@ -127,7 +126,7 @@ async function readLocalHeader(
     describedLater: (flags & 8) !== 0,
     zip64: wide !== undefined,
     crc: fixed.readUInt32LE(10),
-    packedBytes: wide ?? sizes.packed,
+    compressedBytes: wide ?? sizes.compressed,
   }
   if (member.encrypted) throw archiveError(context, 'the archive is encrypted', 'Create the archive without a password.')
   if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
@@ -143,11 +142,11 @@ async function readLocalHeader(
  * Returns the compressed size of a member that has a zip64 extra field; undefined if it has none. The size is read from this field only if
  * the ordinary size is the mark 0xffffffff.
  */
-function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly packed: number }): number | undefined {
+function zip64Size(extra: Buffer, sizes: { readonly expanded: number; readonly compressed: number }): number | undefined {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue
     const skip = sizes.expanded === 0xffffffff ? 8 : 0
-    if (sizes.packed !== 0xffffffff || at + 4 + skip + 8 > extra.length) return sizes.packed
+    if (sizes.compressed !== 0xffffffff || at + 4 + skip + 8 > extra.length) return sizes.compressed
     return Number(extra.readBigUInt64LE(at + 4 + skip))
   }
   return undefined
@@ -155,7 +154,7 @@ function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly
 
 /** Yields the bytes of a member that is not compressed. */
 async function* stored(input: ByteQueue, member: Member, context: FormatContext): AsyncGenerator<Buffer> {
-  let left = member.packedBytes
+  let left = member.compressedBytes
   while (left > 0) {
     const chunk = await input.next()
     if (chunk === undefined) throw truncated(context)
@@ -166,15 +165,11 @@ async function* stored(input: ByteQueue, member: Member, context: FormatContext)
   }
 }
 
-/** Yields the decompressed bytes of a member. Calls `packed` with the compressed size at the end. */
-async function* inflated(input: ByteQueue, context: FormatContext, packed: (size: number) => void): AsyncGenerator<Buffer> {
-  const unpacker = createInflateRaw({ chunkSize: 262_144 })
-  try {
-    yield* unpackStream(input, unpacker)
-  } catch (error) {
-    throw packingError(error, 'zip', context.name)
-  }
-  packed(unpacker.bytesWritten)
+/** Yields the decompressed bytes of a member. Calls `sized` with the compressed size at the end. */
+async function* inflated(input: ByteQueue, context: FormatContext, sized: (compressedBytes: number) => void): AsyncGenerator<Buffer> {
+  const decompressor = createInflateRaw({ chunkSize: 262_144 })
+  yield* decompressStream(input, decompressor, { format: 'zip', name: context.name })
+  sized(decompressor.bytesWritten)
 }
 
 /** Reads the descriptor after a member, which has its checksum. `bytes`: size of the descriptor. */

@@ -2,16 +2,14 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { ByteQueue } from '../byteQueue.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext } from '../formatReader.ts'
-import { packingError } from './packingError.ts'
-import type { Unpacker } from './unpackStream.ts'
-import { unpackStream } from './unpackStream.ts'
-import { unpackZip } from './unpackZip.ts'
+import { decompressStream } from './decompressStream.ts'
+import { decompressZip } from './decompressZip.ts'
 
 /** Compression of a source. */
 export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
 
 /** Decompressed file. */
-export interface Unpacked {
+export interface Decompressed {
   /** Detected compression. */
   readonly compression: Compression
   readonly bytes: ByteQueue
@@ -30,18 +28,18 @@ const chunkSize = 262_144
  * @throws RunError FILE_DOUBLE_PACKED; here or while the bytes are read FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB,
  * FILE_ARCHIVE
  */
-export async function unpack(
+export async function decompress(
   input: ByteQueue,
   setting: 'auto' | Compression,
   context: FormatContext & { readonly member?: string },
-): Promise<Unpacked> {
+): Promise<Decompressed> {
   const head = await input.peek(4)
-  if (head.length < 4 && isStartOfPacking(head))
+  if (head.length < 4 && isStartOfCompressed(head))
     throw fileError('FILE_TRUNCATED', 'the file ends inside the first bytes of a compressed file', {
       name: context.name,
       hint: 'Transfer or export the file again.',
     })
-  const compression = packingOf(head)
+  const compression = compressionOf(head)
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
   if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
   let taken = 0
@@ -55,9 +53,9 @@ export async function unpack(
   )
   const countExpanded = expansionLimit(() => taken, context)
   const members =
-    compression === 'zip' ? unpackZip(counted, context, countExpanded) : unpackMembers(counted, compression, context, countExpanded)
+    compression === 'zip' ? decompressZip(counted, context, countExpanded) : decompressMembers(counted, compression, context, countExpanded)
   const bytes = new ByteQueue(members)
-  const inner = packingOf(await bytes.peek(4))
+  const inner = compressionOf(await bytes.peek(4))
   if (inner !== 'none')
     throw fileError('FILE_DOUBLE_PACKED', `the ${compression} file contains a ${inner} file`, {
       name: context.name,
@@ -71,15 +69,15 @@ export async function unpack(
   }
 }
 
-const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
+const magicBytes = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
 /** Returns true for a short file that is the start of a compressed file, and must not be read as a table. */
-function isStartOfPacking(head: Buffer): boolean {
-  return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
+function isStartOfCompressed(head: Buffer): boolean {
+  return magicBytes.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }
 
 /** Returns the compression of a file by its first four bytes. */
-export function packingOf(head: Buffer): Compression {
+export function compressionOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
   // Some programs write skippable frames too (RFC 8878, 3.1.2).
   if (head.length >= 4 && (head.readUInt32LE(0) === 0xfd2fb528 || head.readUInt32LE(0) >>> 4 === 0x184d2a5)) return 'zstd'
@@ -92,35 +90,26 @@ export function packingOf(head: Buffer): Compression {
  *
  * @throws RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES
  */
-async function* unpackMembers(
+async function* decompressMembers(
   input: ByteQueue,
   compression: 'gzip' | 'zstd',
   context: FormatContext,
   countExpanded: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
   for (;;) {
-    const unpacker: Unpacker = compression === 'gzip' ? createGunzip({ chunkSize }) : createZstdDecompress({ chunkSize })
-    for await (const chunk of decompressed(input, unpacker, (error) => packingError(error, compression, context.name))) {
+    const decompressor = compression === 'gzip' ? createGunzip({ chunkSize }) : createZstdDecompress({ chunkSize })
+    for await (const chunk of decompressStream(input, decompressor, { format: compression, name: context.name })) {
       countExpanded(chunk.length)
       yield chunk
     }
     const next = await input.peek(4)
     if (next.length === 0) return
-    if (packingOf(next) !== compression) {
+    if (compressionOf(next) !== compression) {
       throw fileError('FILE_TRAILING_BYTES', `bytes follow the end of the ${compression} stream`, {
         name: context.name,
         hint: 'Compress the file again; check how it was joined or transferred.',
       })
     }
-  }
-}
-
-/** Yields the chunks of a stream. `failed`: returns the error to throw for an error of the stream. */
-async function* decompressed(input: ByteQueue, unpacker: Unpacker, failed: (error: unknown) => unknown): AsyncGenerator<Buffer> {
-  try {
-    yield* unpackStream(input, unpacker)
-  } catch (error) {
-    throw failed(error)
   }
 }
 
