@@ -1,5 +1,5 @@
 /**
- * Working buffer of a cutter: the unused end of the earlier chunks, followed by the next chunk. The buffer is reused, to save garbage
+ * Working buffer of a splitter: the unused end of the earlier chunks, followed by the next chunk. The buffer is reused, to save garbage
  * collection, and grows if its content does not fit.
  */
 export class CarryBuffer {

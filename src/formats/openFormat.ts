@@ -247,7 +247,7 @@ async function placeOf(
   return (await import('./json/findRecords.ts')).findRecords(sample)
 }
 
-/** Returns the layout of a feed by its root element, to be shown to the user. The XML cutter checks the root. */
+/** Returns the layout of a feed by its root element, to be shown to the user. The XML splitter checks the root. */
 function rootOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }

@@ -1,5 +1,5 @@
 /**
- * Batch of raw records as byte ranges. The cutters fill the batch, and a record gate can digest the records before they are parsed
+ * Batch of raw records as byte ranges. The splitters fill the batch, and a record gate can digest the records before they are parsed
  * (docs/architecture.md, gate `record`). The arrays are reused, because a file has millions of records.
  */
 export class RecordBatch {
@@ -71,7 +71,7 @@ export const recordFlags = {
 } as const
 
 /** Splitter of a stream of bytes into records. */
-export interface RecordCutter {
+export interface RecordSplitter {
   /** Takes the next bytes and returns the records that end in them. The batch is valid until the next call. */
   push: (chunk: Buffer) => RecordBatch
   /** Must be called after the last bytes. Returns a batch with the last record if it has no line end, else an empty batch. */
@@ -84,12 +84,12 @@ export function recordText(batch: RecordBatch, index: number): string {
 }
 
 /** Yields the records of a stream in batches, as byte ranges of UTF-8. Each batch is valid until the next one. */
-export async function* cutRecords(chunks: AsyncIterable<Buffer>, cutter: RecordCutter): AsyncGenerator<RecordBatch> {
+export async function* splitRecords(chunks: AsyncIterable<Buffer>, splitter: RecordSplitter): AsyncGenerator<RecordBatch> {
   for await (const chunk of chunks) {
-    const batch = cutter.push(chunk)
+    const batch = splitter.push(chunk)
     if (batch.count > 0) yield batch
   }
-  const last = cutter.end()
+  const last = splitter.end()
   if (last.count > 0) yield last
 }
 

@@ -1,5 +1,5 @@
-import { CsvCutter } from './csvCutter.ts'
-import { splitOddRecord, splitRecord, splitRelaxed } from './csvSplit.ts'
+import { CsvSplitter } from './csvSplitter.ts'
+import { splitOddFields, splitFields, splitRelaxedFields } from './csvFields.ts'
 import { fileError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
@@ -28,7 +28,7 @@ const delimiters = [',', ';', '\t', '|'] as const
 /**
  * Detects delimiter and header from the first bytes of a file. `whole`: true if the sample is the whole file.
  *
- * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvCutter`
+ * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvSplitter`
  */
 export function detectCsvDialect(
   sample: Buffer,
@@ -54,17 +54,18 @@ export function detectCsvDialect(
         ? `line 1 sets the delimiter to ${describeDelimiter(declared)}`
         : `line 1 names the delimiter ${describeDelimiter(declared)}, which is not the configured one, and is left out`,
     )
-  const cut = (delimiter: string) => cutSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
-  const best = configured ?? guessDelimiter(cut)
-  const records = cut(best)
+  const split = (delimiter: string) =>
+    splitSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
+  const best = configured ?? guessDelimiter(split)
+  const records = split(best)
   if (records.length === 0) {
     if (settings.columns !== undefined)
       return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: separatorLine, notes }
     throw fileError('FILE_EMPTY', 'the file has no rows', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
-    const other = guessDelimiter(cut)
-    if (other !== best && cut(other).some((record) => record.fields.length > 1)) {
+    const other = guessDelimiter(split)
+    if (other !== best && split(other).some((record) => record.fields.length > 1)) {
       throw fileError(
         'HEADER_MISMATCH',
         `no row has the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`,
@@ -89,17 +90,17 @@ export function describeDelimiter(delimiter: string): string {
 export function fieldsOf(batch: RecordBatch, index: number, { delimiter, quote }: CsvSyntax): readonly string[] | undefined {
   const text = recordText(batch, index)
   const flags = batch.flagsOf(index)
-  if ((flags & recordFlags.oddQuote) !== 0) return splitOddRecord(text, delimiter, quote)
-  return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
+  if ((flags & recordFlags.oddQuote) !== 0) return splitOddFields(text, delimiter, quote)
+  return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitFields(text, delimiter, quote)
 }
 
-/** Returns the fields of a record whose quoting is invalid, as `splitRelaxed` does; undefined without the setting for relaxed quotes. */
+/** Returns the fields of a record whose quoting is invalid, as `splitRelaxedFields` does; undefined without the setting for relaxed quotes. */
 export function relaxedFieldsOf(
   batch: RecordBatch,
   index: number,
   { delimiter, quote, relaxedQuotes }: CsvSyntax,
-): ReturnType<typeof splitRelaxed> {
-  return relaxedQuotes === true ? splitRelaxed(recordText(batch, index), delimiter, quote) : undefined
+): ReturnType<typeof splitRelaxedFields> {
+  return relaxedQuotes === true ? splitRelaxedFields(recordText(batch, index), delimiter, quote) : undefined
 }
 
 /** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets; undefined without such a row. */
@@ -108,13 +109,13 @@ function separatorRow(sample: Buffer): string | undefined {
 }
 
 /** Returns the first 50 records of a sample, without an unfinished last one unless the sample is the whole file. */
-function cutSample(
+function splitSample(
   sample: Buffer,
   whole: boolean,
   syntax: CsvSyntax,
   { name, limits }: { readonly name: string; readonly limits: ReadLimits },
 ): readonly SampleRecord[] {
-  const cutter = new CsvCutter({ name, delimiter: syntax.delimiter, quote: syntax.quote, limits })
+  const splitter = new CsvSplitter({ name, delimiter: syntax.delimiter, quote: syntax.quote, limits })
   const records: SampleRecord[] = []
   const addRecords = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < 50; i++) {
@@ -122,10 +123,10 @@ function cutSample(
       records.push({ line: batch.lineOf(i), fields })
     }
   }
-  addRecords(cutter.push(sample))
+  addRecords(splitter.push(sample))
   if (whole && records.length < 50) {
     try {
-      addRecords(cutter.end())
+      addRecords(splitter.end())
     } catch {
       // A quote is open at the end with this delimiter. If the delimiter is chosen, the reader reports the quote.
     }
@@ -137,11 +138,11 @@ function cutSample(
  * Returns the delimiter with which the largest share of records has the same number of fields, at least two. Similar shares are decided by
  * the number of fields. Returns the comma if every record has one field.
  */
-function guessDelimiter(cut: (delimiter: string) => readonly SampleRecord[]): string {
+function guessDelimiter(split: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0
   for (const delimiter of delimiters) {
-    const records = cut(delimiter)
+    const records = split(delimiter)
     const widths = new Map<number, number>()
     for (const record of records) widths.set(record.fields.length, (widths.get(record.fields.length) ?? 0) + 1)
     let width = 1

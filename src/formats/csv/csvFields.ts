@@ -11,9 +11,9 @@ function csvParser(): typeof csvParse {
 
 /**
  * Splits one record with well-formed quoting into its fields. A property test compares the result with csv-parse. A record with the flag
- * `oddQuote` needs `splitOddRecord`.
+ * `oddQuote` needs `splitOddFields`.
  */
-export function splitRecord(text: string, delimiter: string, quote: string): string[] {
+export function splitFields(text: string, delimiter: string, quote: string): string[] {
   const fields: string[] = []
   const length = text.length
   let at = 0
@@ -25,7 +25,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter passes only records with closed quotes. This line prevents an endless loop for any other record.
+      // The splitter passes only records with closed quotes. This line prevents an endless loop for any other record.
       if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)
@@ -48,7 +48,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
  * Returns the fields of a record with a quote in an unusual place, by csv-parse. Returns undefined if csv-parse rejects the record, or
  * finds more than one record in it.
  */
-export function splitOddRecord(text: string, delimiter: string, quote: string): readonly string[] | undefined {
+export function splitOddFields(text: string, delimiter: string, quote: string): readonly string[] | undefined {
   try {
     const records: unknown = csvParser().parse(text, {
       delimiter,
@@ -68,7 +68,7 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
  * if the end of a field is ambiguous: text follows a closing quote, a quote is not closed, or a line end is in an unquoted field.
  * `keptIn`: index of the first field with such a quote; -1 if there is none.
  */
-export function splitRelaxed(
+export function splitRelaxedFields(
   text: string,
   delimiter: string,
   quote: string,
@@ -87,7 +87,7 @@ export function splitRelaxed(
     } else {
       const found = text.indexOf(delimiter, at)
       const field = text.slice(at, found === -1 ? text.length : found)
-      // The cutter compares only the last byte of a delimiter outside ASCII, so another letter may have matched.
+      // The splitter compares only the last byte of a delimiter outside ASCII, so another letter may have matched.
       if (/[\r\n]/.test(field)) return undefined
       if (keptIn < 0 && field.includes(quote)) keptIn = fields.length
       fields.push(field)

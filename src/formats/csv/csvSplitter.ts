@@ -2,11 +2,11 @@ import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { RecordGate } from '../formatReader.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordCutter } from '../recordBatch.ts'
+import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch, recordFlags } from '../recordBatch.ts'
 
-/** Options of a `CsvCutter`. */
-export interface CsvCutterOptions {
+/** Options of a `CsvSplitter`. */
+export interface CsvSplitterOptions {
   /** Name of the source in messages. */
   readonly name: string
   /** One character. */
@@ -42,8 +42,8 @@ const isNul = 5
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_UNCLOSED_QUOTE; FILE_TRUNCATED from `end` inside a quoted field
  */
-export class CsvCutter implements RecordCutter {
-  readonly #options: CsvCutterOptions
+export class CsvSplitter implements RecordSplitter {
+  readonly #options: CsvSplitterOptions
   readonly #kinds = new Uint8Array(256)
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
@@ -55,7 +55,7 @@ export class CsvCutter implements RecordCutter {
   #endedWithLine = false
   readonly #skips: RecordGate['skips'] | undefined
 
-  constructor(options: CsvCutterOptions) {
+  constructor(options: CsvSplitterOptions) {
     this.#options = options
     this.#skips = options.skips
     // A delimiter outside ASCII has several bytes. Only its last one is compared.

@@ -1,5 +1,5 @@
 import type { Row, RowFault, RowWarning } from '../../model/record.ts'
-import { CsvCutter } from './csvCutter.ts'
+import { CsvSplitter } from './csvSplitter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf, relaxedFieldsOf } from './csvDialect.ts'
 import { FaultyRows, type RowFaultCode } from '../faultyRows.ts'
@@ -7,7 +7,7 @@ import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
-import { cutRecords, recordFlags, recordText } from '../recordBatch.ts'
+import { splitRecords, recordFlags, recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
@@ -17,7 +17,7 @@ import { trailerReader } from '../trailer.ts'
  * If a file of 100 rows or more has more than one row with a fault in a hundred, it is rejected at its end. Memory does not grow with the
  * file. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
  *
- * @throws RunError FILE_FAULTY_ROWS, FILE_FIELD_TOO_LARGE, FILE_TOO_MANY_COLUMNS, FILE_MALFORMED and the errors of `CsvCutter`
+ * @throws RunError FILE_FAULTY_ROWS, FILE_FIELD_TOO_LARGE, FILE_TOO_MANY_COLUMNS, FILE_MALFORMED and the errors of `CsvSplitter`
  */
 export function readCsv(chunks: AsyncIterable<Buffer>, dialect: CsvDialect, context: FormatContext): FormatReader {
   const reader = new CsvReader(dialect, context)
@@ -27,7 +27,7 @@ export function readCsv(chunks: AsyncIterable<Buffer>, dialect: CsvDialect, cont
 class CsvReader {
   readonly #dialect: CsvDialect
   readonly #context: FormatContext
-  readonly #cutter: CsvCutter
+  readonly #splitter: CsvSplitter
   readonly #faulty: FaultyRows
   readonly #columns: readonly string[]
   /** Indexes of the named columns; undefined if all columns have a name. */
@@ -44,7 +44,7 @@ class CsvReader {
     this.#dialect = dialect
     this.#context = context
     const { gate } = context
-    this.#cutter = new CsvCutter({
+    this.#splitter = new CsvSplitter({
       name: context.name,
       delimiter: dialect.delimiter,
       quote: dialect.quote,
@@ -63,7 +63,7 @@ class CsvReader {
     // The shape has everything that decides whether a well-formed record is data, and how it is split.
     this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
-    for await (const batch of cutRecords(chunks, this.#cutter)) {
+    for await (const batch of splitRecords(chunks, this.#splitter)) {
       for (let i = 0; i < batch.count; i++) {
         const row = this.#row(batch, i)
         if (row === undefined) continue
@@ -81,7 +81,7 @@ class CsvReader {
   }
 
   end(): FormatEnd {
-    const finalNewline = this.#cutter.endedWithLine
+    const finalNewline = this.#splitter.endedWithLine
     return {
       columns: this.#columns,
       rowCount: this.#faulty.rows,
@@ -126,7 +126,7 @@ class CsvReader {
   }
 
   /**
-   * Returns true if the gate knows the record, and counts it as a row. The cutter leaves known records out of its batches.
+   * Returns true if the gate knows the record, and counts it as a row. The splitter leaves known records out of its batches.
    *
    * @throws RunError FILE_MALFORMED if the record follows the trailer
    */

@@ -1,7 +1,7 @@
 import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordCutter } from '../recordBatch.ts'
+import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 import type { JsonSurroundings } from './jsonSurroundings.ts'
 
@@ -22,7 +22,7 @@ const afterArray = 4
  * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE and the errors of `JsonSurroundings`; from `end` FILE_TRUNCATED if the array is
  * not closed
  */
-export class JsonArrayCutter implements RecordCutter {
+export class JsonArraySplitter implements RecordSplitter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
   /** Present for an array inside an object. */

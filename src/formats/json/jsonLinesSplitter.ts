@@ -1,7 +1,7 @@
 import { CarryBuffer } from '../carryBuffer.ts'
 import { recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordCutter } from '../recordBatch.ts'
+import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 
 /**
@@ -10,7 +10,7 @@ import { RecordBatch } from '../recordBatch.ts'
  *
  * @throws RunError FILE_RECORD_TOO_LARGE
  */
-export class JsonLinesCutter implements RecordCutter {
+export class JsonLinesSplitter implements RecordSplitter {
   readonly #name: string
   readonly #limits: Pick<ReadLimits, 'recordBytes'>
   readonly #carry = new CarryBuffer()

@@ -4,10 +4,10 @@ import { FaultyRows } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
 import type { RecordsPlace } from './findRecords.ts'
-import { JsonArrayCutter } from './jsonArrayCutter.ts'
+import { JsonArraySplitter } from './jsonArraySplitter.ts'
 import { JsonSurroundings } from './jsonSurroundings.ts'
 import { readJsonCells } from './jsonCells.ts'
-import { JsonLinesCutter } from './jsonLinesCutter.ts'
+import { JsonLinesSplitter } from './jsonLinesSplitter.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
 import { recordText } from '../recordBatch.ts'
@@ -20,17 +20,17 @@ import { trailerReader } from '../trailer.ts'
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, FILE_MALFORMED
  */
 export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
-  const cutter = new JsonLinesCutter(context.name, context.limits)
+  const splitter = new JsonLinesSplitter(context.name, context.limits)
   const reader = new JsonReader(context)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     reader.begin()
-    for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
-    const rest = cutter.end()
+    for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
+    const rest = splitter.end()
     const before = reader.faults
     yield* reader.batches(rest)
-    const isCut = rest.count > 0 && reader.faults > before && endsInside(recordText(rest, rest.count - 1))
+    const isTruncated = rest.count > 0 && reader.faults > before && endsInside(recordText(rest, rest.count - 1))
     // A single line that ends inside an object was more likely cut off than spread over several lines.
-    if (isCut && (reader.faults === 1 || !reader.isSpread)) {
+    if (isTruncated && (reader.faults === 1 || !reader.isSpread)) {
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
         at: `line ${rest.lines[0]}`,
@@ -39,7 +39,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     }
     reader.rejectIfTooMany()
   }
-  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: cutter.endedWithLine }) }
+  return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: splitter.endedWithLine }) }
 }
 
 /**
@@ -50,12 +50,12 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
  */
 export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatContext, place?: RecordsPlace): FormatReader {
   const around = place === undefined ? undefined : new JsonSurroundings(context.name, context.limits, place)
-  const cutter = new JsonArrayCutter(context.name, context.limits, around)
+  const splitter = new JsonArraySplitter(context.name, context.limits, around)
   const reader = new JsonReader(context)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     reader.begin(place?.path)
-    for await (const chunk of chunks) yield* reader.batches(cutter.push(chunk))
-    cutter.end()
+    for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
+    splitter.end()
     reader.rejectIfTooMany()
   }
   const proof = place === undefined ? 'array closed' : 'object closed'

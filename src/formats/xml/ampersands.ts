@@ -1,5 +1,5 @@
 /**
- * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlCutter`. Only start tags and text are
+ * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlSplitter`. Only start tags and text are
  * repaired.
  */
 const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g

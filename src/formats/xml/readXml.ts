@@ -6,10 +6,10 @@ import { ColumnRegistry } from '../columnRegistry.ts'
 import { fileError, type SourceSettings } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
-import { cutRecords, recordText } from '../recordBatch.ts'
+import { splitRecords, recordText } from '../recordBatch.ts'
 import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
-import { XmlCutter } from './xmlCutter.ts'
+import { XmlSplitter } from './xmlSplitter.ts'
 import { XmlElementReader } from './xmlElements.ts'
 import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
 import { productNamespace, productNamespaces } from './namespaces.ts'
@@ -31,13 +31,13 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
  *
  * Any error of well-formedness rejects the file, because an invalid XML item, unlike a CSV row, has no certain end.
  *
- * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlCutter`
+ * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlSplitter`
  */
 export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext, settings: XmlSettings = {}): FormatReader {
   const columns = new ColumnRegistry()
   const { htmlEntities = false, escapeAmpersands: escapes = false, item, likelyItem } = settings
   const skeleton = new Skeleton(context.name, settings)
-  const cutter = new XmlCutter({
+  const splitter = new XmlSplitter({
     name: context.name,
     limits: context.limits,
     skeleton: (text, line) => skeleton.write(text, line),
@@ -55,7 +55,7 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext, s
   const findings: ItemFindings = { overridden: 0, prefixAssumed: false }
   async function* rows(): AsyncGenerator<readonly Row[]> {
     columns.add(context.gate?.columns ?? [])
-    for await (const batch of cutRecords(chunks, cutter)) {
+    for await (const batch of splitRecords(chunks, splitter)) {
       for (let from = 0, to = 0; from < batch.count; from = to) {
         // There is one scope for each item that has begun.
         const current = scopes[from] as Scope
@@ -81,7 +81,7 @@ export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext, s
             continue
           }
           const raw = recordText(batch, i)
-          findSwallowed ??= swallowedItemFinder(item ?? (cutter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
+          findSwallowed ??= swallowedItemFinder(item ?? (splitter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
           const swallowed = findSwallowed(raw)
           if (swallowed !== undefined) throw faultError(context.name, raw, swallowed, line, settings)
           const repaired = escapes ? escapeAmpersands(raw) : undefined

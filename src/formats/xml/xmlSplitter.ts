@@ -3,12 +3,12 @@ import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordCutter } from '../recordBatch.ts'
+import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 import { findXmlFault, linesIn } from './xmlFault.ts'
 
-/** Options of an `XmlCutter`. */
-export interface XmlCutterOptions {
+/** Options of an `XmlSplitter`. */
+export interface XmlSplitterOptions {
   /** Name of the source in messages. */
   readonly name: string
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
@@ -48,8 +48,8 @@ for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
  * UNEXPECTED_CONTENT; from `end` FILE_TRUNCATED if an element or token is open, or if there is no element
  */
-export class XmlCutter implements RecordCutter {
-  readonly #options: XmlCutterOptions
+export class XmlSplitter implements RecordSplitter {
+  readonly #options: XmlSplitterOptions
   readonly #decoder = new StringDecoder('utf8')
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
@@ -74,7 +74,7 @@ export class XmlCutter implements RecordCutter {
   /** Layout of the feed; undefined before its first tag, and for other XML. */
   root: 'google-rss' | 'google-atom' | undefined
 
-  constructor(options: XmlCutterOptions) {
+  constructor(options: XmlSplitterOptions) {
     this.#options = options
   }
 
@@ -170,7 +170,7 @@ export class XmlCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#cutOff()
+    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#truncated()
     const rest = this.#carry.takeRest()
     this.#skeletonText(rest.toString('utf8'))
     this.#batch.begin(rest)
@@ -242,7 +242,7 @@ export class XmlCutter implements RecordCutter {
    * Returns the error for a file that ends inside an element or token, or has no element. Its line is that of the open item, or of a fault,
    * comment or CDATA section in the item. Outside of items, it is the last line.
    */
-  #cutOff() {
+  #truncated() {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
     if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file contains no element', { name, at: `line ${this.#line}`, hint })

@@ -76,7 +76,7 @@ export class ResumableBody {
 
   async #recover({ cause, received, brought, tries }: Break): Promise<void> {
     this.#fetcher.throwIfCancelled()
-    if (!tries.mayRetryAfter(brought) || this.#validator === undefined) throw this.#cut(received, cause)
+    if (!tries.mayRetryAfter(brought) || this.#validator === undefined) throw this.#truncated(received, cause)
     await this.#fetcher.pause(tries)
   }
 
@@ -102,9 +102,9 @@ export class ResumableBody {
   /** Requests the rest from byte `from`, and checks that the response belongs to the same feed. */
   async #resume(from: number, cause: unknown): Promise<Dispatcher.ResponseData> {
     const validator = this.#validator
-    if (validator === undefined) throw this.#cut(from, cause)
+    if (validator === undefined) throw this.#truncated(from, cause)
     const answer = await this.#fetcher.fetch(from, validator.value)
-    if (answer === 'unchanged') throw this.#cut(from, cause)
+    if (answer === 'unchanged') throw this.#truncated(from, cause)
     const rejectWith = async (error: RunError): Promise<never> => {
       await answer.body.dump().catch(() => undefined)
       throw error
@@ -118,9 +118,9 @@ export class ResumableBody {
     // A part may omit its validator if If-Range was honoured, but must not have a different validator.
     if (shown !== undefined && shown !== validator.value) return rejectWith(this.#changed(cause))
     const range = contentRange(answer)
-    if (range?.from !== from) return rejectWith(this.#cut(from, cause))
+    if (range?.from !== from) return rejectWith(this.#truncated(from, cause))
     const length = this.#length ?? range.total
-    if (length === undefined) return rejectWith(this.#cut(from, cause))
+    if (length === undefined) return rejectWith(this.#truncated(from, cause))
     if (length !== (range.total ?? length)) return rejectWith(this.#changed(cause))
     this.#length = length
     return answer
@@ -144,7 +144,7 @@ export class ResumableBody {
     })
   }
 
-  #cut(received: number, cause: unknown): RunError {
+  #truncated(received: number, cause: unknown): RunError {
     return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
       where: this.#fetcher.label,
       hint: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',

@@ -84,7 +84,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
       hint: 'Run again once the upload is finished.',
       cause: storeCause(cause),
     })
-  const cut = (received: number, cause: unknown) =>
+  const truncated = (received: number, cause: unknown) =>
     new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
       where: label,
       hint: 'Run again.',
@@ -92,17 +92,17 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     })
 
   const resume = async (from: number, cause: unknown): Promise<GetObjectCommandOutput> => {
-    if (validator === undefined) throw cut(from, cause)
+    if (validator === undefined) throw truncated(from, cause)
     const part = await get({ IfMatch: validator, Range: `bytes=${from}-` }).catch((failure: unknown) => {
       timeouts.throwIfCancelled()
       const status = statusOf(failure)
       // The object was deleted, replaced, or is shorter than the bytes already read.
-      throw status === 404 || status === 412 || status === 416 ? changed(failure) : cut(from, failure)
+      throw status === 404 || status === 412 || status === 416 ? changed(failure) : truncated(from, failure)
     })
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
     if (part.ETag === validator && Number(start) === from && (length === undefined || Number(total) === length)) return part
     streamOf(part).destroy()
-    throw part.ETag === validator ? cut(from, cause) : changed(cause)
+    throw part.ETag === validator ? truncated(from, cause) : changed(cause)
   }
 
   return readResumable({
@@ -119,7 +119,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     },
     async recover({ cause, received, brought, tries }) {
       timeouts.throwIfCancelled()
-      if (!tries.mayRetryAfter(brought) || validator === undefined) throw cut(received, cause)
+      if (!tries.mayRetryAfter(brought) || validator === undefined) throw truncated(received, cause)
       await timeouts.pause(tries.waitMs(backoffMs))
     },
   })

@@ -1,6 +1,6 @@
 import type { Timeouts } from '../timeouts.ts'
 import type { SftpConnection } from './sftpConnection.ts'
-import { changedFile, cutFile, isLost, sftpError } from './sftpErrors.ts'
+import { changedFile, truncatedFile, isLost, sftpError } from './sftpErrors.ts'
 import { openSftpFile, type SftpFacts } from './sftpFile.ts'
 import { readResumable, type Break } from '../../http/resumableRead.ts'
 
@@ -74,7 +74,7 @@ export class SftpBody {
     }
     const isResumable = received === 0 || this.#settled
     if (isResumable && (await connection.prepareRetry(tries, brought))) return
-    throw received === 0 ? sftpError(cause, label) : cutFile(label, received, cause)
+    throw received === 0 ? sftpError(cause, label) : truncatedFile(label, received, cause)
   }
 
   /** Reads from the end of the last connection to the end of the file. */

@@ -76,6 +76,6 @@ export function changedFile(where: string, cause?: unknown): RunError {
 }
 
 /** Returns the error for a file whose read cannot be resumed after `received` bytes. */
-export function cutFile(where: string, received: number, cause: unknown): RunError {
+export function truncatedFile(where: string, received: number, cause: unknown): RunError {
   return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, hint: 'Run again.', cause })
 }

@@ -13,7 +13,7 @@ test('rows are read right with characters and records across reused buffers', as
   const folder = await mkdtemp(join(tmpdir(), 'sluice-buffers-'))
   try {
     const rows = Array.from({ length: 60_000 }, (_, i) => [`${i}`, `Zoë "${i}"\n${'ü€😀'.repeat(i % 7)}`])
-    // A record longer than two buffers makes the buffer of the cutter grow.
+    // A record longer than two buffers makes the buffer of the splitter grow.
     rows[30_000] = ['long', 'ü'.repeat(400_000)]
     const path = join(folder, 'feed.csv')
     const text = `id,title\n${rows.map(([id, title]) => `${id},"${title?.replaceAll('"', '""')}"\n`).join('')}`

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { splitRelaxed } from '../../../src/formats/csv/csvSplit.ts'
+import { splitRelaxedFields } from '../../../src/formats/csv/csvFields.ts'
 import { cellsOf, faultsOf, read, refusal } from './support.ts'
 
 const header = 'id,title,price\n'
@@ -46,7 +46,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(await refusal(file, { csv: { relaxedQuotes: true } })).toBe('none')
   })
   test('case 19: a line end inside an unquoted field that only the splitter finds rejects the row', async () => {
-    // The cutter recognizes a delimiter outside ASCII by its last byte, which \u0109 has too. So it takes the quote after it for the start of a field.
+    // The splitter recognizes a delimiter outside ASCII by its last byte, which \u0109 has too. So it takes the quote after it for the start of a field.
     const result = await read('id\u00c9title\n1\u00c95" \u0109"a\nb"\n2\u00c9c\n', { csv: { delimiter: '\u00c9', relaxedQuotes: true } })
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })
@@ -55,7 +55,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
         const text = cells.map((value) => `"${value.replaceAll('"', '""')}"`).join(',')
-        expect(splitRelaxed(text, ',', '"')).toEqual({ fields: parse(text)[0], keptIn: -1 })
+        expect(splitRelaxedFields(text, ',', '"')).toEqual({ fields: parse(text)[0], keptIn: -1 })
       }),
     )
   })
