@@ -1,3 +1,12 @@
+import type { Row } from '../model/record.ts'
+
+/** Row of a batch. Its columns are `unnamed` until the whole batch is parsed. */
+export interface ParsedRow extends Row {
+  columns: readonly string[]
+}
+
+export const unnamed: readonly string[] = []
+
 /**
  * Columns of formats whose rows name their own cells (JSON, XML). Each new name is added. Rows of one batch share one array of names,
  * so that the mapper can cache its work per array.
@@ -25,5 +34,12 @@ export class ColumnRegistry {
   names(): readonly string[] {
     if (this.#names.length !== this.#positions.size) this.#names = [...this.#positions.keys()]
     return this.#names
+  }
+
+  /** Sets the columns of the rows of a batch: all names so far. Returns the rows. */
+  nameColumns(rows: readonly ParsedRow[]): readonly Row[] {
+    const names = this.names()
+    for (const row of rows) row.columns = names
+    return rows
   }
 }

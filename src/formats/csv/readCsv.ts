@@ -2,7 +2,7 @@ import type { Row, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvSplitter } from './csvSplitter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf, relaxedFieldsOf } from './csvDialect.ts'
-import { FaultyRows, type RowFaultCode } from '../faultyRows.ts'
+import { RowCounts, type RowFaultCode } from '../rowCounts.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
@@ -28,7 +28,7 @@ class CsvReader {
   readonly #dialect: CsvDialect
   readonly #context: FormatContext
   readonly #splitter: CsvSplitter
-  readonly #faulty: FaultyRows
+  readonly #counts: RowCounts
   readonly #columns: readonly string[]
   /** Indexes of the named columns; undefined if all columns have a name. */
   readonly #picked: readonly number[] | undefined
@@ -51,7 +51,7 @@ class CsvReader {
       limits: context.limits,
       ...(gate === undefined ? {} : { skips: (bytes, start, end, line) => this.#isKnown(gate, bytes, start, end, line) }),
     })
-    this.#faulty = new FaultyRows(context.name, context.limits)
+    this.#counts = new RowCounts(context.name, context.limits)
     this.#columns = dialect.header.filter((column) => column !== '')
     this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
@@ -75,7 +75,7 @@ class CsvReader {
       }
     }
     if (rows.length > 0) yield rows
-    this.#faulty.rejectIfTooMany(
+    this.#counts.rejectIfTooManyFaults(
       `Check the delimiter (read as ${describeDelimiter(this.#dialect.delimiter)}) and the quoting of the export, or set \`csv.relaxed_quotes\` if quotes inside a cell are text.`,
     )
   }
@@ -84,7 +84,7 @@ class CsvReader {
     const finalNewline = this.#splitter.endedWithLine
     return {
       columns: this.#columns,
-      rowCount: this.#faulty.rows,
+      rowCount: this.#counts.rows,
       finalNewline,
       notes: this.#dialect.notes,
       // If a known record follows the short record, the short record was not the last row.
@@ -98,7 +98,7 @@ class CsvReader {
     const line = batch.lineOf(index)
     if (line <= this.#dialect.skipThroughLine) return undefined
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
-    this.#faulty.count()
+    this.#counts.countRow()
     const flags = batch.flagsOf(index)
     const strict = fieldsOf(batch, index, this.#dialect)
     const relaxed = strict === undefined ? relaxedFieldsOf(batch, index, this.#dialect) : undefined
@@ -107,7 +107,7 @@ class CsvReader {
     const size = batch.endOf(index) - batch.startOf(index)
     this.#lastShort = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
-      this.#faulty.add(line)
+      this.#counts.countFault(line)
       return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote is in an unexpected place' } }
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
@@ -117,7 +117,7 @@ class CsvReader {
       return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(relaxed.keptIn)] }
     }
     const fault = this.#fault(fields, flags)
-    this.#faulty.add(line)
+    this.#counts.countFault(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
@@ -132,7 +132,7 @@ class CsvReader {
    */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
-    this.#faulty.count()
+    this.#counts.countRow()
     this.#lastKnown = line
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     return true

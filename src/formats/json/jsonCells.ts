@@ -1,6 +1,6 @@
 import type { Cell, RowFault } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
-import type { RowFaultCode } from '../faultyRows.ts'
+import type { RowFaultCode } from '../rowCounts.ts'
 
 /**
  * Reads one JSON object into cells by column. Adds new columns to `columns`. Returns the first fault instead of throwing it.

@@ -1,6 +1,6 @@
 import type { Row } from '../../model/record.ts'
-import { ColumnRegistry } from '../columnRegistry.ts'
-import { FaultyRows } from '../faultyRows.ts'
+import { ColumnRegistry, unnamed, type ParsedRow } from '../columnRegistry.ts'
+import { RowCounts } from '../rowCounts.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
 import type { RecordsPlace } from './findRecords.ts'
@@ -37,7 +37,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
         hint: 'Export the file again.',
       })
     }
-    reader.rejectIfTooMany()
+    reader.rejectIfTooManyFaults()
   }
   return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: splitter.endedWithLine }) }
 }
@@ -56,7 +56,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
     reader.begin(place?.path)
     for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
     splitter.end()
-    reader.rejectIfTooMany()
+    reader.rejectIfTooManyFaults()
   }
   const proof = place === undefined ? 'array closed' : 'object closed'
   return { rows: rows(), end: () => ({ ...reader.end(), finalNewline: null, proof }) }
@@ -65,17 +65,15 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
 class JsonReader {
   readonly #context: FormatContext
   readonly #columns = new ColumnRegistry()
-  readonly #faulty: FaultyRows
+  readonly #counts: RowCounts
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
   /** Line of the first record, if it ends inside an object, array or string; else 0. */
   #spread = 0
-  /** Number of rows with a fault. */
-  faults = 0
 
   constructor(context: FormatContext) {
     this.#context = context
-    this.#faulty = new FaultyRows(context.name, context.limits)
+    this.#counts = new RowCounts(context.name, context.limits)
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
@@ -88,55 +86,50 @@ class JsonReader {
   /** Yields the rows of a batch of records, at most `rowsPerBatch` at a time. */
   *batches(batch: RecordBatch): Generator<readonly Row[]> {
     for (let from = 0; from < batch.count; from += rowsPerBatch) {
-      const read = []
+      const rows: ParsedRow[] = []
       for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
         const line = batch.lineOf(i)
         if (this.#trailerOf !== undefined && this.#takeTrailer(recordText(batch, i), line)) continue
-        if (this.#context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
-          this.#faulty.count()
-          continue
-        }
+        this.#counts.countRow()
+        if (this.#context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) continue
         const text = recordText(batch, i)
-        read.push({ line, parsed: readJsonCells(text, this.#columns, this.#context.limits), text })
+        const { cells, fault } = readJsonCells(text, this.#columns, this.#context.limits)
+        if (fault !== undefined) this.#countFault(line, text)
+        rows.push(fault === undefined ? { line, columns: unnamed, cells } : { line, columns: unnamed, cells, fault })
       }
-      const columns = this.#columns.names()
-      const rows: Row[] = []
-      for (const { line, parsed, text } of read) {
-        this.#faulty.count()
-        if (parsed.fault !== undefined) this.#rejectLine(line, text)
-        rows.push(
-          parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault },
-        )
-      }
-      if (rows.length > 0) yield rows
+      if (rows.length > 0) yield this.#columns.nameColumns(rows)
     }
+  }
+
+  /** Number of rows with a fault. */
+  get faults(): number {
+    return this.#counts.faults
   }
 
   /** True if one object seems to be spread over several lines: the first line ends inside an object, and no line is valid. */
   get isSpread(): boolean {
-    return this.#spread > 0 && this.faults === this.#faulty.rows
+    return this.#spread > 0 && this.faults === this.#counts.rows
   }
 
-  rejectIfTooMany(): void {
+  rejectIfTooManyFaults(): void {
     if (this.isSpread) throw this.#notLines(this.#spread)
-    this.#faulty.rejectIfTooMany('Write one valid JSON object for each record.')
+    this.#counts.rejectIfTooManyFaults('Write one valid JSON object for each record.')
   }
 
   end(): Omit<FormatEnd, 'finalNewline'> {
     return {
       columns: this.#columns.names(),
-      rowCount: this.#faulty.rows,
+      rowCount: this.#counts.rows,
       notes: [],
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer }),
     }
   }
 
-  #rejectLine(line: number, text: string): void {
+  #countFault(line: number, text: string): void {
     // A first record that ends after a bracket or key begins an object over several lines (docs/inputs.md, case 48).
-    if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
-    if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line
-    this.faults++
-    this.#faulty.add(line)
+    if (this.#counts.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
+    if (this.#counts.rows === 1 && endsInside(text)) this.#spread = line
+    this.#counts.countFault(line)
   }
 
   #notLines(line: number): Error {

@@ -1,6 +1,6 @@
 import type { Row } from '../../model/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
-import { FaultyRows } from '../faultyRows.ts'
+import { RowCounts } from '../rowCounts.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
@@ -62,13 +62,13 @@ export async function openWorkbook(
   const header = { ...chosen, notes: [...workbook.notes, ...chosen.notes] }
   const columns = header.header.filter((column) => column !== '')
   const picked = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
-  const faulty = new FaultyRows(name, limits)
+  const counts = new RowCounts(name, limits)
   const width = header.header.length
   const toRow = (record: SampleRecord): Row => {
-    faulty.count()
+    counts.countRow()
     const row = { line: record.line, columns, cells: picked.map((at) => record.fields[at] ?? '') }
     if (record.fields.length <= width) return row
-    faulty.add(record.line)
+    counts.countFault(record.line)
     return { ...row, fault: { code: 'ROW_RAGGED', message: `the row has ${record.fields.length} cells, the header ${width}` } }
   }
   async function* rows(): AsyncGenerator<readonly Row[]> {
@@ -81,13 +81,13 @@ export async function openWorkbook(
       for (const record of more) batch.push(toRow(record))
     }
     if (batch.length > 0) yield batch
-    faulty.rejectIfTooMany('Remove cells beside the table.')
+    counts.rejectIfTooManyFaults('Remove cells beside the table.')
   }
   return {
     header,
     reader: {
       rows: rows(),
-      end: () => ({ columns, rowCount: faulty.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }),
+      end: () => ({ columns, rowCount: counts.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }),
     },
   }
 }

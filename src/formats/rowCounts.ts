@@ -9,12 +9,12 @@ export type RowFaultCode = Extract<RecordCode, `ROW_${string}` | 'HEADER_REPEATE
  * Counts the rows of a file, and the rows that cannot be read. If the share of these is over `faultyShare`, the whole file is rejected
  * (docs/inputs.md, cases 20 and 46). In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
-export class FaultyRows {
+export class RowCounts {
   readonly #name: string
   readonly #limits: ReadLimits
-  #faulty = 0
-  #firstLine = 0
   #rows = 0
+  #faults = 0
+  #firstFaultLine = 0
 
   constructor(name: string, limits: ReadLimits) {
     this.#name = name
@@ -26,23 +26,28 @@ export class FaultyRows {
     return this.#rows
   }
 
-  /** Counts a row, which may be faulty. */
-  count(): void {
+  /** Number of faulty rows so far. */
+  get faults(): number {
+    return this.#faults
+  }
+
+  /** Counts a row, faulty or not. */
+  countRow(): void {
     this.#rows++
   }
 
-  /** Counts a row as faulty, which `count` has counted already. `line`: first line of the row. */
-  add(line: number): void {
-    if (this.#faulty === 0) this.#firstLine = line
-    this.#faulty++
+  /** Counts a fault of a row that `countRow` has counted. `line`: first line of the row. */
+  countFault(line: number): void {
+    if (this.#faults === 0) this.#firstFaultLine = line
+    this.#faults++
   }
 
   /** Rejects the file if its share of faulty rows is too large. @throws RunError FILE_FAULTY_ROWS */
-  rejectIfTooMany(hint: string): void {
-    if (this.#rows < this.#limits.shareFromRows || this.#faulty <= this.#rows * this.#limits.faultyShare) return
-    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.#rows} rows cannot be read`, {
+  rejectIfTooManyFaults(hint: string): void {
+    if (this.#rows < this.#limits.shareFromRows || this.#faults <= this.#rows * this.#limits.faultyShare) return
+    throw fileError('FILE_FAULTY_ROWS', `${this.#faults} of ${this.#rows} rows cannot be read`, {
       name: this.#name,
-      at: `first on line ${this.#firstLine}`,
+      at: `first on line ${this.#firstFaultLine}`,
       hint,
     })
   }
