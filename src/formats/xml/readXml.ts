@@ -2,11 +2,12 @@ import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Row, RowWarning } from '../../model/record.ts'
-import { ColumnRegistry } from '../columnRegistry.ts'
+import { ColumnRegistry, unnamed, type ParsedRow } from '../columnRegistry.ts'
 import { fileError, type SourceSettings } from '../fileError.ts'
-import type { FormatContext, FormatReader } from '../formatReader.ts'
+import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
-import { splitRecords, recordText } from '../recordBatch.ts'
+import type { RecordBatch } from '../recordBatch.ts'
+import { recordText, splitRecords } from '../recordBatch.ts'
 import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlSplitter } from './xmlSplitter.ts'
@@ -34,110 +35,140 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
  * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlSplitter`
  */
 export function readXml(chunks: AsyncIterable<Buffer>, context: FormatContext, settings: XmlSettings = {}): FormatReader {
-  const columns = new ColumnRegistry()
-  const { htmlEntities = false, escapeAmpersands: escapes = false, item, likelyItem } = settings
-  const skeleton = new Skeleton(context.name, settings)
-  const splitter = new XmlSplitter({
-    name: context.name,
-    limits: context.limits,
-    skeleton: (text, line) => skeleton.write(text, line),
-    itemStarts: () => scopes.push(skeleton.beginItem()),
-    ...(item === undefined ? {} : { item }),
-    ...(likelyItem === undefined ? {} : { likelyItem }),
-  })
+  const reader = new XmlReader(context, settings)
+  return { rows: reader.read(chunks), end: () => reader.end() }
+}
+
+class XmlReader {
+  readonly #context: FormatContext
+  readonly #settings: XmlSettings
+  readonly #columns = new ColumnRegistry()
+  readonly #skeleton: Skeleton
+  readonly #splitter: XmlSplitter
   /** Scope of each item that has started and was not read yet, in order. */
-  const scopes: Scope[] = []
-  let items: XmlItemReader | XmlElementReader | undefined
-  let scope: Scope | undefined
-  let shape: string | undefined
-  let findSwallowed: ((item: string) => XmlFault | undefined) | undefined
-  let rowCount = 0
-  const findings: ItemFindings = { overridden: 0, prefixAssumed: false }
-  async function* rows(): AsyncGenerator<readonly Row[]> {
-    columns.add(context.gate?.columns ?? [])
-    for await (const batch of splitRecords(chunks, splitter)) {
+  readonly #scopes: Scope[] = []
+  /** Reader of the items in `#scope`, and the shape for the gate. */
+  #items: XmlItemReader | XmlElementReader | undefined
+  #scope: Scope | undefined
+  #shape: string | undefined
+  #findSwallowed: ((item: string) => XmlFault | undefined) | undefined
+  #rowCount = 0
+  readonly #findings: ItemFindings = { overridden: 0, prefixAssumed: false }
+
+  constructor(context: FormatContext, settings: XmlSettings) {
+    const { name, limits } = context
+    const { item, likelyItem } = settings
+    this.#context = context
+    this.#settings = settings
+    this.#skeleton = new Skeleton(name, settings)
+    this.#splitter = new XmlSplitter({
+      name,
+      limits,
+      skeleton: (text, line) => this.#skeleton.write(text, line),
+      itemStarts: () => this.#scopes.push(this.#skeleton.beginItem()),
+      ...(item === undefined ? {} : { item }),
+      ...(likelyItem === undefined ? {} : { likelyItem }),
+    })
+  }
+
+  async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
+    this.#columns.add(this.#context.gate?.columns ?? [])
+    for await (const batch of splitRecords(chunks, this.#splitter)) {
       for (let from = 0, to = 0; from < batch.count; from = to) {
         // There is one scope for each item that has begun.
-        const current = scopes[from] as Scope
-        if (items === undefined || scope !== current) {
-          scope = current
-          const shapeNow = JSON.stringify(htmlEntities || escapes ? [current, htmlEntities, escapes] : current)
-          if (items === undefined || shape !== shapeNow) {
-            items =
-              item === undefined
-                ? new XmlItemReader(columns, current, htmlEntities, findings)
-                : new XmlElementReader(columns, current, htmlEntities)
-            shape = shapeNow
-            context.gate?.beginShape(shape)
-          }
-        }
+        const scope = this.#scopes[from] as Scope
         // A batch has rows of one scope only, because the gate drops its digests when the shape changes.
-        for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
-        const parsed: ReadRow[] = []
-        for (let i = from; i < to; i++) {
-          const line = batch.lineOf(i)
-          if (context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
-            rowCount++
-            continue
-          }
-          const raw = recordText(batch, i)
-          findSwallowed ??= swallowedItemFinder(item ?? (splitter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
-          const swallowed = findSwallowed(raw)
-          if (swallowed !== undefined) throw faultError(context.name, raw, swallowed, line, settings)
-          const repaired = escapes ? escapeAmpersands(raw) : undefined
-          try {
-            const cells = items.read(repaired?.text ?? raw)
-            if (cells.length > context.limits.columns) {
-              throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${context.limits.columns} different elements`, {
-                name: context.name,
-                at: `line ${line}`,
-                hint: 'Check the feed: an element name should not change from item to item.',
-              })
-            }
-            const warnings = repaired === undefined && !htmlEntities ? [] : repairWarnings(repaired?.elements ?? [], items.htmlColumns)
-            parsed.push(warnings.length === 0 ? { line, columns: noColumns, cells } : { line, columns: noColumns, cells, warnings })
-          } catch (error) {
-            if (!(error instanceof XmlItemError)) throw error
-            const fault = findXmlFault(repaired?.text ?? raw)
-            throw fault === undefined
-              ? malformed(context.name, describe(error.message), line + error.line, remedyFor(raw, settings))
-              : faultError(context.name, repaired?.text ?? raw, fault, line, settings)
-          }
-        }
-        rowCount += parsed.length
-        if (parsed.length === 0) continue
-        const names = columns.names()
-        for (const row of parsed) row.columns = names
-        yield parsed
+        for (to = from; to < batch.count && to < from + rowsPerBatch && this.#scopes[to] === scope; to++);
+        const rows = this.#rows(batch, from, to, this.#itemsIn(scope))
+        if (rows.length > 0) yield rows
       }
-      scopes.splice(0, batch.count)
+      this.#scopes.splice(0, batch.count)
     }
-    skeleton.close()
+    this.#skeleton.close()
   }
-  return {
-    rows: rows(),
-    end: () => ({
-      columns: columns.names(),
-      rowCount,
+
+  end(): FormatEnd {
+    const { overridden, prefixAssumed } = this.#findings
+    const { item } = this.#settings
+    return {
+      columns: this.#columns.names(),
+      rowCount: this.#rowCount,
       finalNewline: null,
       proof: 'root element closed',
       notes: [
-        ...(findings.overridden === 0
+        ...(overridden === 0
           ? []
-          : [`a plain element differs from the product element of the same name ${findings.overridden} times; the product element counts`]),
-        ...(item !== undefined && rowCount === 0 ? [`the file has no element <${item}>`] : []),
-        ...(findings.prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
-        ...skeleton.repaired.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
+          : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+        ...(item !== undefined && this.#rowCount === 0 ? [`the file has no element <${item}>`] : []),
+        ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
+        ...this.#skeleton.repaired.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
       ],
-    }),
+    }
+  }
+
+  /** Returns the reader of items in a scope. Reports the shape to the gate if it changes. */
+  #itemsIn(scope: Scope): XmlItemReader | XmlElementReader {
+    if (this.#items !== undefined && scope === this.#scope) return this.#items
+    const { htmlEntities = false, escapeAmpersands: escapes = false, item } = this.#settings
+    const shape = JSON.stringify(htmlEntities || escapes ? [scope, htmlEntities, escapes] : scope)
+    this.#scope = scope
+    if (this.#items !== undefined && shape === this.#shape) return this.#items
+    this.#shape = shape
+    this.#context.gate?.beginShape(shape)
+    this.#items =
+      item === undefined
+        ? new XmlItemReader(this.#columns, scope, htmlEntities, this.#findings)
+        : new XmlElementReader(this.#columns, scope, htmlEntities)
+    return this.#items
+  }
+
+  /** Returns the rows of the items from index `from` to below `to`, without those that the gate knows. */
+  #rows(batch: RecordBatch, from: number, to: number, items: XmlItemReader | XmlElementReader): readonly Row[] {
+    const rows: ParsedRow[] = []
+    for (let i = from; i < to; i++) {
+      const line = batch.lineOf(i)
+      if (this.#context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) !== true)
+        rows.push(this.#row(recordText(batch, i), line, items))
+    }
+    this.#rowCount += to - from
+    return this.#columns.nameColumns(rows)
+  }
+
+  /** Returns the row of an item. @throws RunError FILE_MALFORMED, FILE_TOO_MANY_COLUMNS */
+  #row(raw: string, line: number, items: XmlItemReader | XmlElementReader): ParsedRow {
+    const { name, limits } = this.#context
+    const { htmlEntities = false, escapeAmpersands: escapes = false, item } = this.#settings
+    this.#findSwallowed ??= swallowedItemFinder(item ?? (this.#splitter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
+    const swallowed = this.#findSwallowed(raw)
+    if (swallowed !== undefined) throw faultError(name, raw, swallowed, line, this.#settings)
+    const repaired = escapes ? escapeAmpersands(raw) : undefined
+    const text = repaired?.text ?? raw
+    const cells = this.#cells(text, line, items)
+    if (cells.length > limits.columns) {
+      throw fileError('FILE_TOO_MANY_COLUMNS', `the items name more than ${limits.columns} different elements`, {
+        name,
+        at: `line ${line}`,
+        hint: 'Check the feed: an element name should not change from item to item.',
+      })
+    }
+    const warnings = repaired === undefined && !htmlEntities ? [] : repairWarnings(repaired?.elements ?? [], items.htmlColumns)
+    return warnings.length === 0 ? { line, columns: unnamed, cells } : { line, columns: unnamed, cells, warnings }
+  }
+
+  /** Returns the cells of an item. @throws RunError FILE_MALFORMED, with the place of the fault if it is found */
+  #cells(text: string, line: number, items: XmlItemReader | XmlElementReader): Row['cells'] {
+    try {
+      return items.read(text)
+    } catch (error) {
+      if (!(error instanceof XmlItemError)) throw error
+      const { name } = this.#context
+      const fault = findXmlFault(text)
+      throw fault === undefined
+        ? malformed(name, describe(error.message), line + error.line, remedyFor(text, this.#settings))
+        : faultError(name, text, fault, line, this.#settings)
+    }
   }
 }
-
-/** Row that gets its columns once the names of its batch are known. */
-interface ReadRow extends Row {
-  columns: readonly string[]
-}
-const noColumns: readonly string[] = []
 
 /** Bindings of prefixes to namespaces around an item; the default namespace has the empty prefix. Items in one element share one object. */
 type Scope = Readonly<Record<string, string>>
