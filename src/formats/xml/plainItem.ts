@@ -38,7 +38,7 @@ const cdataStart = '<![CDATA['
  * Reads items of plain XML into cells. Plain XML has only elements, texts, CDATA, and references by decimal number or by the names of XML.
  * The elements have no attributes and names in ASCII. Their prefixes are bound around the items, or `g`.
  *
- * Checks everything that can be wrong in such an item. `XmlItemReader` reads any other item with the strict parser. A property test
+ * Checks everything that can be wrong in such an item. `FeedItemReader` reads any other item with the strict parser. A property test
  * compares the two.
  *
  * An item of 10 fields and 1.3 kB takes 5 µs, and 20 µs with saxes (docs/decisions/parsers.md).

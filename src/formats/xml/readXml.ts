@@ -11,11 +11,11 @@ import { recordText, splitRecords } from '../recordBatch.ts'
 import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlSplitter } from './xmlSplitter.ts'
-import { XmlElementReader } from './xmlElements.ts'
+import { XmlRecordReader } from './xmlRecord.ts'
 import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
 import { productNamespace, productNamespaces } from './namespaces.ts'
-import { XmlItemError } from './strictItem.ts'
-import { XmlItemReader, type ItemFindings } from './xmlItem.ts'
+import { XmlItemError } from './fragmentParser.ts'
+import { FeedItemReader, type ItemFindings } from './feedItem.ts'
 
 /** Settings of a source about XML. */
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
@@ -48,7 +48,7 @@ class XmlReader {
   /** Scope of each item that has started and was not read yet, in order. */
   readonly #scopes: Scope[] = []
   /** Reader of the items in `#scope`, and the shape for the gate. */
-  #items: XmlItemReader | XmlElementReader | undefined
+  #items: FeedItemReader | XmlRecordReader | undefined
   #scope: Scope | undefined
   #shape: string | undefined
   #findSwallowed: ((item: string) => XmlFault | undefined) | undefined
@@ -107,7 +107,7 @@ class XmlReader {
   }
 
   /** Returns the reader of items in a scope. Reports the shape to the gate if it changes. */
-  #itemsIn(scope: Scope): XmlItemReader | XmlElementReader {
+  #itemsIn(scope: Scope): FeedItemReader | XmlRecordReader {
     if (this.#items !== undefined && scope === this.#scope) return this.#items
     const { htmlEntities = false, escapeAmpersands: escapes = false, item } = this.#settings
     const shape = JSON.stringify(htmlEntities || escapes ? [scope, htmlEntities, escapes] : scope)
@@ -117,13 +117,13 @@ class XmlReader {
     this.#context.gate?.beginShape(shape)
     this.#items =
       item === undefined
-        ? new XmlItemReader(this.#columns, scope, htmlEntities, this.#findings)
-        : new XmlElementReader(this.#columns, scope, htmlEntities)
+        ? new FeedItemReader(this.#columns, scope, htmlEntities, this.#findings)
+        : new XmlRecordReader(this.#columns, scope, htmlEntities)
     return this.#items
   }
 
   /** Returns the rows of the items from index `from` to below `to`, without those that the gate knows. */
-  #rows(batch: RecordBatch, from: number, to: number, items: XmlItemReader | XmlElementReader): readonly Row[] {
+  #rows(batch: RecordBatch, from: number, to: number, items: FeedItemReader | XmlRecordReader): readonly Row[] {
     const rows: ParsedRow[] = []
     for (let i = from; i < to; i++) {
       const line = batch.lineOf(i)
@@ -135,7 +135,7 @@ class XmlReader {
   }
 
   /** Returns the row of an item. @throws RunError FILE_MALFORMED, FILE_TOO_MANY_COLUMNS */
-  #row(raw: string, line: number, items: XmlItemReader | XmlElementReader): ParsedRow {
+  #row(raw: string, line: number, items: FeedItemReader | XmlRecordReader): ParsedRow {
     const { name, limits } = this.#context
     const { htmlEntities = false, escapeAmpersands: escapes = false, item } = this.#settings
     this.#findSwallowed ??= swallowedItemFinder(item ?? (this.#splitter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
@@ -156,7 +156,7 @@ class XmlReader {
   }
 
   /** Returns the cells of an item. @throws RunError FILE_MALFORMED, with the place of the fault if it is found */
-  #cells(text: string, line: number, items: XmlItemReader | XmlElementReader): Row['cells'] {
+  #cells(text: string, line: number, items: FeedItemReader | XmlRecordReader): Row['cells'] {
     try {
       return items.read(text)
     } catch (error) {

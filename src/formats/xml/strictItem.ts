@@ -1,31 +1,15 @@
-import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { ColumnRegistry } from '../columnRegistry.ts'
-import { entityTable } from './htmlEntities.ts'
+import { FragmentParser } from './fragmentParser.ts'
 import type { ItemCells } from './itemCells.ts'
-import { atomNamespace, productNamespace, productNamespaces, xincludeNamespace } from './namespaces.ts'
-
-/** Error of an item that is not well-formed XML; `line` counts from 0 at the first line of the item. */
-export class XmlItemError extends Error {
-  readonly line: number
-  constructor(message: string, line: number) {
-    super(message)
-    this.line = line
-  }
-}
-
-/** Rejects an element of XInclude. `line`: line of the tag in the item, from 0. @throws XmlItemError */
-export function rejectXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
-  if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is not supported', line)
-}
+import { atomNamespace, productNamespaces } from './namespaces.ts'
 
 /**
- * Reads any well-formed item into cells, by the rules of `XmlItemReader`. Uses saxes, because it checks well-formedness and takes 4.6 s for
+ * Reads any well-formed item into cells, by the rules of `FeedItemReader`. Uses saxes, because it checks well-formedness and takes 4.6 s for
  * 200,000 items; fast-xml-parser takes 15 s (docs/decisions/parsers.md). The tests compare the two.
  */
 export class StrictItemReader {
-  readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
-  readonly #entities: Record<string, string>
+  readonly #parser: FragmentParser
   readonly #columns: ColumnRegistry
   #depth = 0
   #text = ''
@@ -46,28 +30,21 @@ export class StrictItemReader {
     this.#columns = columns
     this.#cells = cells
     this.#scopeBinds = namespaces['g'] !== undefined
-    const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
-    this.#parser = parser
-    this.#entities = entityTable(htmlEntities, () => {
-      if (this.#depth === 2) this.#htmlColumns.add(this.#columns.names()[this.#position] ?? '')
+    this.#parser = new FragmentParser(namespaces, htmlEntities, {
+      open: (tag) => this.#open(tag),
+      text: (text) => this.#take(text),
+      close: () => this.#close(),
+      htmlEntity: () => {
+        if (this.#depth === 2) this.#htmlColumns.add(this.#columns.names()[this.#position] ?? '')
+      },
     })
-    parser.on('error', (error) => {
-      // saxes starts its messages with `line:column: `.
-      throw new XmlItemError(error.message.replace(/^\d+:\d+: /, ''), parser.line - 1)
-    })
-    parser.on('opentag', (tag) => this.#open(tag))
-    parser.on('text', (text) => this.#take(text))
-    parser.on('cdata', (text) => this.#take(text))
-    parser.on('closetag', () => this.#close())
   }
 
   /** Adds the cells of one item. @throws XmlItemError; the reader cannot be used after an error */
   read(text: string): void {
     this.#htmlColumns.clear()
     this.#depth = 0
-    // saxes 6 sets its own table, which accepts `&constructor;`, at each `close`.
-    this.#parser.ENTITIES = this.#entities
-    this.#parser.write(text).close()
+    this.#parser.parse(text)
   }
 
   /** Columns in which the last item had an entity of HTML. */
@@ -76,7 +53,6 @@ export class StrictItemReader {
   }
 
   #open(tag: SaxesTagNS): void {
-    rejectXInclude(tag, this.#parser.line - 1)
     this.#depth++
     if (this.#depth > 2) this.#nested = true
     if (this.#depth === 1) this.#itemBinds = this.#scopeBinds || tag.ns['g'] !== undefined

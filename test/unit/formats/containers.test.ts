@@ -102,14 +102,17 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
   test('a zip with a wrong checksum is rejected', async () => {
     expect(await refusal(zipOf([{ name: 'a.csv', content: csv, crc: 1 }]))).toBe('FILE_CORRUPT')
   })
-  test.each([[1], [65_536]])('zstd frames are one file, also with skippable frames as pzstd writes them (chunks of %i)', async (chunkBytes) => {
-    const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 0x1f, 0x8b])
-    const frames = [zstdCompressSync('id,title\n1,a\n'), zstdCompressSync('2,b\n')]
-    const bytes = Buffer.concat(frames.flatMap((frame) => [skippable, frame]))
-    expect((await read(bytes, { chunkBytes })).rows).toHaveLength(2)
-    expect(await refusal(bytes.subarray(0, -3), { chunkBytes })).toBe('FILE_TRUNCATED')
-    expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([bytes, Buffer.from('more')]), { chunkBytes }))
-  })
+  test.each([[1], [65_536]])(
+    'zstd frames are one file, also with skippable frames as pzstd writes them (chunks of %i)',
+    async (chunkBytes) => {
+      const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 0x1f, 0x8b])
+      const frames = [zstdCompressSync('id,title\n1,a\n'), zstdCompressSync('2,b\n')]
+      const bytes = Buffer.concat(frames.flatMap((frame) => [skippable, frame]))
+      expect((await read(bytes, { chunkBytes })).rows).toHaveLength(2)
+      expect(await refusal(bytes.subarray(0, -3), { chunkBytes })).toBe('FILE_TRUNCATED')
+      expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([bytes, Buffer.from('more')]), { chunkBytes }))
+    },
+  )
   test('case 9: a UTF-8 byte order mark is not part of the first column', async () => {
     expect((await read('\ufeffid,title\n1,a\n')).rows[0]?.columns).toEqual(['id', 'title'])
   })

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { ColumnRegistry } from '../../../src/formats/columnRegistry.ts'
 import { ItemCells } from '../../../src/formats/xml/itemCells.ts'
 import { PlainItemReader } from '../../../src/formats/xml/plainItem.ts'
-import { StrictItemReader, XmlItemError } from '../../../src/formats/xml/strictItem.ts'
-import { XmlItemReader } from '../../../src/formats/xml/xmlItem.ts'
+import { XmlItemError } from '../../../src/formats/xml/fragmentParser.ts'
+import { StrictItemReader } from '../../../src/formats/xml/strictItem.ts'
+import { FeedItemReader } from '../../../src/formats/xml/feedItem.ts'
 
 const scopes = [
   { g: 'http://base.google.com/ns/1.0' },
@@ -101,7 +102,7 @@ describe('items of plain XML', () => {
         const [columns, strictColumns, cells] = [new ColumnRegistry(), new ColumnRegistry(), new ItemCells()]
         const findings = { overridden: 0, prefixAssumed: false }
         let overridden = 0
-        const reader = new XmlItemReader(columns, scope, html, findings)
+        const reader = new FeedItemReader(columns, scope, html, findings)
         const strict = new StrictItemReader(strictColumns, scope, cells, html)
         for (const one of items) {
           cells.begin()

@@ -1,19 +1,15 @@
-import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
-import { entityTable } from './htmlEntities.ts'
-import { productNamespace } from './namespaces.ts'
-import { rejectXInclude, XmlItemError } from './strictItem.ts'
+import { FragmentParser } from './fragmentParser.ts'
 
 /**
- * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each element below the record
+ * Reads records of any XML into cells by column, as strictly as `FeedItemReader`. The elements are unknown, so each element below the record
  * with a text of its own becomes a column. Its name is its path without prefixes (`price`, `pictures.picture`). Each attribute becomes a
  * column too, with @ before its name (`@id`, `price.@currency`). Repeated elements are one cell of several texts.
  */
-export class XmlElementReader {
-  readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
-  readonly #entities: Record<string, string>
+export class XmlRecordReader {
+  readonly #parser: FragmentParser
   readonly #columns: ColumnRegistry
   /**
    * Open elements below the record, with their path and all text in them. `hasOwnText`: true if some of the text is not in an inner
@@ -27,20 +23,15 @@ export class XmlElementReader {
   /** `namespaces`: prefixes bound around the records. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean) {
     this.#columns = columns
-    const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
-    this.#parser = parser
-    this.#entities = entityTable(htmlEntities, () => {
-      const around = this.#open.at(-1)
-      if (around !== undefined) this.#htmlColumns.add(around.path)
+    this.#parser = new FragmentParser(namespaces, htmlEntities, {
+      open: (tag) => this.#begin(tag),
+      text: (text) => this.#take(text),
+      close: () => this.#end(),
+      htmlEntity: () => {
+        const around = this.#open.at(-1)
+        if (around !== undefined) this.#htmlColumns.add(around.path)
+      },
     })
-    parser.on('error', (error) => {
-      // saxes starts its messages with `line:column: `.
-      throw new XmlItemError(error.message.replace(/^\d+:\d+: /, ''), parser.line - 1)
-    })
-    parser.on('opentag', (tag) => this.#begin(tag))
-    parser.on('text', (text) => this.#take(text))
-    parser.on('cdata', (text) => this.#take(text))
-    parser.on('closetag', () => this.#end())
   }
 
   /** Returns the cells of one record. @throws XmlItemError; the reader cannot be used after an error */
@@ -49,9 +40,7 @@ export class XmlElementReader {
     this.#htmlColumns.clear()
     this.#open.length = 0
     this.#inRecord = false
-    // saxes 6 sets its own table, which accepts `&constructor;`, at each `close`.
-    this.#parser.ENTITIES = this.#entities
-    this.#parser.write(text).close()
+    this.#parser.parse(text)
     return this.#cells
   }
 
@@ -61,7 +50,6 @@ export class XmlElementReader {
   }
 
   #begin(tag: SaxesTagNS): void {
-    rejectXInclude(tag, this.#parser.line - 1)
     const around = this.#open.at(-1)
     const prefix = around === undefined ? '' : `${around.path}.`
     const path = this.#inRecord ? `${prefix}${tag.local}` : ''

@@ -22,7 +22,7 @@ export interface ItemFindings {
  * name if the element has no prefix or is of the product or Atom namespace, else `prefix:name`. `ItemCells` has the rules for elements of
  * the same name. The text of an Atom link is its `href`.
  */
-export class XmlItemReader {
+export class FeedItemReader {
   readonly #cells = new ItemCells()
   readonly #plain: PlainItemReader
   readonly #strict: StrictItemReader
