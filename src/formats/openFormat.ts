@@ -1,7 +1,6 @@
 import type { SourceDefinition } from '../model/pipeline.ts'
 import { ByteQueue } from './byteQueue.ts'
 import { decodeText } from './charset.ts'
-import type { CsvDialect } from './csv/csvDialect.ts'
 import { detectCsvDialect } from './csv/csvDialect.ts'
 import { fileError } from './fileError.ts'
 import { rejectUnsupportedFile, signatureBytes } from './unsupportedFile.ts'
@@ -80,43 +79,87 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)
   const format = formatOf(sample, definition, name)
-  const base = { encoding: decoded.encoding, compression: decompressed.compression }
-  if (format === 'csv' || format === 'tsv') {
-    const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
-    // A header of many columns may be longer than the sample.
-    const bytes = /[\r\n]/.test(sample.toString('latin1')) ? sampleBytes : limits.recordBytes + 1
-    const lines = bytes === sampleBytes ? sample : await text.peek(bytes)
-    const dialect = detectCsvDialect(lines, lines.length < bytes, { ...definition.csv, delimiter }, { name, limits })
-    const reader = await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
-    return { detected: describeCsv(dialect, base, decompressed.notes), reader, containerProof: decompressed.proof }
+  const open = format === 'csv' || format === 'tsv' ? openTable : format === 'json' || format === 'jsonl' ? openJson : openXml
+  const { detected, reader } = await open({ text, sample, format }, definition, context)
+  return {
+    detected: {
+      encoding: decoded.encoding,
+      compression: decompressed.compression,
+      ...detected,
+      notes: [...decompressed.notes, ...detected.notes],
+    },
+    reader,
+    containerProof: decompressed.proof,
   }
-  const place = format === 'json' || format === 'jsonl' ? await placeOf(sample, definition, format, name) : undefined
-  const notes = [
-    ...decompressed.notes,
-    ...(place?.found === true ? [`the records are the array at "${place.path.join('.')}"`] : []),
-    ...(definition.format !== 'auto' && definition.format !== format && place === undefined
-      ? [`read as ${format}, not ${definition.format} as configured`]
-      : []),
-  ]
-  // The readers of JSON, XML and workbooks are loaded on demand, because most runs need only one reader.
-  if (format === 'json' || format === 'jsonl') {
-    const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
-    const reader = format === 'jsonl' && place === undefined ? readJsonLines(text, context) : readJsonArray(text, context, place)
-    const detected = { ...base, format: place === undefined ? format : ('json' as const), notes }
-    return { detected, reader, containerProof: decompressed.proof }
+}
+
+/** Format of a text file. */
+type TextFormat = Exclude<DetectedFormat, 'xlsx' | 'sql'>
+
+/** Decoded file. `sample`: its first bytes. `format`: its format by the sample. */
+interface TextFile {
+  readonly text: ByteQueue
+  readonly sample: Buffer
+  readonly format: TextFormat
+}
+
+/** Reader of a text file, with the facts that were detected besides encoding and compression. */
+interface OpenedText {
+  readonly detected: Omit<Detected, 'encoding' | 'compression'>
+  readonly reader: FormatReader
+}
+
+async function openTable({ text, sample, format }: TextFile, definition: SourceDefinition, context: FormatContext): Promise<OpenedText> {
+  const { name, limits } = context
+  const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
+  // A header of many columns may be longer than the sample.
+  const bytes = /[\r\n]/.test(sample.toString('latin1')) ? sampleBytes : limits.recordBytes + 1
+  const lines = bytes === sampleBytes ? sample : await text.peek(bytes)
+  const dialect = detectCsvDialect(lines, lines.length < bytes, { ...definition.csv, delimiter }, { name, limits })
+  return {
+    detected: {
+      format: dialect.delimiter === '\t' ? 'tsv' : 'csv',
+      delimiter: dialect.delimiter,
+      headerLine: dialect.headerLine,
+      notes: dialect.notes,
+    },
+    reader: await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given)),
   }
+}
+
+// The readers of JSON, XML and workbooks are loaded on demand, because most runs need only one reader.
+
+async function openJson({ text, sample, format }: TextFile, definition: SourceDefinition, context: FormatContext): Promise<OpenedText> {
+  const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
+  const place = await placeOf(sample, definition, format, context.name)
+  if (place !== undefined)
+    return {
+      detected: { format: 'json', notes: place.found ? [`the records are the array at "${place.path.join('.')}"`] : [] },
+      reader: readJsonArray(text, context, place),
+    }
+  return {
+    detected: { format, notes: otherFormatNotes(format, definition) },
+    reader: format === 'jsonl' ? readJsonLines(text, context) : readJsonArray(text, context),
+  }
+}
+
+async function openXml({ text, sample, format }: TextFile, definition: SourceDefinition, context: FormatContext): Promise<OpenedText> {
   const [{ readXml }, { likelyItem }] = await Promise.all([import('./xml/readXml.ts'), import('./xml/likelyItem.ts')])
-  const guess =
-    definition.xml?.item === undefined && sample[0] !== undefined && format.startsWith('google-')
-      ? likelyItem(sample.toString('utf8'))
-      : undefined
-  const reader = readXml(text, context, {
-    ...definition.xml,
-    mapped: definition.mapped === true,
-    quotes: definition.products !== undefined,
-    ...(guess === undefined ? {} : { likelyItem: guess }),
-  })
-  return { detected: { ...base, format, notes }, reader, containerProof: decompressed.proof }
+  const guess = format === 'xml' ? undefined : likelyItem(sample.toString('utf8'))
+  return {
+    detected: { format, notes: otherFormatNotes(format, definition) },
+    reader: readXml(text, context, {
+      ...definition.xml,
+      mapped: definition.mapped === true,
+      quotes: definition.products !== undefined,
+      ...(guess === undefined ? {} : { likelyItem: guess }),
+    }),
+  }
+}
+
+/** Returns a note if the format is not the configured one. */
+function otherFormatNotes(format: TextFormat, { format: configured }: SourceDefinition): readonly string[] {
+  return configured === 'auto' || configured === format ? [] : [`read as ${format}, not ${configured} as configured`]
 }
 
 /** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT if the file is not a workbook; the errors of `openWorkbook` */
@@ -179,26 +222,8 @@ async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
   return first === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(first)
 }
 
-function describeCsv(
-  dialect: CsvDialect,
-  base: { readonly encoding: string; readonly compression: Compression },
-  notes: readonly string[],
-): Detected {
-  return {
-    ...base,
-    format: dialect.delimiter === '\t' ? 'tsv' : 'csv',
-    delimiter: dialect.delimiter,
-    headerLine: dialect.headerLine,
-    notes: [...notes, ...dialect.notes],
-  }
-}
-
 /** Returns the format of the content, within what the setting permits. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */
-function formatOf(
-  sample: Buffer,
-  definition: SourceDefinition,
-  name: string,
-): 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' {
+function formatOf(sample: Buffer, definition: SourceDefinition, name: string): TextFormat {
   const start = sample.subarray(0, 2048).toString('utf8').trimStart()
   if (/^<(!doctype\s+html|html)[\s>]/i.test(start)) {
     throw fileError('UNEXPECTED_CONTENT', 'the source is a web page, not data', {
@@ -232,7 +257,7 @@ function formatOf(
 async function placeOf(
   sample: Buffer,
   definition: SourceDefinition,
-  format: 'json' | 'jsonl',
+  format: TextFormat,
   name: string,
 ): Promise<RecordsPlace | undefined> {
   const { json, format: configured } = definition
