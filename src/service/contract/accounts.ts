@@ -1,9 +1,7 @@
 /** Endpoints of accounts, their apps, history and features (spec 2.5, 4.5; spec 5 rule 7). */
-import { readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, sandboxOnly, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountFeatures, historyEntities, industryTypes, listedFeatures } from './campaignResources.ts'
 import { accountId, count200, cursor, idFilter, list200, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
-
-const account = '/12/accounts/:account_id'
 
 export const accountEndpoints = [
   {
@@ -27,28 +25,24 @@ export const accountEndpoints = [
   {
     name: 'accounts.get',
     ...readRequest,
-    path: account,
+    path: accountPath,
     parameters: [accountId, withDeleted],
     answer: { resource: 'account', many: false },
     source: 'spec 4.5',
   },
   {
     name: 'accounts.create',
-    method: 'POST',
-    host: 'ads-sandbox',
+    ...createRequest,
+    ...sandboxOnly,
     path: '/12/accounts',
-    auth: 'user',
-    body: 'form',
     parameters: [],
     answer: { resource: 'account', many: true },
-    limit: 'sandbox_only',
-    repeatable: false,
     source: 'spec 4.5: sandbox only; docs/spec-notes.md#echoes-and-cursors',
   },
   {
     name: 'accounts.update',
     ...updateRequest,
-    path: account,
+    path: accountPath,
     parameters: [
       accountId,
       query('name', 'string', { minLength: 1, source: 'spec 4.5' }),
@@ -59,21 +53,17 @@ export const accountEndpoints = [
   },
   {
     name: 'accounts.delete',
-    method: 'DELETE',
-    host: 'ads-sandbox',
-    path: account,
-    auth: 'user',
-    body: 'none',
+    ...deleteRequest,
+    ...sandboxOnly,
+    path: accountPath,
     parameters: [accountId],
     answer: { resource: 'account', many: false },
-    limit: 'sandbox_only',
-    repeatable: true,
     source: 'spec 4.5: sandbox only',
   },
   {
     name: 'accountApps.list',
     ...readRequest,
-    path: `${account}/account_apps`,
+    path: `${accountPath}/account_apps`,
     parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
     list: list200,
     answer: { resource: 'accountApp', many: true },
@@ -82,7 +72,7 @@ export const accountEndpoints = [
   {
     name: 'accountHistory.list',
     ...readRequest,
-    path: `${account}/account_history`,
+    path: `${accountPath}/account_history`,
     parameters: [
       accountId,
       query('entity_type', 'enum', { required: true, values: historyEntities, source: 'spec 4.5' }),
@@ -101,35 +91,28 @@ export const accountEndpoints = [
   {
     name: 'features.list',
     ...readRequest,
-    path: `${account}/features`,
+    path: `${accountPath}/features`,
     parameters: [accountId, query('feature_keys', 'csv-enum', { values: listedFeatures, source: 'spec 4.5' })],
     answer: { resource: 'feature', many: true },
     source: 'spec 4.5',
   },
   {
     name: 'features.add',
-    method: 'POST',
-    host: 'ads-sandbox',
-    path: `${account}/features`,
-    auth: 'user',
-    body: 'form',
+    ...createRequest,
+    ...sandboxOnly,
+    path: `${accountPath}/features`,
     parameters: [accountId, query('feature_keys', 'csv-enum', { required: true, values: accountFeatures, source: 'spec 4.5' })],
     answer: { resource: 'feature', many: true },
-    limit: 'sandbox_only',
     repeatable: true,
     source: 'spec 4.5: sandbox only',
   },
   {
     name: 'features.remove',
-    method: 'DELETE',
-    host: 'ads-sandbox',
-    path: `${account}/features`,
-    auth: 'user',
-    body: 'none',
+    ...deleteRequest,
+    ...sandboxOnly,
+    path: `${accountPath}/features`,
     parameters: [accountId, query('feature_keys', 'csv-enum', { required: true, values: accountFeatures, source: 'spec 4.5' })],
     answer: { resource: 'feature', many: true },
-    limit: 'sandbox_only',
-    repeatable: true,
     source: 'docs/spec-notes.md#campaigns-and-line-items: sandbox DELETE `features`',
   },
 ] as const satisfies readonly Endpoint[]

@@ -2,12 +2,11 @@
  * Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4;
  * docs/spec-notes.md#scheduled-and-draft-posts).
  */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
-
-const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
+const notes = 'docs/spec-notes.md#scheduled-and-draft-posts'
+const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: notes })
 const list = { countDefault: 200, countMin: 1, countMax: 200 } as const
 const text = query('text', 'string', { source: 'spec 4.4' })
 const mediaKeys = query('media_keys', 'csv', { maxItems: 4, unsettable: true, source: 'spec 8 post media' })
@@ -15,8 +14,8 @@ const cardUri = query('card_uri', 'string', { unsettable: true, source: 'spec 4.
 const postName = query('name', 'string', { maxLength: 80, unsettable: true, source: 'spec 8 post name' })
 const nullcast = query('nullcast', 'boolean', { default: true, source: 'spec 4.4' })
 const asUser = query('as_user_id', 'long', { required: true, source: 'spec 4.4; spec 5 rule 6' })
-const userFilter = query('user_id', 'long', { source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
-const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: 'docs/spec-notes.md#scheduled-and-draft-posts' })
+const userFilter = query('user_id', 'long', { source: notes })
+const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: notes })
 const textOrMedia = [
   { kind: 'one-of', names: ['text', 'media_keys'], source: 'spec 4.4' },
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
@@ -26,7 +25,7 @@ export const advertiserPostEndpoints = [
   {
     name: 'advertiserPosts.create',
     ...createRequest,
-    path: `${account}/tweet`,
+    path: `${accountPath}/tweet`,
     parameters: [
       accountId,
       asUser,
@@ -58,7 +57,7 @@ export const advertiserPostEndpoints = [
   {
     name: 'advertiserPosts.rename',
     ...updateRequest,
-    path: `${account}/tweets/:tweet_id/name`,
+    path: `${accountPath}/tweets/:tweet_id/name`,
     parameters: [accountId, longPath('tweet_id'), query('name', 'string', { required: true, maxLength: 80, source: 'spec 8 post name' })],
     answer: { resource: 'advertiserPost', many: false },
     source: 'spec 4.4',
@@ -66,15 +65,15 @@ export const advertiserPostEndpoints = [
   {
     name: 'advertiserPosts.list',
     ...readRequest,
-    path: `${account}/tweets`,
+    path: `${accountPath}/tweets`,
     parameters: [
       accountId,
       query('tweet_type', 'enum', {
         required: true,
         values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'],
-        source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+        source: notes,
       }),
-      query('tweet_ids', 'csv', { maxItems: 200, source: 'docs/spec-notes.md#scheduled-and-draft-posts' }),
+      query('tweet_ids', 'csv', { maxItems: 200, source: notes }),
       query('trim_user', 'boolean', { default: false, source: 'spec 4.4' }),
       userFilter,
       query('timeline_type', 'enum', { values: ['ALL', 'NULLCAST', 'ORGANIC'], ...sentBySdks }),
@@ -84,42 +83,42 @@ export const advertiserPostEndpoints = [
     ],
     list,
     answer: { resource: 'advertiserPost', many: true },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'scheduledPosts.list',
     ...readRequest,
-    path: `${account}/scheduled_tweets`,
+    path: `${accountPath}/scheduled_tweets`,
     parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
     list,
     answer: { resource: 'scheduledPost', many: true },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'scheduledPosts.get',
     ...readRequest,
-    path: `${account}/scheduled_tweets/:scheduled_tweet_id`,
+    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
     parameters: [accountId, path('scheduled_tweet_id')],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'scheduledPosts.create',
     ...createRequest,
-    path: `${account}/scheduled_tweets`,
+    path: `${accountPath}/scheduled_tweets`,
     parameters: [accountId, asUser, scheduledAt, text, mediaKeys, cardUri, postName, nullcast],
     rules: textOrMedia,
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'scheduledPosts.update',
     ...updateRequest,
-    path: `${account}/scheduled_tweets/:scheduled_tweet_id`,
+    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
     parameters: [
       accountId,
       path('scheduled_tweet_id'),
-      query('scheduled_at', 'timestamp', { source: 'docs/spec-notes.md#scheduled-and-draft-posts' }),
+      query('scheduled_at', 'timestamp', { source: notes }),
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
@@ -127,46 +126,46 @@ export const advertiserPostEndpoints = [
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
     ],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'scheduledPosts.delete',
     ...deleteRequest,
-    path: `${account}/scheduled_tweets/:scheduled_tweet_id`,
+    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
     parameters: [accountId, path('scheduled_tweet_id')],
     answer: { resource: 'scheduledPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts: a hard delete',
+    source: `${notes}: a hard delete`,
   },
   {
     name: 'draftPosts.list',
     ...readRequest,
-    path: `${account}/draft_tweets`,
+    path: `${accountPath}/draft_tweets`,
     parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
     list,
     answer: { resource: 'draftPost', many: true },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'draftPosts.get',
     ...readRequest,
-    path: `${account}/draft_tweets/:draft_tweet_id`,
+    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
     parameters: [accountId, path('draft_tweet_id')],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'draftPosts.create',
     ...createRequest,
-    path: `${account}/draft_tweets`,
+    path: `${accountPath}/draft_tweets`,
     parameters: [accountId, asUser, text, mediaKeys, cardUri, postName, nullcast],
     rules: textOrMedia,
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'draftPosts.update',
     ...updateRequest,
-    path: `${account}/draft_tweets/:draft_tweet_id`,
+    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
     parameters: [
       accountId,
       path('draft_tweet_id'),
@@ -177,14 +176,14 @@ export const advertiserPostEndpoints = [
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
     ],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts',
+    source: notes,
   },
   {
     name: 'draftPosts.delete',
     ...deleteRequest,
-    path: `${account}/draft_tweets/:draft_tweet_id`,
+    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
     parameters: [accountId, path('draft_tweet_id')],
     answer: { resource: 'draftPost', many: false },
-    source: 'docs/spec-notes.md#scheduled-and-draft-posts: a hard delete',
+    source: `${notes}: a hard delete`,
   },
 ] as const satisfies readonly Endpoint[]

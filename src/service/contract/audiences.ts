@@ -1,7 +1,7 @@
 /**
  * Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads).
  */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import {
   accountId,
@@ -18,10 +18,9 @@ import {
   withTotalCount,
 } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
-const audience = `${account}/custom_audiences/:custom_audience_id` as const
+const audience = `${accountPath}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
-const currentPermissions = `${account}/custom_audiences/:custom_audience_id/permissions` as const
+const currentPermissions = `${accountPath}/custom_audiences/:custom_audience_id/permissions` as const
 /** Names of parameters on the path of custom audiences (`aliases`), each with its name on the documented path. */
 const currentNames = {
   custom_audience_id: 'tailored_audience_id',
@@ -33,8 +32,7 @@ const tailoredAudienceId = path('tailored_audience_id')
 const listId = path('do_not_reach_list_id')
 
 const spec43 = 'spec 4.3'
-const audienceNotes = 'docs/spec-notes.md#custom-audiences'
-const listNotes = 'docs/spec-notes.md#custom-audiences'
+const notes = 'docs/spec-notes.md#custom-audiences'
 
 /** Fields of each operation of an upload (spec 2.3). */
 const operation = [
@@ -115,21 +113,21 @@ export const audienceEndpoints = [
   {
     name: 'audiences.list',
     ...readRequest,
-    path: `${account}/custom_audiences`,
+    path: `${accountPath}/custom_audiences`,
     parameters: [
       accountId,
       idFilter('custom_audience_ids'),
       query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
       count200,
       cursor,
-      query('q', 'string', { maxLength: 255, source: audienceNotes }),
+      query('q', 'string', { maxLength: 255, source: notes }),
       sortBy,
       withDeleted,
       withTotalCount,
     ],
     list: list200,
     answer: { resource: 'customAudience', many: true },
-    source: audienceNotes,
+    source: notes,
   },
   {
     name: 'audiences.get',
@@ -137,20 +135,16 @@ export const audienceEndpoints = [
     path: audience,
     parameters: [accountId, audienceId, withDeleted],
     answer: { resource: 'customAudience', many: false },
-    source: audienceNotes,
+    source: notes,
   },
   {
     name: 'audiences.create',
     ...createRequest,
-    path: `${account}/custom_audiences`,
-    parameters: [
-      accountId,
-      query('name', 'string', { required: true, source: audienceNotes }),
-      query('description', 'string', { source: audienceNotes }),
-    ],
-    rules: [{ kind: 'other', text: '`name` is unique in the account', source: audienceNotes }],
+    path: `${accountPath}/custom_audiences`,
+    parameters: [accountId, query('name', 'string', { required: true, source: notes }), query('description', 'string', { source: notes })],
+    rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
     answer: { resource: 'customAudience', many: false },
-    source: audienceNotes,
+    source: notes,
   },
   {
     name: 'audiences.update',
@@ -159,12 +153,12 @@ export const audienceEndpoints = [
     parameters: [
       accountId,
       audienceId,
-      query('name', 'string', { source: audienceNotes }),
-      query('description', 'string', { unsettable: true, source: audienceNotes }),
+      query('name', 'string', { source: notes }),
+      query('description', 'string', { unsettable: true, source: notes }),
     ],
-    rules: [{ kind: 'other', text: '`name` is unique in the account', source: audienceNotes }],
+    rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
     answer: { resource: 'customAudience', many: false },
-    source: audienceNotes,
+    source: notes,
   },
   {
     name: 'audiences.delete',
@@ -173,7 +167,7 @@ export const audienceEndpoints = [
     parameters: [accountId, audienceId],
     answer: { resource: 'customAudience', many: false },
     repeatable: false,
-    source: audienceNotes,
+    source: notes,
   },
   {
     name: 'audiences.targeted',
@@ -186,10 +180,8 @@ export const audienceEndpoints = [
   },
   {
     name: 'audiences.users',
-    method: 'POST',
-    host: 'ads',
+    ...createRequest,
     path: `${audience}/users`,
-    auth: 'user',
     body: 'json',
     bodyIs: 'array',
     bodyLimit: batchLimits.userOperations,
@@ -207,40 +199,37 @@ export const audienceEndpoints = [
   },
   {
     name: 'audiences.estimate',
-    method: 'POST',
-    host: 'ads',
-    path: `${account}/audience_estimate`,
-    auth: 'user',
+    ...createRequest,
+    path: `${accountPath}/audience_estimate`,
     body: 'json',
     bodyIs: 'object-or-array',
-    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: 'docs/spec-notes.md#custom-audiences' })],
+    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: notes })],
     answer: { resource: 'audienceEstimate', many: false },
-    limit: 'ads_writes',
     repeatable: true,
-    source: 'docs/spec-notes.md#custom-audiences',
+    source: notes,
   },
   {
     name: 'doNotReachLists.list',
     ...readRequest,
-    path: `${account}/do_not_reach_lists`,
+    path: `${accountPath}/do_not_reach_lists`,
     parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
     list: list200,
     answer: { resource: 'doNotReachList', many: true },
-    source: listNotes,
+    source: notes,
   },
   {
     name: 'doNotReachLists.create',
     ...createRequest,
-    path: `${account}/do_not_reach_lists`,
-    parameters: [accountId, query('description', 'string', { source: listNotes })],
+    path: `${accountPath}/do_not_reach_lists`,
+    parameters: [accountId, query('description', 'string', { source: notes })],
     rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads' }],
     answer: { resource: 'doNotReachList', many: false },
-    source: listNotes,
+    source: notes,
   },
   {
     name: 'doNotReachLists.delete',
     ...deleteRequest,
-    path: `${account}/do_not_reach_lists/:do_not_reach_list_id`,
+    path: `${accountPath}/do_not_reach_lists/:do_not_reach_list_id`,
     parameters: [accountId, listId],
     answer: { resource: 'doNotReachList', many: false },
     repeatable: false,
@@ -248,10 +237,8 @@ export const audienceEndpoints = [
   },
   {
     name: 'doNotReachLists.users',
-    method: 'POST',
-    host: 'ads',
+    ...createRequest,
     path: '/12/batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users',
-    auth: 'user',
     body: 'json',
     bodyIs: 'array',
     bodyLimit: batchLimits.userOperations,

@@ -1,5 +1,5 @@
 /** Endpoints that change several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#batches). */
-import type { Endpoint } from './endpoint.ts'
+import { createRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import { accountId, body } from './parameter.ts'
 
@@ -24,10 +24,8 @@ const batchEndpoint = <const Name extends string, const Resource extends string,
 ) =>
   ({
     name,
-    method: 'POST',
-    host: 'ads',
+    ...createRequest,
     path: `/12/batch/accounts/:account_id/${path}`,
-    auth: 'user',
     body: 'json',
     bodyIs: 'array',
     bodyLimit: { entries },
@@ -40,8 +38,6 @@ const batchEndpoint = <const Name extends string, const Resource extends string,
       },
     ],
     answer: { resource, many: true },
-    limit: 'ads_writes',
-    repeatable: false,
     source,
   }) as const
 

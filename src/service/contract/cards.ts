@@ -1,17 +1,16 @@
 /** Endpoints of cards made of components, and of legacy cards (spec 2.4, 4.4). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { cardTypes } from './creativeResources.ts'
 import { accountId, body, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
-
+const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
 export const cardEndpoints = [
   {
     name: 'cards.list',
     ...readRequest,
-    path: `${account}/cards`,
+    path: `${accountPath}/cards`,
     parameters: [
       accountId,
       query('card_types', 'csv-enum', { values: cardTypes, source: 'spec 2.4' }),
@@ -32,15 +31,15 @@ export const cardEndpoints = [
   {
     name: 'cards.all',
     ...readRequest,
-    path: `${account}/cards/all`,
-    parameters: [accountId, query('card_uris', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#cards' }), withDeleted],
+    path: `${accountPath}/cards/all`,
+    parameters: [accountId, query('card_uris', 'csv', { required: true, maxItems: 200, source: notes }), withDeleted],
     answer: { resource: 'card', many: true },
-    source: 'docs/spec-notes.md#cards',
+    source: notes,
   },
   {
     name: 'cards.allById',
     ...readRequest,
-    path: `${account}/cards/all/:card_id`,
+    path: `${accountPath}/cards/all/:card_id`,
     parameters: [accountId, path('card_id'), withDeleted],
     answer: { resource: 'card', many: false },
     outsideSpec: true,
@@ -49,7 +48,7 @@ export const cardEndpoints = [
   {
     name: 'cards.get',
     ...readRequest,
-    path: `${account}/cards/:card_id`,
+    path: `${accountPath}/cards/:card_id`,
     parameters: [accountId, path('card_id'), withDeleted],
     answer: { resource: 'card', many: false },
     source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors: an array of one in the sample, switch card_response',
@@ -57,7 +56,7 @@ export const cardEndpoints = [
   {
     name: 'cards.create',
     ...createRequest,
-    path: `${account}/cards`,
+    path: `${accountPath}/cards`,
     body: 'json',
     parameters: [
       accountId,
@@ -80,7 +79,7 @@ export const cardEndpoints = [
   {
     name: 'cards.update',
     ...updateRequest,
-    path: `${account}/cards/:card_id`,
+    path: `${accountPath}/cards/:card_id`,
     body: 'json',
     parameters: [
       accountId,
@@ -99,15 +98,15 @@ export const cardEndpoints = [
   {
     name: 'cards.delete',
     ...deleteRequest,
-    path: `${account}/cards/:card_id`,
+    path: `${accountPath}/cards/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'card', many: false },
-    source: 'docs/spec-notes.md#cards',
+    source: notes,
   },
   {
     name: 'legacyCards.delete',
     ...deleteRequest,
-    path: `${account}/cards/:card_type/:card_id`,
+    path: `${accountPath}/cards/:card_type/:card_id`,
     parameters: [accountId, path('card_type'), path('card_id')],
     rules: [{ kind: 'other', text: '`card_type` is a legacy type in lower case, such as image_conversation', source: 'spec 4.4' }],
     answer: { resource: 'card', many: false },

@@ -1,5 +1,5 @@
 /** Endpoints of product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
-import { createRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import { body, count200, cursor, list200, path, query } from './parameter.ts'
 
@@ -53,11 +53,8 @@ export const catalogEndpoints = [
   },
   {
     name: 'catalogs.delete',
-    method: 'DELETE',
-    host: 'ads',
+    ...deleteRequest,
     path: catalog,
-    auth: 'user',
-    body: 'none',
     parameters: [catalogId],
     answer: { resource: 'productCatalog', many: false },
     limit: 'catalog_writes',
@@ -84,10 +81,8 @@ export const catalogEndpoints = [
   },
   {
     name: 'products.put',
-    method: 'PUT',
-    host: 'ads',
+    ...updateRequest,
     path: `${catalog}/products`,
-    auth: 'user',
     body: 'json',
     parameters: [
       catalogId,
@@ -101,20 +96,16 @@ export const catalogEndpoints = [
     ],
     answer: { resource: 'productsResponse', many: false },
     limit: 'product_puts',
-    repeatable: true,
     source: spec42,
   },
   {
     name: 'products.delete',
-    method: 'DELETE',
-    host: 'ads',
+    ...deleteRequest,
     path: `${catalog}/products`,
-    auth: 'user',
     body: 'json',
     parameters: [catalogId, body('product_keys', 'array', { required: true, source: 'spec 4.2; docs/spec-notes.md#catalogs' })],
     answer: { resource: 'deleteProducts', many: false },
     limit: 'product_deletes',
-    repeatable: true,
     source: `${spec42}; spec 3.3: permanent`,
   },
   {
@@ -138,10 +129,8 @@ export const catalogEndpoints = [
   },
   {
     name: 'productSets.create',
-    method: 'POST',
-    host: 'ads',
+    ...createRequest,
     path: `${catalog}/product_sets`,
-    auth: 'user',
     body: 'json',
     parameters: [
       catalogId,
@@ -157,15 +146,12 @@ export const catalogEndpoints = [
     ],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_posts',
-    repeatable: false,
     source: spec42,
   },
   {
     name: 'productSets.update',
-    method: 'PUT',
-    host: 'ads',
+    ...updateRequest,
     path: `${catalog}/product_sets/:product_set_id`,
-    auth: 'user',
     body: 'json',
     parameters: [
       catalogId,
@@ -177,16 +163,12 @@ export const catalogEndpoints = [
     rules: [{ kind: 'other', text: '`product_keys` is not for FILTERED sets', source: sets }],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_puts',
-    repeatable: true,
     source: sets,
   },
   {
     name: 'productSets.delete',
-    method: 'DELETE',
-    host: 'ads',
+    ...deleteRequest,
     path: `${catalog}/product_sets/:product_set_id`,
-    auth: 'user',
-    body: 'none',
     parameters: [catalogId, setId],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_deletes',
@@ -233,11 +215,8 @@ export const catalogEndpoints = [
   },
   {
     name: 'scheduledFeeds.delete',
-    method: 'DELETE',
-    host: 'ads',
+    ...deleteRequest,
     path: `${catalog}/scheduled_feeds/:scheduled_feed_id`,
-    auth: 'user',
-    body: 'none',
     parameters: [catalogId, feedId],
     answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_writes',

@@ -1,9 +1,9 @@
 /** Endpoints of business and curated categories, of the categories of line items, and of placements (spec 2.5, 4.5). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { productTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
+const notes = 'docs/spec-notes.md#categories-and-placements'
 const recordId = path('line_item_curated_category_id')
 
 export const categoryEndpoints = [
@@ -19,20 +19,16 @@ export const categoryEndpoints = [
   {
     name: 'curatedCategories.list',
     ...readRequest,
-    path: `${account}/curated_categories`,
-    parameters: [
-      accountId,
-      query('country_codes', 'csv', { required: true, maxItems: 200, source: 'docs/spec-notes.md#categories-and-placements' }),
-      cursor,
-    ],
+    path: `${accountPath}/curated_categories`,
+    parameters: [accountId, query('country_codes', 'csv', { required: true, maxItems: 200, source: notes }), cursor],
     list: {},
     answer: { resource: 'curatedCategory', many: true },
-    source: 'docs/spec-notes.md#categories-and-placements',
+    source: notes,
   },
   {
     name: 'curatedCategories.get',
     ...readRequest,
-    path: `${account}/curated_categories/:curated_category_id`,
+    path: `${accountPath}/curated_categories/:curated_category_id`,
     parameters: [accountId, path('curated_category_id')],
     answer: { resource: 'curatedCategory', many: false },
     source: 'spec 4.5',
@@ -40,7 +36,7 @@ export const categoryEndpoints = [
   {
     name: 'lineItemCuratedCategories.list',
     ...readRequest,
-    path: `${account}/line_item_curated_categories`,
+    path: `${accountPath}/line_item_curated_categories`,
     parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
     list: list200,
     answer: { resource: 'lineItemCuratedCategory', many: true },
@@ -49,7 +45,7 @@ export const categoryEndpoints = [
   {
     name: 'lineItemCuratedCategories.get',
     ...readRequest,
-    path: `${account}/line_item_curated_categories/:line_item_curated_category_id`,
+    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
     parameters: [accountId, recordId, withDeleted],
     answer: { resource: 'lineItemCuratedCategory', many: false },
     source: 'spec 4.5',
@@ -57,7 +53,7 @@ export const categoryEndpoints = [
   {
     name: 'lineItemCuratedCategories.create',
     ...createRequest,
-    path: `${account}/line_item_curated_categories`,
+    path: `${accountPath}/line_item_curated_categories`,
     parameters: [
       accountId,
       query('line_item_id', 'string', { required: true, source: 'spec 4.5' }),
@@ -69,7 +65,7 @@ export const categoryEndpoints = [
   {
     name: 'lineItemCuratedCategories.update',
     ...updateRequest,
-    path: `${account}/line_item_curated_categories/:line_item_curated_category_id`,
+    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
     parameters: [
       accountId,
       recordId,
@@ -82,7 +78,7 @@ export const categoryEndpoints = [
   {
     name: 'lineItemCuratedCategories.delete',
     ...deleteRequest,
-    path: `${account}/line_item_curated_categories/:line_item_curated_category_id`,
+    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
     parameters: [accountId, recordId],
     answer: { resource: 'lineItemCuratedCategory', many: false },
     source: 'spec 4.5',
@@ -91,9 +87,9 @@ export const categoryEndpoints = [
     name: 'lineItemPlacements.list',
     ...readRequest,
     path: '/12/line_items/placements',
-    parameters: [query('product_type', 'enum', { values: productTypes, source: 'docs/spec-notes.md#categories-and-placements' })],
+    parameters: [query('product_type', 'enum', { values: productTypes, source: notes })],
     answer: { resource: 'lineItemPlacement', many: true },
     limit: 'global_reads',
-    source: 'docs/spec-notes.md#categories-and-placements',
+    source: notes,
   },
 ] as const satisfies readonly Endpoint[]

@@ -121,6 +121,9 @@ export interface Endpoint {
   readonly source: string
 }
 
+/** Path of an account, below which its records are. */
+export const accountPath = '/12/accounts/:account_id'
+
 const signed = { host: 'ads', auth: 'user' } as const
 
 /** Properties of most endpoints that read records of an account. An endpoint may replace some. */
@@ -131,3 +134,5 @@ export const createRequest = { ...signed, method: 'POST', body: 'form', limit: '
 export const updateRequest = { ...signed, method: 'PUT', body: 'form', limit: 'ads_writes', repeatable: true } as const
 /** Properties of most endpoints that delete records of an account. An endpoint may replace some. */
 export const deleteRequest = { ...signed, method: 'DELETE', body: 'none', limit: 'ads_writes', repeatable: true } as const
+/** Properties of endpoints that only the service's own sandbox has, after those of `createRequest` or `deleteRequest`. */
+export const sandboxOnly = { host: 'ads-sandbox', limit: 'sandbox_only' } as const

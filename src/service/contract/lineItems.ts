@@ -1,5 +1,5 @@
 /** Endpoints of line items (spec 4.5, 4.6). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint, type Rule } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint, type Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
 import {
   accountId,
@@ -15,7 +15,7 @@ import {
   withTotalCount,
 } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
+const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const source = 'spec 4.6'
 
 /** Parameters of creation and update. Amounts are in millionths of a unit of the funding instrument's currency. */
@@ -72,7 +72,7 @@ export const lineItemEndpoints = [
   {
     name: 'lineItems.list',
     ...readRequest,
-    path: `${account}/line_items`,
+    path: `${accountPath}/line_items`,
     parameters: [
       accountId,
       idFilter('campaign_ids'),
@@ -80,7 +80,7 @@ export const lineItemEndpoints = [
       idFilter('line_item_ids'),
       count200,
       cursor,
-      query('q', 'string', { maxLength: 255, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
+      query('q', 'string', { maxLength: 255, source: notes }),
       sortBy,
       withDeleted,
       withTotalCount,
@@ -88,29 +88,29 @@ export const lineItemEndpoints = [
     list: list200,
     answer: { resource: 'lineItem', many: true },
     limit: 'core_reads',
-    source: 'docs/spec-notes.md#campaigns-and-line-items',
+    source: notes,
   },
   {
     name: 'lineItems.get',
     ...readRequest,
-    path: `${account}/line_items/:line_item_id`,
+    path: `${accountPath}/line_items/:line_item_id`,
     parameters: [accountId, path('line_item_id'), withDeleted],
     answer: { resource: 'lineItem', many: false },
     limit: 'core_reads',
-    source: 'docs/spec-notes.md#campaigns-and-line-items',
+    source: notes,
   },
   {
     name: 'lineItems.create',
     ...createRequest,
-    path: `${account}/line_items`,
+    path: `${accountPath}/line_items`,
     parameters: [
       accountId,
-      query('campaign_id', 'string', { required: true, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
-      query('objective', 'enum', { required: true, values: objectives, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
-      query('placements', 'csv', { required: true, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
-      query('product_type', 'enum', { required: true, values: productTypes, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
-      query('start_time', 'timestamp', { required: true, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
-      query('end_time', 'timestamp', { required: true, source: 'docs/spec-notes.md#campaigns-and-line-items' }),
+      query('campaign_id', 'string', { required: true, source: notes }),
+      query('objective', 'enum', { required: true, values: objectives, source: notes }),
+      query('placements', 'csv', { required: true, source: notes }),
+      query('product_type', 'enum', { required: true, values: productTypes, source: notes }),
+      query('start_time', 'timestamp', { required: true, source: notes }),
+      query('end_time', 'timestamp', { required: true, source: notes }),
       ...lineItemFields,
     ],
     rules: [
@@ -118,16 +118,16 @@ export const lineItemEndpoints = [
       {
         kind: 'other',
         text: 'at most 100 line items in a campaign, and 256 active ones in an account',
-        source: 'docs/spec-notes.md#campaigns-and-line-items',
+        source: notes,
       },
     ],
     answer: { resource: 'lineItem', many: false },
-    source: 'docs/spec-notes.md#campaigns-and-line-items',
+    source: notes,
   },
   {
     name: 'lineItems.update',
     ...updateRequest,
-    path: `${account}/line_items/:line_item_id`,
+    path: `${accountPath}/line_items/:line_item_id`,
     parameters: [
       accountId,
       path('line_item_id'),
@@ -142,7 +142,7 @@ export const lineItemEndpoints = [
   {
     name: 'lineItems.delete',
     ...deleteRequest,
-    path: `${account}/line_items/:line_item_id`,
+    path: `${accountPath}/line_items/:line_item_id`,
     parameters: [accountId, path('line_item_id')],
     rules: [
       {

@@ -1,9 +1,7 @@
 /** Endpoints of account media and the media library (spec 2.4, 4.4, 8). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { creativeTypes, mediaTypes } from './creativeResources.ts'
 import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
-
-const account = '/12/accounts/:account_id'
 
 const libraryTexts = [
   query('description', 'string', { maxLength: 200, unsettable: true, source: 'spec 4.4; spec 8 media library; video only' }),
@@ -17,7 +15,7 @@ export const mediaEndpoints = [
   {
     name: 'accountMedia.list',
     ...readRequest,
-    path: `${account}/account_media`,
+    path: `${accountPath}/account_media`,
     parameters: [
       accountId,
       idFilter('account_media_ids'),
@@ -35,7 +33,7 @@ export const mediaEndpoints = [
   {
     name: 'accountMedia.get',
     ...readRequest,
-    path: `${account}/account_media/:account_media_id`,
+    path: `${accountPath}/account_media/:account_media_id`,
     parameters: [accountId, path('account_media_id'), withDeleted],
     answer: { resource: 'accountMedia', many: false },
     source: 'spec 4.4',
@@ -43,7 +41,7 @@ export const mediaEndpoints = [
   {
     name: 'accountMedia.delete',
     ...deleteRequest,
-    path: `${account}/account_media/:account_media_id`,
+    path: `${accountPath}/account_media/:account_media_id`,
     parameters: [accountId, path('account_media_id')],
     answer: { resource: 'accountMedia', many: false },
     source: 'spec 4.4',
@@ -51,7 +49,7 @@ export const mediaEndpoints = [
   {
     name: 'mediaLibrary.list',
     ...readRequest,
-    path: `${account}/media_library`,
+    path: `${accountPath}/media_library`,
     parameters: [
       accountId,
       query('count', 'integer', { default: 20, min: 1, max: 50, source: 'spec 8: media library 1 to 50' }),
@@ -66,7 +64,7 @@ export const mediaEndpoints = [
   {
     name: 'mediaLibrary.get',
     ...readRequest,
-    path: `${account}/media_library/:media_key`,
+    path: `${accountPath}/media_library/:media_key`,
     parameters: [accountId, path('media_key')],
     answer: { resource: 'mediaLibraryObject', many: false },
     source: 'spec 4.4',
@@ -74,7 +72,7 @@ export const mediaEndpoints = [
   {
     name: 'mediaLibrary.create',
     ...createRequest,
-    path: `${account}/media_library`,
+    path: `${accountPath}/media_library`,
     parameters: [accountId, query('media_key', 'string', { required: true, source: 'spec 4.4' }), ...libraryTexts],
     rules: [
       { kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' },
@@ -86,7 +84,7 @@ export const mediaEndpoints = [
   {
     name: 'mediaLibrary.update',
     ...updateRequest,
-    path: `${account}/media_library/:media_key`,
+    path: `${accountPath}/media_library/:media_key`,
     parameters: [accountId, path('media_key'), ...libraryTexts],
     rules: [{ kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' }],
     answer: { resource: 'mediaLibraryObject', many: false },
@@ -95,7 +93,7 @@ export const mediaEndpoints = [
   {
     name: 'mediaLibrary.delete',
     ...deleteRequest,
-    path: `${account}/media_library/:media_key`,
+    path: `${accountPath}/media_library/:media_key`,
     parameters: [accountId, path('media_key')],
     answer: { resource: 'mediaLibraryObject', many: false },
     source: 'spec 4.4',

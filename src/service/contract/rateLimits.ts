@@ -28,6 +28,7 @@ const perUser = (limit: number, source = notes): RateLimit => ({
   named: false,
   source,
 })
+const perApp = (limit: number, source = notes): RateLimit => ({ limit, windowMs: quarter, per: 'app', shared: false, named: false, source })
 const perAccount = (limit: number): RateLimit => ({
   limit,
   windowMs: quarter,
@@ -59,33 +60,19 @@ export const rateLimits = {
   feed_reads: perUser(1_000),
   feed_writes: perUser(20),
   sandbox_only: perUser(2_000, 'assumed: the sandbox host publishes none'),
-  oauth: {
-    limit: 900,
-    windowMs: quarter,
-    per: 'app',
-    shared: false,
-    named: false,
-    source: `${notes}: assumed`,
-  },
+  oauth: perApp(900, `${notes}: assumed`),
   /** A request above this limit is refused with 403 code 99, not 429. */
-  bearer_tokens: {
-    limit: 50,
-    windowMs: quarter,
-    per: 'app',
-    shared: false,
-    named: false,
-    source: `${notes}: assumed`,
-  },
-  v2_lookups: { limit: 3_500, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
+  bearer_tokens: perApp(50, `${notes}: assumed`),
+  v2_lookups: perApp(3_500),
   /** Limit of `v2_lookups` for a request that a user signed. */
   v2_lookups_user: perUser(5_000),
   v2_posts: perUser(100),
   /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */
   v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: notes },
-  webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
-  webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
-  activity_subscriptions: { limit: 500, windowMs: quarter, per: 'app', shared: false, named: false, source: notes },
-  activity_stream: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: 'assumed: unpublished' },
+  webhooks: perApp(450),
+  webhook_replay: perApp(100),
+  activity_subscriptions: perApp(500),
+  activity_stream: perApp(50, 'assumed: unpublished'),
 } as const satisfies Readonly<Record<string, RateLimit>>
 
 /** Name of a rate limit. */

@@ -1,9 +1,8 @@
 /** Endpoints of the settings of an account and its users, and of their permissions. Outside the specification: official SDKs call them. */
-import { readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { taxSettingsNames, userSettingsNames } from './outsideResources.ts'
 import { accountId, path, query, sentBySdks } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
 const source = 'outside the specification: official SDKs read and save it'
 const shared = { outsideSpec: true, source } as const
 const text = <const Name extends string>(name: Name) => query(name, 'string', { maxLength: 255, unsettable: true, ...sentBySdks })
@@ -12,7 +11,7 @@ export const settingsEndpoints = [
   {
     name: 'userSettings.get',
     ...readRequest,
-    path: `${account}/user_settings/:user_id`,
+    path: `${accountPath}/user_settings/:user_id`,
     parameters: [accountId, path('user_id')],
     answer: { resource: 'userSettings', many: false },
     ...shared,
@@ -20,7 +19,7 @@ export const settingsEndpoints = [
   {
     name: 'userSettings.update',
     ...updateRequest,
-    path: `${account}/user_settings/:user_id`,
+    path: `${accountPath}/user_settings/:user_id`,
     parameters: [
       accountId,
       path('user_id'),
@@ -33,7 +32,7 @@ export const settingsEndpoints = [
   {
     name: 'taxSettings.get',
     ...readRequest,
-    path: `${account}/tax_settings`,
+    path: `${accountPath}/tax_settings`,
     parameters: [accountId],
     answer: { resource: 'taxSettings', many: false },
     ...shared,
@@ -41,7 +40,7 @@ export const settingsEndpoints = [
   {
     name: 'taxSettings.update',
     ...updateRequest,
-    path: `${account}/tax_settings`,
+    path: `${accountPath}/tax_settings`,
     parameters: [accountId, ...taxSettingsNames.map(text)],
     answer: { resource: 'taxSettings', many: false },
     ...shared,
@@ -49,7 +48,7 @@ export const settingsEndpoints = [
   {
     name: 'authenticatedUserAccess.get',
     ...readRequest,
-    path: `${account}/authenticated_user_access`,
+    path: `${accountPath}/authenticated_user_access`,
     parameters: [accountId],
     answer: { resource: 'userAccess', many: false },
     ...shared,

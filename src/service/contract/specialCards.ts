@@ -1,9 +1,8 @@
 /** Endpoints of poll cards and video conversation cards (spec 4.4). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
-
+const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
 /** Parameters of the lists of poll cards and of video conversation cards (spec 4.4). */
@@ -49,7 +48,7 @@ export const specialCardEndpoints = [
   {
     name: 'pollCards.list',
     ...readRequest,
-    path: `${account}/cards/poll`,
+    path: `${accountPath}/cards/poll`,
     parameters: specialCardList,
     list: list200,
     answer: { resource: 'pollCard', many: true },
@@ -58,7 +57,7 @@ export const specialCardEndpoints = [
   {
     name: 'pollCards.get',
     ...readRequest,
-    path: `${account}/cards/poll/:card_id`,
+    path: `${accountPath}/cards/poll/:card_id`,
     parameters: [accountId, path('card_id'), withDeleted],
     answer: { resource: 'pollCard', many: false },
     source: 'spec 4.4',
@@ -66,7 +65,7 @@ export const specialCardEndpoints = [
   {
     name: 'pollCards.create',
     ...createRequest,
-    path: `${account}/cards/poll`,
+    path: `${accountPath}/cards/poll`,
     parameters: [accountId, ...pollFields],
     rules: [
       { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice' }, source: 'spec 4.4' },
@@ -78,15 +77,15 @@ export const specialCardEndpoints = [
   {
     name: 'pollCards.delete',
     ...deleteRequest,
-    path: `${account}/cards/poll/:card_id`,
+    path: `${accountPath}/cards/poll/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'pollCard', many: false },
-    source: 'docs/spec-notes.md#cards',
+    source: notes,
   },
   {
     name: 'videoConversationCards.list',
     ...readRequest,
-    path: `${account}/cards/video_conversation`,
+    path: `${accountPath}/cards/video_conversation`,
     parameters: specialCardList,
     list: list200,
     answer: { resource: 'videoConversationCard', many: true },
@@ -95,7 +94,7 @@ export const specialCardEndpoints = [
   {
     name: 'videoConversationCards.get',
     ...readRequest,
-    path: `${account}/cards/video_conversation/:card_id`,
+    path: `${accountPath}/cards/video_conversation/:card_id`,
     parameters: [accountId, path('card_id'), withDeleted],
     answer: { resource: 'videoConversationCard', many: false },
     source: 'spec 4.4',
@@ -103,7 +102,7 @@ export const specialCardEndpoints = [
   {
     name: 'videoConversationCards.create',
     ...createRequest,
-    path: `${account}/cards/video_conversation`,
+    path: `${accountPath}/cards/video_conversation`,
     parameters: [
       accountId,
       query('first_cta', 'string', { required: true, ...cta }),
@@ -125,7 +124,7 @@ export const specialCardEndpoints = [
   {
     name: 'videoConversationCards.update',
     ...updateRequest,
-    path: `${account}/cards/video_conversation/:card_id`,
+    path: `${accountPath}/cards/video_conversation/:card_id`,
     parameters: [
       accountId,
       path('card_id'),
@@ -138,14 +137,14 @@ export const specialCardEndpoints = [
     ],
     rules: [{ kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
     answer: { resource: 'videoConversationCard', many: false },
-    source: 'docs/spec-notes.md#cards',
+    source: notes,
   },
   {
     name: 'videoConversationCards.delete',
     ...deleteRequest,
-    path: `${account}/cards/video_conversation/:card_id`,
+    path: `${accountPath}/cards/video_conversation/:card_id`,
     parameters: [accountId, path('card_id')],
     answer: { resource: 'videoConversationCard', many: false },
-    source: 'docs/spec-notes.md#cards',
+    source: notes,
   },
 ] as const satisfies readonly Endpoint[]

@@ -6,7 +6,6 @@ import { createRequest, deleteRequest, readRequest, type Endpoint } from './endp
 import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
 import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'
 
-const account = ':account_id'
 const source = 'outside the specification: official SDKs read it'
 const shared = { host: 'ads', auth: 'user', outsideSpec: true, source } as const
 
@@ -29,7 +28,7 @@ export const statisticsEndpoints = [
   {
     name: 'statistics.get',
     ...readRequest,
-    path: `/12/stats/accounts/${account}`,
+    path: '/12/stats/accounts/:account_id',
     parameters: selection,
     rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 7 days apart', source }],
     answer: { resource: 'statistics', many: true },
@@ -38,7 +37,7 @@ export const statisticsEndpoints = [
   {
     name: 'activeEntities.list',
     ...readRequest,
-    path: `/12/stats/accounts/${account}/active_entities`,
+    path: '/12/stats/accounts/:account_id/active_entities',
     parameters: [
       accountId,
       query('entity', 'enum', { required: true, values: statisticsEntities, ...sentBySdks }),
@@ -54,7 +53,7 @@ export const statisticsEndpoints = [
   {
     name: 'statisticsJobs.create',
     ...createRequest,
-    path: `/12/stats/jobs/accounts/${account}`,
+    path: '/12/stats/jobs/accounts/:account_id',
     parameters: [
       ...selection,
       query('country', 'string', sentBySdks),
@@ -68,7 +67,7 @@ export const statisticsEndpoints = [
   {
     name: 'statisticsJobs.list',
     ...readRequest,
-    path: `/12/stats/jobs/accounts/${account}`,
+    path: '/12/stats/jobs/accounts/:account_id',
     parameters: [accountId, idFilter('job_ids'), count200, cursor],
     list: list200,
     answer: { resource: 'statisticsJob', many: true },
@@ -77,7 +76,7 @@ export const statisticsEndpoints = [
   {
     name: 'statisticsJobs.delete',
     ...deleteRequest,
-    path: `/12/stats/jobs/accounts/${account}/:job_id`,
+    path: '/12/stats/jobs/accounts/:account_id/:job_id',
     parameters: [accountId, longPath('job_id')],
     answer: { resource: 'statisticsJob', many: false },
     ...shared,

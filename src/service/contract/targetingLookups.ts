@@ -1,9 +1,8 @@
 /** Endpoints of targeting values, content categories and promotable users. Outside the specification: official SDKs call them. */
-import { readRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
-const account = '/12/accounts/:account_id'
 const source = 'outside the specification: official SDKs read it'
 const q = query('q', 'string', { maxLength: 255, ...sentBySdks })
 
@@ -15,16 +14,12 @@ const lookup = <const Name extends string, const Segment extends string, const O
 ) =>
   ({
     name: `targetingLookups.${name}`,
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `/12/targeting_criteria/${segment}`,
-    auth: 'user',
-    body: 'none',
     parameters: [...own, q, count200, cursor, withTotalCount],
     list: list200,
     answer: { resource: 'targetingOption', many: true },
     limit: 'global_reads',
-    repeatable: true,
     outsideSpec: true,
     source,
   }) as const
@@ -62,7 +57,7 @@ export const targetingLookupEndpoints = [
   {
     name: 'promotableUsers.list',
     ...readRequest,
-    path: `${account}/promotable_users`,
+    path: `${accountPath}/promotable_users`,
     parameters: [
       accountId,
       query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }),
@@ -80,7 +75,7 @@ export const targetingLookupEndpoints = [
   {
     name: 'promotableUsers.get',
     ...readRequest,
-    path: `${account}/promotable_users/:promotable_user_id`,
+    path: `${accountPath}/promotable_users/:promotable_user_id`,
     parameters: [accountId, path('promotable_user_id'), withDeleted],
     answer: { resource: 'promotableUser', many: false },
     outsideSpec: true,
