@@ -1,7 +1,7 @@
 /** Fetches and caches the app-only token (spec 5 rule 3; docs/spec-notes.md#tokens). */
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
-import type { Proof } from './sender.ts'
+import type { Credentials } from './sender.ts'
 import { BearerRefusedError, UnreachableError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
@@ -17,7 +17,7 @@ export interface Bearer {
   /** Removes `token` from the cache, because the token is no longer valid. Does nothing if the cache has another token. */
   readonly drop: (token: string) => void
   /** Drops the token that a refused request was sent with. Returns false if the request had other credentials. */
-  readonly dropRefused: (proof: Proof) => boolean
+  readonly dropRefused: (credentials: Credentials) => boolean
 }
 
 /** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
@@ -71,17 +71,17 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
       }
     },
     drop,
-    dropRefused(proof) {
-      if (!isAppOnly(proof)) return false
-      drop(proof.authorization.slice('Bearer '.length))
+    dropRefused(credentials) {
+      if (!isAppOnly(credentials)) return false
+      drop(credentials.authorization.slice('Bearer '.length))
       return true
     },
   }
 }
 
 /** Returns true for the credentials with an app-only token. */
-export function isAppOnly(proof: Proof): proof is Extract<Proof, { readonly kind: 'header' }> {
-  return proof.kind === 'header' && proof.authorization.startsWith('Bearer ')
+export function isAppOnly(credentials: Credentials): credentials is Extract<Credentials, { readonly kind: 'header' }> {
+  return credentials.kind === 'header' && credentials.authorization.startsWith('Bearer ')
 }
 
 /** Returns the result of `shared`. @throws {UnreachableError} when `signal` is aborted; `shared` is not affected */

@@ -9,11 +9,11 @@ import type { ServiceConfig } from './config.ts'
 import { decodeAnswer, decodeForm, decompress, type Decoded } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
-import type { Spelling } from './names.ts'
+import type { Spelling } from './spelling.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
 import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
 import { isRetryable, toServiceError } from './toServiceError.ts'
-import { type Proof, type Sender, userProof } from './sender.ts'
+import { type Credentials, type Sender, userCredentials } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
 /** Successful answer of a call. */
@@ -51,7 +51,7 @@ export interface Caller {
    */
   readonly call: (endpoint: Endpoint, params: Params, options?: CallOptions) => Promise<CallResult>
   /** Returns the credentials of a call. For streams, which are opened without `call`. */
-  readonly prove: (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => Promise<Proof>
+  readonly findCredentials: (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => Promise<Credentials>
   readonly bearer: Bearer
 }
 
@@ -65,9 +65,10 @@ export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
   const waits: Waits = new Map()
   const bearer = createBearer((options) => fetchBearer(parts, waits, options), clock)
-  const prove = (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => proofFor({ endpoint, built, options, config, bearer })
+  const findCredentials = (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) =>
+    credentialsFor({ endpoint, built, options, config, bearer })
   return {
-    prove,
+    findCredentials,
     bearer,
     async call(endpoint, params, options = {}) {
       const built = buildRequest(endpoint, params, config.adsVersion)
@@ -75,7 +76,7 @@ export function createCaller(parts: CallerParts): Caller {
         endpoint,
         built,
         options,
-        prove: () => prove(endpoint, built, options),
+        findCredentials: () => findCredentials(endpoint, built, options),
         bearer,
         waits,
       })
@@ -90,7 +91,7 @@ interface CallParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
   readonly options: CallOptions
-  readonly prove: () => Promise<Proof>
+  readonly findCredentials: () => Promise<Credentials>
   readonly bearer: Bearer | undefined
   readonly waits: Waits
 }
@@ -98,7 +99,10 @@ interface CallParts {
 /** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
-async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, waits }: CallParts): Promise<CallResult> {
+async function sendUntilDone(
+  parts: CallerParts,
+  { endpoint, built, options, findCredentials, bearer, waits }: CallParts,
+): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
   let waitedMs = 0
@@ -113,20 +117,20 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       waitedMs += waitMs
       await clock.sleep(waitMs, options.signal)
     }
-    const proof = await prove()
+    const credentials = await findCredentials()
     const corrections = sender.clockCorrections()
     const exchange = await sender.send({
       method: endpoint.method,
       host: endpoint.host,
       path: built.path,
       query: built.query,
-      proof,
+      credentials,
       timeoutMs: options.timeoutMs ?? 30_000,
       ...(built.form === undefined ? {} : { form: built.form }),
       ...(built.body === undefined ? {} : { body: built.body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
-    const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(proof) }
+    const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(credentials) }
     let failed: ServiceError
     if (exchange.kind === 'answer') {
       const decoded = decodeAnswer(endpoint.gzipped === true ? decompress(exchange) : exchange, spelling)
@@ -138,7 +142,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
     const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - nowMs, longestRequestedWaitMs)
     if (requestedMs > 0) waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, nowMs + requestedMs))
     // Also without a retry, so that the next call does not send the refused token.
-    const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(proof) === true
+    const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
     if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > corrections) {
@@ -210,7 +214,7 @@ function shapeData(endpoint: Endpoint, data: unknown): unknown {
     : list
 }
 
-interface ProofParts {
+interface CredentialParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
   readonly options: CallOptions
@@ -218,10 +222,10 @@ interface ProofParts {
   readonly bearer: Bearer
 }
 
-async function proofFor({ endpoint, built, options, config, bearer }: ProofParts): Promise<Proof> {
+async function credentialsFor({ endpoint, built, options, config, bearer }: CredentialParts): Promise<Credentials> {
   switch (endpoint.auth) {
     case 'user':
-      return userProof(config)
+      return userCredentials(config)
     case 'consumer':
       return { kind: 'oauth', extra: built.oauth }
     case 'request-token': {
@@ -229,11 +233,11 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofParts
       return { kind: 'oauth', token, tokenSecret: options.tokenSecret ?? '', extra }
     }
     case 'basic':
-      return basicProof(config)
+      return basicCredentials(config)
     case 'basic-or-user':
-      return options.context === 'user' ? userProof(config) : basicProof(config)
+      return options.context === 'user' ? userCredentials(config) : basicCredentials(config)
     case 'bearer-or-user':
-      return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
+      return options.context === 'user' ? userCredentials(config) : { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
     case 'bearer':
       return { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
     case 'browser':
@@ -241,19 +245,19 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofParts
   }
 }
 
-function basicProof({ consumerKey, consumerSecret }: ServiceConfig): Proof {
+function basicCredentials({ consumerKey, consumerSecret }: ServiceConfig): Credentials {
   return { kind: 'header', authorization: basicAuthorization(consumerKey, consumerSecret) }
 }
 
 async function fetchBearer(parts: CallerParts, waits: Waits, options: CallOptions): Promise<string> {
   const endpoint = endpointOf('oauth2.token')
-  const proof = basicProof(parts.config)
+  const credentials = basicCredentials(parts.config)
   const built: BuiltRequest = { path: endpoint.path, query: {}, form: { grant_type: 'client_credentials' }, oauth: {} }
   const { body, status } = await sendUntilDone(parts, {
     endpoint,
     built,
     options,
-    prove: () => Promise.resolve(proof),
+    findCredentials: () => Promise.resolve(credentials),
     bearer: undefined,
     waits,
   })

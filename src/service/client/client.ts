@@ -7,7 +7,7 @@ import { type CallResult, type Caller, createCaller } from './caller.ts'
 import type { ClientConfig, ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
 import { List } from './list.ts'
-import { createSpelling, type Spelling } from './names.ts'
+import { createSpelling, type Spelling } from './spelling.ts'
 import { buildRequest, type Params } from './request.ts'
 import { listOf } from '../../unknownValue.ts'
 import { CallError } from './serviceErrors.ts'
@@ -115,8 +115,8 @@ function methods(parts: Parts): Record<string, Record<string, Method>> {
 function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { config, caller, sender, spelling, clock }: Parts): unknown {
   if (endpoint.stream === true) {
     const built = buildRequest(endpoint, params, config.adsVersion)
-    const prove = () => caller.prove(endpoint, built, options)
-    return openStream({ endpoint, built, options, sender, spelling, clock, prove, bearer: caller.bearer })
+    const findCredentials = () => caller.findCredentials(endpoint, built, options)
+    return openStream({ endpoint, built, options, sender, spelling, clock, findCredentials, bearer: caller.bearer })
   }
   if (endpoint.list !== undefined) return createList(endpoint, params, options, caller)
   return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))

@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib'
 import { decodePairs } from './encode.ts'
 import type { Answer } from './exchange.ts'
-import type { Spelling } from './names.ts'
+import type { Spelling } from './spelling.ts'
 
 /** Decoded body of an answer. */
 export type Decoded =
@@ -21,7 +21,7 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
   if (!/^[[{"\dtfn-]/.test(start)) return { kind: 'text', value: text }
   try {
     const value = parseExact(text)
-    return { kind: 'json', value: spelling?.active === true ? renameKeys(value, spelling) : value }
+    return { kind: 'json', value: spelling?.changesNames === true ? renameKeys(value, spelling) : value }
   } catch {
     return { kind: 'text', value: text }
   }
@@ -72,5 +72,5 @@ function exactNumber(_key: string, value: unknown, context: { readonly source?: 
 function renameKeys(value: unknown, spelling: Spelling): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => renameKeys(item, spelling))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [spelling.in(key), renameKeys(item, spelling)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [spelling.toNeutral(key), renameKeys(item, spelling)]))
 }

@@ -1,7 +1,7 @@
 /** Tests which credential the service refuses, because a 401 does not name it. */
 import type { ServiceConfig } from './config.ts'
 import { credentialVariables } from './hints.ts'
-import { userProof, type Sender } from './sender.ts'
+import { userCredentials, type Sender } from './sender.ts'
 
 const timeoutMs = 15_000
 
@@ -17,17 +17,17 @@ const timeoutMs = 15_000
  * Returns all four names if request 1, 2 or 4 has no answer, or if request 4 fails with another status than 401.
  */
 export async function refusedCredentials(sender: Sender, config: ServiceConfig): Promise<string | undefined> {
-  const proof = userProof(config)
-  const accounts = { method: 'GET', host: 'ads', path: `/${config.adsVersion}/accounts`, timeoutMs, proof } as const
+  const credentials = userCredentials(config)
+  const accounts = { method: 'GET', host: 'ads', path: `/${config.adsVersion}/accounts`, timeoutMs, credentials } as const
   const corrections = sender.clockCorrections()
   let answer = await sender.send(accounts)
   if (answer.kind === 'answer' && answer.status === 401 && sender.clockCorrections() > corrections) answer = await sender.send(accounts)
   if (answer.kind !== 'answer') return credentialVariables
   if (answer.status !== 401) return undefined
-  const lookup = await sender.send({ method: 'GET', host: 'core', path: '/2/tweets', query: { ids: '1' }, timeoutMs, proof })
+  const lookup = await sender.send({ method: 'GET', host: 'core', path: '/2/tweets', query: { ids: '1' }, timeoutMs, credentials })
   if (lookup.kind === 'answer' && /"code"\s*:\s*89\b/.test(lookup.body.toString('utf8'))) return 'SLUICE_ACCESS_TOKEN'
   const oauth = { kind: 'oauth', extra: { oauth_callback: 'oob' } } as const
-  const consumer = await sender.send({ method: 'POST', host: 'core', path: '/oauth/request_token', timeoutMs, proof: oauth })
+  const consumer = await sender.send({ method: 'POST', host: 'core', path: '/oauth/request_token', timeoutMs, credentials: oauth })
   if (consumer.kind !== 'answer') return credentialVariables
   if (consumer.status === 401) return 'SLUICE_CONSUMER_KEY or SLUICE_CONSUMER_SECRET'
   if (consumer.status >= 300) return credentialVariables

@@ -5,14 +5,14 @@ import type { OAuthParameters } from './signing.ts'
 import type { Opened } from './wireStream.ts'
 
 /** Credentials of one request: an OAuth signature (without `token`, only of the consumer), a complete header, or none. */
-export type Proof =
+export type Credentials =
   | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
   | { readonly kind: 'header'; readonly authorization: string }
   | { readonly kind: 'none' }
 
 /** Request with its credentials. */
-export interface SentRequest extends ExchangeRequest {
-  readonly proof: Proof
+export interface AuthenticatedRequest extends ExchangeRequest {
+  readonly credentials: Credentials
   /** Form body, which is signed. A request with `form` has no `body`. */
   readonly form?: Readonly<Record<string, string>>
 }
@@ -20,9 +20,9 @@ export interface SentRequest extends ExchangeRequest {
 /** Layer that sends requests with any type of credentials, each once. */
 export interface Sender {
   /** Sends a request. Returns a failure as an `Exchange`. */
-  readonly send: (request: SentRequest) => Promise<Exchange>
+  readonly send: (request: AuthenticatedRequest) => Promise<Exchange>
   /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
-  readonly open: (request: SentRequest) => Promise<Opened>
+  readonly open: (request: AuthenticatedRequest) => Promise<Opened>
   /**
    * Returns the number of corrections of the clock of signatures. A refused request that was signed before the last one may be sent again.
    */
@@ -34,7 +34,7 @@ export interface Sender {
 }
 
 /** Returns the credentials of the configured user. Without an access token, returns those of the consumer alone. */
-export function userProof(config: ServiceConfig): Proof {
+export function userCredentials(config: ServiceConfig): Credentials {
   return config.accessToken === undefined
     ? { kind: 'oauth' }
     : { kind: 'oauth', token: config.accessToken, tokenSecret: config.accessTokenSecret ?? '' }

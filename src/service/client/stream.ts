@@ -6,24 +6,24 @@ import type { Bearer } from './bearer.ts'
 import { decodeAnswer } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
-import type { Spelling } from './names.ts'
+import type { Spelling } from './spelling.ts'
 import type { BuiltRequest } from './request.ts'
 import { AnswerLostError, TokenInvalidError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
-import type { Proof, Sender } from './sender.ts'
+import type { Credentials, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 import type { Open } from './wireStream.ts'
 
 const reopenHint = 'Open the stream again, and request a replay of the events between.'
 
-/** Call of a stream, and the parts of the client that open it. `prove`: returns the credentials. */
+/** Call of a stream, and the parts of the client that open it. `findCredentials`: returns the credentials. */
 export interface StreamParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
   readonly options: CallOptions
   readonly sender: Sender
   readonly spelling: Spelling
-  readonly prove: () => Promise<Proof>
+  readonly findCredentials: () => Promise<Credentials>
   readonly bearer: Bearer
   readonly clock: Clock
 }
@@ -76,14 +76,14 @@ export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<R
 
 /** Opens the stream. `mayRenew`: opens it once more, with a new app-only token, if the service refuses the token. */
 async function openOnce(parts: StreamParts, where: string, mayRenew: boolean): Promise<Open> {
-  const { endpoint, built, options, sender, prove, bearer, clock } = parts
-  const proof = await prove()
+  const { endpoint, built, options, sender, findCredentials, bearer, clock } = parts
+  const credentials = await findCredentials()
   const opened = await sender.open({
     method: endpoint.method,
     host: endpoint.host,
     path: built.path,
     query: built.query,
-    proof,
+    credentials,
     timeoutMs: options.timeoutMs ?? 30_000,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   })
@@ -91,7 +91,7 @@ async function openOnce(parts: StreamParts, where: string, mayRenew: boolean): P
   const error =
     toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
     new AnswerLostError('no stream was opened', { where, hint: 'Try again.' })
-  if (error instanceof TokenInvalidError && bearer.dropRefused(proof) && mayRenew) return openOnce(parts, where, false)
+  if (error instanceof TokenInvalidError && bearer.dropRefused(credentials) && mayRenew) return openOnce(parts, where, false)
   throw error
 }
 

@@ -4,8 +4,8 @@ import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
 import type { Transport } from './exchange.ts'
-import { type Sender, type SentRequest, userProof } from './sender.ts'
-import { createSpelling, type Spelling } from './names.ts'
+import { type Sender, type AuthenticatedRequest, userCredentials } from './sender.ts'
+import { createSpelling, type Spelling } from './spelling.ts'
 import { CallError } from './serviceErrors.ts'
 import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
@@ -22,9 +22,9 @@ export interface TransportOptions {
 /** Creates a transport that signs every request for the configured user; without an access token, for the consumer alone. */
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
   const sender = createSender(config, options)
-  const proof = userProof(config)
+  const credentials = userCredentials(config)
   return {
-    exchange: (request) => sender.send({ ...request, proof }),
+    exchange: (request) => sender.send({ ...request, credentials }),
     refusedCredentials: async () => (await import('./refusedCredentials.ts')).refusedCredentials(sender, config),
     load: () => sender.load(),
     close: () => sender.close(),
@@ -49,7 +49,9 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       const { send } = await loadWire()
       const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
       if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
-      return exchange.kind === 'answer' && spelling.active ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) } : exchange
+      return exchange.kind === 'answer' && spelling.changesNames
+        ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) }
+        : exchange
     },
     async open(request) {
       const base = baseOf(request)
@@ -66,7 +68,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
  * Returns the function that returns the address of a request's host. It throws a `CallError` for the service's own sandbox if that has no
  * address (`ServiceConfig.adsSandboxBaseUrl`).
  */
-function createBases(config: ServiceConfig): (request: SentRequest) => Base {
+function createBases(config: ServiceConfig): (request: AuthenticatedRequest) => Base {
   const core = splitBase(config.baseUrl)
   const ads = splitBase(config.adsBaseUrl)
   const isOneAddress = core.origin === ads.origin && core.prefix === ads.prefix
@@ -85,26 +87,26 @@ function createBases(config: ServiceConfig): (request: SentRequest) => Base {
 interface Preparation {
   readonly spelling: Spelling
   readonly base: Base
-  readonly request: SentRequest
+  readonly request: AuthenticatedRequest
   readonly config: ServiceConfig
   readonly nowMs: number
 }
 
 /** Returns the request as it is sent: with the service's spelling of names, encoded, and with the header of its credentials. */
 function prepare({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
-  const { method, proof } = request
+  const { method, credentials } = request
   const query = encodePairs(spelledPairs(request.query, spelling))
   const path = `${base.prefix}${request.path}${query === '' ? '' : `?${query}`}`
   const form = request.form === undefined ? undefined : encodePairs(spelledPairs(request.form, spelling))
   const headers: Record<string, string> = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'sluice' }
-  for (const [name, value] of Object.entries(request.headers ?? {})) headers[spelling.out(name)] = value
+  for (const [name, value] of Object.entries(request.headers ?? {})) headers[spelling.toService(name)] = value
 
-  if (proof.kind === 'header') headers['authorization'] = proof.authorization
-  if (proof.kind === 'oauth') {
+  if (credentials.kind === 'header') headers['authorization'] = credentials.authorization
+  if (credentials.kind === 'oauth') {
     const { consumerKey, consumerSecret } = config
-    const token = proof.token === undefined ? {} : { token: proof.token, tokenSecret: proof.tokenSecret ?? '' }
+    const token = credentials.token === undefined ? {} : { token: credentials.token, tokenSecret: credentials.tokenSecret ?? '' }
     const signed = form === undefined ? { method, url: base.origin + path } : { method, url: base.origin + path, form }
-    headers['authorization'] = sign(signed, { consumerKey, consumerSecret, ...token }, nowMs, proof.extra)
+    headers['authorization'] = sign(signed, { consumerKey, consumerSecret, ...token }, nowMs, credentials.extra)
   }
 
   let body: Uint8Array | undefined
@@ -113,7 +115,7 @@ function prepare({ spelling, base, request, config, nowMs }: Preparation): WireR
     body = Buffer.from(form)
   } else if (request.body !== undefined) {
     headers['content-type'] = 'application/json'
-    body = spelling.bodyOut(request.body)
+    body = spelling.bodyToService(request.body)
   }
   const { timeoutMs, signal } = request
   return {
@@ -128,11 +130,11 @@ function prepare({ spelling, base, request, config, nowMs }: Preparation): WireR
 }
 
 function spelledPairs(pairs: Readonly<Record<string, string>> | undefined, spelling: Spelling): [string, string][] {
-  return Object.entries(pairs ?? {}).map(([name, value]) => [spelling.out(name), value])
+  return Object.entries(pairs ?? {}).map(([name, value]) => [spelling.toService(name), value])
 }
 
 function renameHeaders(headers: Readonly<Record<string, string>>, spelling: Spelling): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelling.in(name), value]))
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelling.toNeutral(name), value]))
 }
 
 /** Parts of a base address. */

@@ -5,7 +5,7 @@ import type { KnownService } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
 import { basicAuthorization } from '../../../service/client/bearer.ts'
 import type { Answer, Exchange } from '../../../service/client/exchange.ts'
-import { userProof, type Proof } from '../../../service/client/sender.ts'
+import { userCredentials, type Credentials } from '../../../service/client/sender.ts'
 import { toServiceError } from '../../../service/client/toServiceError.ts'
 import { createSender } from '../../../service/client/transport.ts'
 import type { Auth, Endpoint, Host } from '../../../service/contract/endpoint.ts'
@@ -43,7 +43,7 @@ const timeoutMs = 60_000
 export function createCaller(service: KnownService, context: Context): Caller {
   const sender = createSender(service)
   let token: Promise<string> | undefined
-  const proofOf = async (auth: Auth): Promise<Proof> => {
+  const credentialsOf = async (auth: Auth): Promise<Credentials> => {
     switch (auth) {
       case 'browser':
         return { kind: 'none' }
@@ -55,7 +55,7 @@ export function createCaller(service: KnownService, context: Context): Caller {
       case 'consumer':
         return { kind: 'oauth' }
       default:
-        return userProof(service)
+        return userCredentials(service)
     }
   }
   return {
@@ -67,7 +67,7 @@ export function createCaller(service: KnownService, context: Context): Caller {
         path,
         timeoutMs,
         signal: context.signal,
-        proof: await proofOf(call.auth),
+        credentials: await credentialsOf(call.auth),
         ...(query && Object.keys(query).length > 0 ? { query } : {}),
         ...(form ? { form } : {}),
         ...(json === undefined ? {} : { body: Buffer.from(json) }),

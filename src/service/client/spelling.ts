@@ -9,33 +9,34 @@ export type Names = Readonly<Record<string, string>>
 /** Translation of words in both directions. */
 export interface Spelling {
   /** Returns the service's spelling of a parameter or header name; any other name unchanged. */
-  readonly out: (name: string) => string
+  readonly toService: (name: string) => string
   /** Returns a JSON text with the service's spelling of its keys; `body` itself if nothing changes. */
-  readonly bodyOut: (body: Uint8Array) => Uint8Array
+  readonly bodyToService: (body: Uint8Array) => Uint8Array
   /** Returns the neutral word for a header name or key of the service; any other name unchanged. */
-  readonly in: (name: string) => string
+  readonly toNeutral: (name: string) => string
   /** False if no word is spelled differently. */
-  readonly active: boolean
+  readonly changesNames: boolean
 }
 
 /** Creates the translation. Without names it changes nothing. */
 export function createSpelling(names: Names = {}): Spelling {
   const pairs = Object.entries(names).filter(([neutral, real]) => neutral !== real)
-  if (pairs.length === 0) return { out: (name) => name, bodyOut: (body) => body, in: (name) => name, active: false }
+  if (pairs.length === 0)
+    return { toService: (name) => name, bodyToService: (body) => body, toNeutral: (name) => name, changesNames: false }
   const outward = new Map(pairs)
   const inward = new Map(pairs.map(([neutral, real]) => [real, neutral]))
   const keys = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
   // JSON escapes quotes inside a text. So a quoted word before a colon is a key, unless a backslash escapes its first quote.
   const key = new RegExp(String.raw`(?<!\\)"(${keys})"(?=\s*:)`, 'g')
   return {
-    out: (name) => outward.get(name) ?? name,
-    in: (name) => inward.get(name) ?? name,
-    bodyOut(body) {
+    toService: (name) => outward.get(name) ?? name,
+    toNeutral: (name) => inward.get(name) ?? name,
+    bodyToService(body) {
       // latin1 maps each byte to one character, so bytes beyond ASCII do not change.
       const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
       const spelled = text.replace(key, (_match, word: string) => JSON.stringify(outward.get(word)))
       return spelled === text ? body : Buffer.from(spelled, 'latin1')
     },
-    active: true,
+    changesNames: true,
   }
 }
