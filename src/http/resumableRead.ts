@@ -1,16 +1,16 @@
 /** Reads one version of a file over as many connections as needed: one loop for HTTP, S3 and SFTP. */
 import { RunError } from '../errors.ts'
-import { Tries } from './tries.ts'
+import { RetryBudget } from './retryBudget.ts'
 
 /** Connection that broke, or that ended before the end of the file. */
-export interface Break {
+export interface BrokenConnection {
   readonly cause: unknown
   /** Number of bytes that were read over all connections. */
   readonly received: number
   /** Number of bytes that this connection delivered. */
-  readonly brought: number
-  /** Attempts of the whole read, for `mayRetryAfter` and `waitMs`. */
-  readonly tries: Tries
+  readonly delivered: number
+  /** Attempts of the whole read, for `takeRetry` and `waitMs`. */
+  readonly budget: RetryBudget
 }
 
 /** Access to one version of a file, as a source implements it. */
@@ -29,7 +29,7 @@ export interface ResumableFile {
    * @throws {RunError} if the file cannot be resumed, or no attempts are left
    * @throws the caller's reason to cancel
    */
-  readonly recover: (broken: Break) => Promise<void>
+  readonly recover: (broken: BrokenConnection) => Promise<void>
   /** Returns the error for a file that delivered more bytes than its length. */
   readonly changed: () => RunError
 }
@@ -40,7 +40,7 @@ export interface ResumableFile {
  * @throws {RunError} those of `part`, `recover` and `changed`
  */
 export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer> {
-  const tries = new Tries()
+  const budget = new RetryBudget()
   let received = 0
   let cause: unknown
   for (;;) {
@@ -56,7 +56,7 @@ export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer
       throw new Error('the body is shorter than its declared length')
     } catch (error) {
       if (error instanceof RunError) throw error
-      await file.recover({ cause: error, received, brought: received - before, tries })
+      await file.recover({ cause: error, received, delivered: received - before, budget })
       cause = error
     }
   }

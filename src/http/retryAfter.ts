@@ -50,7 +50,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`tries.ts`). A longer wait may be a
+ * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`retryBudget.ts`). A longer wait may be a
  * mistake of the service, so a request is tried after this time.
  */
 export const longestRequestedWaitMs = 15 * 60_000

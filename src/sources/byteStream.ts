@@ -43,7 +43,7 @@ export interface TransportEnd {
    * True for files, local or over SFTP. Without a trailer, marker or manifest, a CSV, TSV or JSON lines file of this transport is complete
    * only if it ends as in its last complete read: with or without a line end (docs/guarantees.md#deletes-need-proof).
    */
-  readonly endsAsBefore?: boolean
+  readonly mustEndAsBefore?: boolean
   /** Reason why there is no `proof`. */
   readonly reason?: string
   /** Reason to doubt the whole read even if its end is proven: the source changed while it was read. */

@@ -15,7 +15,7 @@ export interface EndFacts {
   /** Facts of the last complete read. */
   readonly previous?: SourceFacts
   /** True if JSON lines was detected, but is not the configured format. */
-  readonly seemsLines?: boolean
+  readonly guessedLines?: boolean
   /** Result of the search for the done marker or manifest; absent if none is configured. */
   readonly marker?: CompletionMarker
   /** Number of bytes as received, and their SHA-256 in lower-case hex. */
@@ -71,18 +71,18 @@ function checkEnd(facts: EndFacts): Completeness {
 }
 
 /** Returns `unproven` if the end of a format without an end mark, such as CSV, is in doubt; otherwise undefined. */
-function checkOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Completeness | undefined {
+function checkOpenEnd({ format, transport, previous, guessedLines }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
   // The file may be an error message in place of the records.
-  if (seemsLines === true && previous.format === 'json')
+  if (guessedLines === true && previous.format === 'json')
     return unproven('its last complete read was an array of records, this one is not; set `format: jsonl` if its lines are records')
   // A table without rows may have been cut off within its header.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
     return unproven('the header lacks columns of the last complete read, and no row follows')
   const ended = previous.finalNewline
-  if (transport.endsAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
+  if (transport.mustEndAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
   return unproven(
     ended
       ? 'the file ends without a line end, its last complete read ended with one; set `complete:` if it is whole'

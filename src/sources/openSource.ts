@@ -101,7 +101,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
         containerProof: opened.containerProof,
         bytes,
         sha256,
-        seemsLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
+        guessedLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
         ...(context.previous === undefined ? {} : { previous: context.previous }),
         ...(marker === undefined ? {} : { marker }),
       })

@@ -53,7 +53,7 @@ export class Timeouts {
     })
   }
 
-  /** Waits between two tries, at most until the total time is over. Throws if the caller cancelled. */
+  /** Waits between two attempts, at most until the total time is over. Throws if the caller cancelled. */
   async pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#end }).catch(() => undefined)
     this.throwIfCancelled()
@@ -71,11 +71,7 @@ export class Timeouts {
 }
 
 /** Error of a source that did not answer in time. */
-class StalledError extends Error {
-  override get name(): string {
-    return 'StalledError'
-  }
-}
+export class StalledError extends Error {}
 
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason))

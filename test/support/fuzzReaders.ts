@@ -271,11 +271,11 @@ async function outcome(
     const completeness = classifyCompleteness({
       required: definition.complete,
       format: end,
-      transport: { proof: 'file unchanged while read', endsAsBefore: true },
+      transport: { proof: 'file unchanged while read', mustEndAsBefore: true },
       containerProof: opened.containerProof,
       bytes: bytes.length,
       sha256: '',
-      seemsLines: opened.detected.format === 'jsonl',
+      guessedLines: opened.detected.format === 'jsonl',
       ...(previous === undefined ? {} : { previous }),
     })
     const facts = {

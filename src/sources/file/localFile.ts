@@ -6,8 +6,8 @@ import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunError } from '../../errors.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
-import type { Match } from './newestMatch.ts'
-import { newerMatch } from './newestMatch.ts'
+import type { Match } from '../newestMatch.ts'
+import { newerMatch } from '../newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
 import { errorCode } from '../../unknownValue.ts'
 
@@ -49,7 +49,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
           hint: 'Run again once the export is finished; write exports under another name and rename them.',
         })
       }
-      return { proof: 'file unchanged while read', endsAsBefore: true }
+      return { proof: 'file unchanged while read', mustEndAsBefore: true }
     },
     close,
   }

@@ -64,8 +64,8 @@ export function strongValidator(
  * has is not compared. Ignores a time of change less than two seconds before the second response, because the server may have generated
  * that time for the response.
  */
-export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
-  if (showsAnotherLength(one, other)) return true
+export function isAnotherVersion(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+  if (hasAnotherLength(one, other)) return true
   const [tag, otherTag] = [header(one, 'etag'), header(other, 'etag')]
   if (tag !== undefined && otherTag !== undefined) return tag.replace(/^W\//, '') !== otherTag.replace(/^W\//, '')
   const [time, otherTime] = [header(one, 'last-modified'), header(other, 'last-modified')]
@@ -77,13 +77,13 @@ export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.Res
  * Returns true if two responses have different lengths. A length of 0 is ignored, because some servers send it in every response to
  * HEAD.
  */
-export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+export function hasAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const [length, otherLength] = [declaredLength(one) || undefined, declaredLength(other) || undefined]
   return length !== undefined && otherLength !== undefined && length !== otherLength
 }
 
 /** Returns true if `other` is a web page and `one` is not. */
-export function showsPage(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
+export function isPageInstead(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const isPage = (answer: Dispatcher.ResponseData) => /html/i.test(header(answer, 'content-type') ?? '')
   return !isPage(one) && isPage(other)
 }

@@ -12,11 +12,11 @@ import type { Beside } from '../byteStream.ts'
 import { besideBytes } from '../byteStream.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http/addressPolicy.ts'
-import { firstHeaders, header, isReadableCoding, showsAnother, showsAnotherLength, showsPage } from './httpAnswer.ts'
+import { firstHeaders, header, isReadableCoding, isAnotherVersion, hasAnotherLength, isPageInstead } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, hasExtraBytes, statusError, unavailable } from './httpErrors.ts'
-import type { Tries } from '../../http/tries.ts'
-import { longestWaitMs, maxTries, retryWaitMs } from '../../http/tries.ts'
+import type { RetryBudget } from '../../http/retryBudget.ts'
+import { longestWaitMs, maxAttempts, retryWaitMs } from '../../http/retryBudget.ts'
 import { bufferOf } from '../../unknownValue.ts'
 
 /** Part of `SourceContext` that HTTP sources use. */
@@ -40,7 +40,7 @@ export class HttpFetcher implements Fetcher {
   readonly #credentials: Record<string, string>
   readonly #backoffMs: number
   /** Origin of the source if its address names this machine; else undefined. */
-  readonly #own: string | undefined
+  readonly #ownOrigin: string | undefined
   readonly #start: URL
   /** Address of the current request, after the redirects so far. */
   #url: URL
@@ -49,7 +49,7 @@ export class HttpFetcher implements Fetcher {
   constructor(definition: SourceDefinition, context: HttpContext) {
     this.#definition = definition
     this.#context = context
-    this.#own = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
+    this.#ownOrigin = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
     this.#start = this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
     this.label = safeLabel(this.#start)
     this.#backoffMs = context.backoffMs ?? 500
@@ -57,7 +57,7 @@ export class HttpFetcher implements Fetcher {
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
       connect: connectorOverInterim({
-        lookup: checkedLookup(definition.allowPrivate || this.#own !== undefined),
+        lookup: checkedLookup(definition.allowPrivate || this.#ownOrigin !== undefined),
         timeout: 15_000,
         minVersion: 'TLSv1.2',
       }),
@@ -101,7 +101,7 @@ export class HttpFetcher implements Fetcher {
         await answer.body.dump().catch(() => undefined)
         const requestedMs = requestedWaitMs({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
         const isTooLong = requestedMs !== undefined && requestedMs > longestWaitMs
-        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && !isTooLong) {
+        if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxAttempts && !isTooLong) {
           await delay(requestedMs ?? retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal })
           continue
         }
@@ -111,15 +111,15 @@ export class HttpFetcher implements Fetcher {
         this.throwIfCancelled()
         const refusal = findRunError(error)
         if (refusal !== undefined) throw refusal
-        if (this.#signal.aborted || attempt >= maxTries || isFinal(error)) throw unavailable(error, this.label)
+        if (this.#signal.aborted || attempt >= maxAttempts || isFinal(error)) throw unavailable(error, this.label)
         await delay(retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
   }
 
   /** Waits before the rest is requested. */
-  async pause(tries: Tries): Promise<void> {
-    await delay(tries.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
+  async pause(budget: RetryBudget): Promise<void> {
+    await delay(budget.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
   /** Throws if the caller cancelled, which is not a failure of the source. */
@@ -162,11 +162,11 @@ export class HttpFetcher implements Fetcher {
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
     const seen = await this.#requestHead(first)
-    if (seen === undefined || seen === 'same' || !showsAnother(first, seen)) return false
+    if (seen === undefined || seen === 'same' || !isAnotherVersion(first, seen)) return false
     // Some servers send a new time or ETag with every response, so the head is requested twice.
     const again = await this.#requestHead(seen)
     if (again === undefined) return false
-    return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
+    return again === 'same' || !isAnotherVersion(seen, again) || hasAnotherLength(seen, again)
   }
 
   /** Requests the current head of the feed. Returns `same` for a 304 to the validators of `known`; undefined without a usable response. */
@@ -180,7 +180,7 @@ export class HttpFetcher implements Fetcher {
       await answer.body.dump()
       if (answer.statusCode === 304) return 'same'
       // A login page in place of the feed proves nothing.
-      return answer.statusCode === 200 && !showsPage(known, answer) ? answer : undefined
+      return answer.statusCode === 200 && !isPageInstead(known, answer) ? answer : undefined
     } catch {
       this.throwIfCancelled()
       return undefined
@@ -221,7 +221,7 @@ export class HttpFetcher implements Fetcher {
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
     // The name lookup of a source on this machine accepts private addresses. So it could not reject a redirect to another private address.
-    if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
+    if (this.#ownOrigin !== undefined && next.origin !== this.#ownOrigin && !this.#definition.allowPrivate)
       throw rejection('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejection('a redirect from https to http')
     if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0)
@@ -231,7 +231,7 @@ export class HttpFetcher implements Fetcher {
 
   /** Returns true if private addresses are allowed for this address: by a setting, or because the pipeline names this machine. */
   #allows(address: string): boolean {
-    return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
+    return this.#definition.allowPrivate || (this.#ownOrigin !== undefined && new URL(address).origin === this.#ownOrigin)
   }
 
   /** Returns true if requests from byte 0 are conditional. Only then is a 304 a valid answer. */

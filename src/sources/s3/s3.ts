@@ -10,13 +10,13 @@ import { readCredential } from '../credentials.ts'
 import { checkedLookup, checkUrl } from '../../http/addressPolicy.ts'
 import { isReadableCoding } from '../http/httpAnswer.ts'
 import { codingError } from '../http/httpErrors.ts'
-import type { Match } from '../file/newestMatch.ts'
-import { newerMatch } from '../file/newestMatch.ts'
+import type { Match } from '../newestMatch.ts'
+import { newerMatch } from '../newestMatch.ts'
 import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { s3Error, statusOf, storeCause } from './s3Errors.ts'
 import { readResumable } from '../../http/resumableRead.ts'
-import { maxTries } from '../../http/tries.ts'
+import { maxAttempts } from '../../http/retryBudget.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
@@ -117,10 +117,10 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
         stream.destroy()
       }
     },
-    async recover({ cause, received, brought, tries }) {
+    async recover({ cause, received, delivered, budget }) {
       timeouts.throwIfCancelled()
-      if (!tries.mayRetryAfter(brought) || validator === undefined) throw truncated(received, cause)
-      await timeouts.pause(tries.waitMs(backoffMs))
+      if (!budget.takeRetry(delivered) || validator === undefined) throw truncated(received, cause)
+      await timeouts.pause(budget.waitMs(backoffMs))
     },
   })
 }
@@ -167,7 +167,7 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
     })
   return {
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
-    maxAttempts: maxTries,
+    maxAttempts,
     // Without `throwOnRequestTimeout`, the timeout only logs a warning.
     requestHandler: {
       requestTimeout: limits.idleMs,

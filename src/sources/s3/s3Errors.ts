@@ -3,6 +3,7 @@ import { bareCause } from '../bareCause.ts'
 import { findRunError } from '../http/httpErrors.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
 import { errorCode } from '../../unknownValue.ts'
+import { StalledError } from '../timeouts.ts'
 
 /** Builds the errors of S3 sources. */
 
@@ -61,7 +62,7 @@ export function s3Error(error: unknown, where: string): RunError {
       hint: 'Check endpoint, region and key; if they are right, try again later, or contact the operator of the store.',
       cause,
     })
-  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${named})`, {
+  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${error instanceof StalledError ? error.message : named})`, {
     where,
     hint: 'Check endpoint, region, credentials and network; then run again.',
     cause,

@@ -4,8 +4,8 @@ import { RunError } from '../../errors.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
 import { besideBytes } from '../byteStream.ts'
-import type { Match } from '../file/newestMatch.ts'
-import { newerMatch } from '../file/newestMatch.ts'
+import type { Match } from '../newestMatch.ts'
+import { newerMatch } from '../newestMatch.ts'
 import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { isSameFile, SftpBody } from './sftpBody.ts'
@@ -54,7 +54,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
             throw failure.code === 'SOURCE_MISSING' ? changedFile(label, error) : failure
           })
         if (!isSameFile(before, after) || body.received !== before.size) throw changedFile(label)
-        return { proof: 'file unchanged while read', endsAsBefore: true }
+        return { proof: 'file unchanged while read', mustEndAsBefore: true }
       },
       close: () => connection.close(),
     }

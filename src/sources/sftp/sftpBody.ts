@@ -2,7 +2,7 @@ import type { Timeouts } from '../timeouts.ts'
 import type { SftpConnection } from './sftpConnection.ts'
 import { changedFile, truncatedFile, isLost, sftpError } from './sftpErrors.ts'
 import { openSftpFile, type SftpFacts } from './sftpFile.ts'
-import { readResumable, type Break } from '../../http/resumableRead.ts'
+import { readResumable, type BrokenConnection } from '../../http/resumableRead.ts'
 
 /** File to read, with its connection. */
 export interface SftpReading {
@@ -65,15 +65,15 @@ export class SftpBody {
     })
   }
 
-  async #recover({ cause, received, brought, tries }: Break): Promise<void> {
+  async #recover({ cause, received, delivered, budget }: BrokenConnection): Promise<void> {
     const { connection, label, timeouts } = this.#reading
     timeouts.throwIfCancelled()
     if (!isLost(cause)) {
       const failure = sftpError(cause, label)
-      throw received > brought && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
+      throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
     }
     const isResumable = received === 0 || this.#settled
-    if (isResumable && (await connection.prepareRetry(tries, brought))) return
+    if (isResumable && (await connection.prepareRetry(budget, delivered))) return
     throw received === 0 ? sftpError(cause, label) : truncatedFile(label, received, cause)
   }
 

@@ -8,7 +8,7 @@ import { readCredential } from '../credentials.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { isLost, isNoSsh, otherServer, sftpError } from './sftpErrors.ts'
-import { Tries } from '../../http/tries.ts'
+import { RetryBudget } from '../../http/retryBudget.ts'
 
 /** Server, credentials and timeouts of a connection. */
 export interface SftpLogin {
@@ -16,7 +16,7 @@ export interface SftpLogin {
   readonly definition: SourceDefinition
   readonly env: Readonly<Record<string, string | undefined>>
   readonly timeouts: Timeouts
-  /** First wait between two tries, in milliseconds. */
+  /** First wait between two attempts, in milliseconds. */
   readonly backoffMs: number
 }
 
@@ -34,20 +34,20 @@ export class SftpConnection {
   }
 
   /**
-   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, up to `maxTries`
+   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, up to `maxAttempts`
    * attempts in all.
    *
    * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; the error of `step`; the last failure
    */
   async perform<T>(step: (client: SftpClient) => Promise<T>): Promise<T> {
     const { timeouts } = this.#login
-    const tries = new Tries()
+    const budget = new RetryBudget()
     for (;;) {
       try {
         return await timeouts.wait(step(await this.client()))
       } catch (error) {
         timeouts.throwIfCancelled()
-        if (!isLost(error) || !(await this.prepareRetry(tries, 0))) throw error
+        if (!isLost(error) || !(await this.prepareRetry(budget, 0))) throw error
       }
     }
   }
@@ -70,12 +70,12 @@ export class SftpConnection {
   }
 
   /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if no attempts are left, or after `close`. */
-  async prepareRetry(tries: Tries, bytes: number): Promise<boolean> {
+  async prepareRetry(budget: RetryBudget, bytes: number): Promise<boolean> {
     const { timeouts, backoffMs } = this.#login
-    if (this.#closed || !tries.mayRetryAfter(bytes)) return false
+    if (this.#closed || !budget.takeRetry(bytes)) return false
     if (this.#client !== undefined) connectionOf(this.#client).destroy()
     this.#client = undefined
-    await timeouts.pause(tries.waitMs(backoffMs))
+    await timeouts.pause(budget.waitMs(backoffMs))
     return true
   }
 

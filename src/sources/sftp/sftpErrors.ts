@@ -1,6 +1,7 @@
 /** Builds and classifies the errors of SFTP sources. */
 import { RunError } from '../../errors.ts'
 import { errorCode } from '../../unknownValue.ts'
+import { StalledError } from '../timeouts.ts'
 
 /** Converts an error of the SFTP client to a RunError; returns a RunError unchanged. */
 export function sftpError(error: unknown, where: string): RunError {
@@ -22,7 +23,7 @@ export function sftpError(error: unknown, where: string): RunError {
       hint: 'Check host and port: they must be those of an SFTP server with algorithms that are still safe.',
       cause: error,
     })
-  const detail = error instanceof Error && error.name === 'StalledError' ? message : code
+  const detail = error instanceof StalledError ? message : code
   return new RunError('SOURCE_UNAVAILABLE', `the source cannot be reached${detail === '' ? '' : ` (${detail})`}`, {
     where,
     hint: 'Check the address and the network; then run again.',
