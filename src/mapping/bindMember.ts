@@ -2,17 +2,15 @@
 import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
 import { echoOf, fromText, hintsFor, missingColumn, unknownColumns, type Bound } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
-import { bindTests, consentUnknown, writtenTests } from './members/bindTests.ts'
-import { identifierHint } from './members/identifierHint.ts'
+import { bindTests, consentUnknown } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
 import { maskMember } from './members/maskMember.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
 import { knownColumns } from './presets/index.ts'
-import { UnreadColumns } from './members/unreadColumns.ts'
+import { UnmappedColumns } from './members/unmappedColumns.ts'
+import { unmappedReport } from './members/unmappedReport.ts'
 import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
-import type { UnreadReport } from './consent/unreadReport.ts'
-import { redactPersonalData } from './mask.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
 /** An `expires_at` from 2100 on counts as empty: exports write 9999-12-31 and similar dates for memberships without an end. */
@@ -51,7 +49,7 @@ export function memberBinder(
   const rules = memberRules(pipeline, policy)
   const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
-  const unread = new UnreadColumns({
+  const unmapped = new UnmappedColumns({
     consent: policy.asksConsent && pipeline.consent !== 'none',
     kinds: policy.identifiers.filter((kind) => kind === 'email' || kind === 'phone_number'),
     ignored: isIgnored,
@@ -62,15 +60,15 @@ export function memberBinder(
     const binding = bindHeader(header, { policy, today, rules })
     for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
     // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
-    const { warnings: unreadWarnings, checkRow } = unread.bind({ columns, used, identifiers: binding.identifiers })
+    const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))
     return {
       map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
-      unread: () => unreadReport(unread, header, binding),
+      reportUnmapped: () => unmappedReport(unmapped, header, binding),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(binding),
-      warnings: [...warnings, ...unreadWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
+      warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
       used,
       missing,
       hints: hintsFor(openKinds(policy, header, binding), unused),
@@ -162,23 +160,6 @@ function openKinds(
   return kinds.filter(
     (kind) => kind !== 'handle' && !missing.some(({ field }) => field === kind) && !identifiers.some((one) => one.kind === kind),
   )
-}
-
-/** Returns the report on the unmapped columns, from the rows so far. */
-function unreadReport(unread: UnreadColumns, header: MemberHeader, binding: MemberBinding): UnreadReport {
-  const found = unread.identifierColumns()
-  return {
-    identifiers: found.map(({ column, kind, rows, lines }) => ({
-      column,
-      count: rows,
-      lines,
-      message: `the column "${redactPersonalData(column)}" contains ${kind === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
-    })),
-    identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
-    consentHint: unread.consentHint(writtenTests(header)),
-    consentColumns: unread.consentColumns(),
-    seen: (column) => unread.seen(column),
-  }
 }
 
 /** Returns the bound parts of a member and their columns, for display. */

@@ -7,7 +7,7 @@ import { redactPersonalData } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './products/vocabulary.ts'
 import type { Mapped, PackedIdentifier, Row, Warning } from '../model/record.ts'
-import type { UnreadReport } from './consent/unreadReport.ts'
+import type { UnmappedReport } from './members/unmappedColumns.ts'
 import { trimText } from './text.ts'
 
 /** Bound columns of a source: functions that map its rows, and warnings about the header. */
@@ -29,7 +29,7 @@ export interface Bound {
   /** Indexes of the columns in use. */
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
-  readonly unread?: () => UnreadReport
+  readonly reportUnmapped?: () => UnmappedReport
   /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run for a table, not for JSON and XML. */
   readonly missing: readonly MissingColumn[]
   /** Settings for unmapped optional fields that an unused column may contain. */

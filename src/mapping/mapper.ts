@@ -5,7 +5,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { missingColumns, withOptOuts, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
 import type { Mapped, Row, Warning } from '../model/record.ts'
-import type { UnreadReport } from './consent/unreadReport.ts'
+import { nothingUnmapped, type UnmappedReport } from './members/unmappedColumns.ts'
 import { hintOf, isRecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withOriginalCells } from './rejectsCopy.ts'
 import { withRowFilters } from './rowFilter.ts'
@@ -20,7 +20,7 @@ export const normalizerVersion = 11
 
 /**
  * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The record or reject depends only on the row; warnings and
- * `unread` may depend on earlier rows too.
+ * `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
@@ -35,7 +35,7 @@ export interface RecordMapper {
    */
   start: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
-  unread?: () => UnreadReport
+  reportUnmapped: () => UnmappedReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
   mask: (row: Row) => readonly string[]
 }
@@ -122,7 +122,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
       }
     },
     mask: (row) => boundFor(row.columns).mask(row),
-    unread: () => last?.unread?.() ?? nothingUnread,
+    reportUnmapped: () => last?.reportUnmapped?.() ?? nothingUnmapped,
     propose: (columns) => {
       const { missing, hints } = boundFor(columns)
       return { missing, hints }
@@ -148,14 +148,6 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
-}
-
-const nothingUnread: UnreadReport = {
-  identifiers: [],
-  identifierHint: undefined,
-  consentHint: undefined,
-  consentColumns: [],
-  seen: () => '',
 }
 
 function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {

@@ -96,7 +96,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       }
       const facts = opened.facts()
       if (!started && facts.columns.length > 0) mapper.start(facts.columns)
-      notes = [...mapper.finish(facts, undefined).warnings, ...identifierNotes(mapper.unread?.())]
+      notes = [...mapper.finish(facts, undefined).warnings, ...identifierNotes(mapper.reportUnmapped())]
       sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete
     } finally {

@@ -10,7 +10,7 @@ import { openStatistics, type QualityStatistics } from '../../mapping/statistics
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
-import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
+import type { UnmappedReport } from '../../mapping/members/unmappedColumns.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 /** Result of checking a source. */
@@ -77,9 +77,7 @@ export function watchMapper(
  * Returns a note on each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. The
  * counts are of all rows that the mapper has mapped, earlier sources included.
  */
-export function identifierNotes(unread: UnreadReport | undefined): readonly WarningSummary[] {
-  if (unread === undefined) return []
-  const { identifiers, identifierHint: hint } = unread
+export function identifierNotes({ identifiers, identifierHint: hint }: UnmappedReport): readonly WarningSummary[] {
   return identifiers.map(({ column, message, count, lines }) => ({
     code: 'IDENTIFIER_UNMAPPED',
     field: column,
@@ -96,7 +94,10 @@ const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'C
  * Completes a note about consent: adds a hint, in most cases the `consent:` setting for this file. For an unmapped column, also adds its
  * values to the message. Returns other notes unchanged.
  */
-export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
+export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
+  note: Note,
+  unmapped: UnmappedReport,
+): Note {
   if (!consentCodes.includes(note.code)) return note
   if (note.code === 'CONSENT_UNKNOWN' && note.field === 'remove')
     return {
@@ -108,9 +109,9 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
       ...note,
       hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent',
     }
-  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
+  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unmapped.shownValues(note.field)
   const hint =
-    unread.consentHint ??
+    unmapped.consentHint ??
     (note.code === 'CONSENT_UNKNOWN'
       ? 'export the file again with that column, or set consent: none if every person in it agreed'
       : undefined)

@@ -149,16 +149,16 @@ export class SourceStager {
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
     const ofColumns = [...this.#columnWarnings(ended.columns), ...(skipped === 0 ? this.#decidingWarnings() : [])]
-    const unread = mapper.unread?.()
+    const report = mapper.reportUnmapped()
     // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
-      unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
+      pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, report)
     for (const warning of ofColumns) warnings.add(hinted(warning))
     const result = mapper.finish(ended, this.#previous, gate.canSkip ? gate.takeCounts() : undefined, lastGood)
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
-    for (const note of identifierNotes(unread)) {
+    for (const note of identifierNotes(report)) {
       unmapped.set(note.field, note)
       // A gated read maps few rows, so only a full read can decide the share of rows with an identifier.
       doubts.push(note.code)

@@ -6,7 +6,7 @@ import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
 import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTest.ts'
 import { consentMeaning, isStateWord } from '../../../src/mapping/consent/words.ts'
-import { UnreadColumns } from '../../../src/mapping/members/unreadColumns.ts'
+import { UnmappedColumns } from '../../../src/mapping/members/unmappedColumns.ts'
 
 describe('the name of a column', () => {
   test.for([
@@ -293,8 +293,8 @@ test.for([
   ['Pref_Email', ['1', '0', '1'], '{ column: "Pref_Email", values: ["1"] }'],
   ['Email preferences', ['yes', 'no', 'yes'], '{ column: "Email preferences", values: ["yes"] }'],
   ['LOPD', ['S', 'N', 'S'], '{ column: "LOPD", values: ["S"] }'],
-] as const)('an unread column %s with %j is about consent: %s', ([column, cells, line]) => {
-  expect(unreadLine(column, cells)).toBe(`consent: ${line}`)
+] as const)('an unmapped column %s with %j is about consent: %s', ([column, cells, line]) => {
+  expect(consentLineFor(column, cells)).toBe(`consent: ${line}`)
 })
 
 test.for([
@@ -302,8 +302,8 @@ test.for([
   ['Optional', ['yes', 'no', 'yes']],
   ['Preferred size', ['M', 'L', 'S']],
   ['blocked_at_branch', ['Berlin', 'Bonn', 'Rome']],
-] as const)('an unread column %s with %j is not', ([column, cells]) => {
-  expect(unreadLine(column, cells)).toBeUndefined()
+] as const)('an unmapped column %s with %j is not', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
 test.for([
@@ -315,9 +315,9 @@ test.for([
   ['Personalised ads', ['no', 'no']],
   ['reachable', ['yes', 'no']],
   ['contact_by_email', ['TRUE', 'FALSE']],
-] as const)('an unread column %s with %j may be about consent, and the user decides', ([column, cells]) => {
-  expect(unreadLine(column, cells)).toContain(`consent: { column: "${column}", values: ["`)
-  expect(unreadLine(column, cells)).toContain(`; or, for columns that are not about consent: ignore: ["${column}"]`)
+] as const)('an unmapped column %s with %j may be about consent, and the user decides', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toContain(`consent: { column: "${column}", values: ["`)
+  expect(consentLineFor(column, cells)).toContain(`; or, for columns that are not about consent: ignore: ["${column}"]`)
   expect(proposalFor(column, cells).certain).toBe(false)
 })
 
@@ -330,8 +330,8 @@ test.for([
   ['verified_email', ['true', 'false']],
   ['has_email', ['true', 'false']],
   ['vip', ['yes', 'no']],
-] as const)('an unread column %s with %j is not about consent', ([column, cells]) => {
-  expect(unreadLine(column, cells)).toBeUndefined()
+] as const)('an unmapped column %s with %j is not about consent', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
 /** Columns for which a list of values could send people who said no. */
@@ -351,7 +351,7 @@ test.for([
   ['Newsletter', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `topic ${i}`))],
   ['OPTIN_TIME', Array.from({ length: 50 }, (_, i) => (i === 0 ? 'no' : `2025-01-${10 + (i % 20)} 10:${10 + i}`))],
 ] as const)('the hint for a column %s with %j names no values', ([column, cells]) => {
-  expect(unreadLine(column, cells)).toBe(
+  expect(consentLineFor(column, cells)).toBe(
     `consent: { column: "${column}", values: ["${unknownYes}"] }, with the values that mean yes instead of ${unknownYes}`,
   )
   expect(proposalFor(column, cells).certain).toBe(false)
@@ -371,15 +371,15 @@ test('no proposed test for a column of dates passes a word in a row that is not 
 })
 
 test('zero and one with decimals are no and yes', () => {
-  expect(unreadLine('Newsletter', ['1.0', '0.0', ''])).toBe('consent: { column: "Newsletter", values: ["1.0"] }')
+  expect(consentLineFor('Newsletter', ['1.0', '0.0', ''])).toBe('consent: { column: "Newsletter", values: ["1.0"] }')
 })
 
-function unreadLine(column: string, cells: readonly string[]) {
-  const unread = new UnreadColumns({ consent: true, kinds: ['email'], ignored: () => false })
-  const { warnings, checkRow } = unread.bind({ columns: [column], used: new Set(), identifiers: [] })
+function consentLineFor(column: string, cells: readonly string[]) {
+  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
-  return unread.consentHint([])
+  return unmapped.consentHint([])
 }
 
 function proposalFor(column: string, cells: readonly string[]) {
@@ -392,28 +392,28 @@ test.for([
   ['SMS Consent', 'the column "SMS Consent" is about calls and texts, and no identifier of that channel is sent: it is not applied'],
   ['Push Consent', 'the column "Push Consent" is about another channel, and no identifier of that channel is sent: it is not applied'],
 ])('a consent column of a channel that is not used gives a warning: %s', ([column = '', message]) => {
-  const unread = new UnreadColumns({ consent: true, kinds: ['email'], ignored: () => false })
-  const { warnings } = unread.bind({
+  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const { warnings } = unmapped.bind({
     columns: ['Email', column],
     used: new Set([0]),
     identifiers: [{ kind: 'email', indexes: [0] }],
   })
   expect(warnings).toEqual([{ line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }])
-  expect(unread.consentColumns()).toEqual([])
+  expect(unmapped.consentColumns()).toEqual([])
 })
 
 test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
-  const unread = new UnreadColumns({ consent: false, kinds: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: false, kinds: ['email'], ignored: () => false })
   const columns = ['Note']
-  const { checkRow } = unread.bind({ columns, used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   const add = (rows: number, cell: string) => {
     for (let i = 0; i < rows; i++) checkRow({ line: i + 2, columns, cells: [cell] })
   }
   add(19_000, 'call back')
   add(11_000, 'jane@example.com')
-  expect(unread.identifierColumns()).toEqual([])
+  expect(unmapped.identifierColumns()).toEqual([])
   add(8_000, 'jane@example.com')
-  expect(unread.identifierColumns()).toMatchObject([{ column: 'Note', kind: 'email', rows: 19_000 }])
+  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Note', kind: 'email', count: 19_000 }])
 })
 
 test.for([
@@ -424,10 +424,10 @@ test.for([
   'TEL:+491705550100',
   ' +49 170 5550100 ',
   '+491705550100',
-])('an unread column of phone numbers is reported: %j', (phone) => {
+])('an unmapped column of phone numbers is reported: %j', (phone) => {
   const columns = ['Contact']
-  const unread = new UnreadColumns({ consent: false, kinds: ['phone_number'], ignored: () => false })
-  const { checkRow } = unread.bind({ columns, used: new Set(), identifiers: [] })
+  const unmapped = new UnmappedColumns({ consent: false, kinds: ['phone_number'], ignored: () => false })
+  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
-  expect(unread.identifierColumns()).toMatchObject([{ column: 'Contact', kind: 'phone_number', rows: 28 }])
+  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', kind: 'phone_number', count: 28 }])
 })

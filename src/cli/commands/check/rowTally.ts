@@ -140,16 +140,15 @@ export class RowTally {
   }
 
   #allWarnings(): readonly Warning[] {
-    const unread = this.#mapper.unread?.()
-    if (unread === undefined) return this.#warnings
-    const identifiers = identifierNotes(unread).map(({ code, field, message, lines, hint }) => ({
+    const unmapped = this.#mapper.reportUnmapped()
+    const identifiers = identifierNotes(unmapped).map(({ code, field, message, lines, hint }) => ({
       line: lines[0] ?? 0,
       code,
       field,
       message,
       ...(hint === undefined ? {} : { hint }),
     }))
-    return [...this.#warnings.map((warning) => withConsentHint(warning, unread)), ...identifiers]
+    return [...this.#warnings.map((warning) => withConsentHint(warning, unmapped)), ...identifiers]
   }
 
   #readHeader(columns: readonly string[]): void {

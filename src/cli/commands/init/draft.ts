@@ -11,7 +11,7 @@ import { safe } from '../../terminal/text.ts'
 import { asWritten } from '../../../mapping/consent/consentText.ts'
 import { presetTests } from '../../../mapping/members/bindTests.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
-import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
+import type { ConsentColumn } from '../../../mapping/members/unmappedColumns.ts'
 import { columnNames, type Inspection } from './inspection.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
 import { proposedMap } from './proposedMap.ts'
@@ -207,7 +207,7 @@ function tryRows(
       if (currency !== undefined) currencies.add(currency)
     }
   }
-  const consent = mapper.unread?.().consentColumns ?? []
+  const consent = mapper.reportUnmapped().consentColumns
   return { recognized: mapper.describe(inspection.columns), valid, suppressed, rejects, warnings, consent, currencies }
 }
 

@@ -1,6 +1,6 @@
 import { findColumn, firstText } from '../../../mapping/fields.ts'
 import { columnCalled } from '../../../mapping/headerWords.ts'
-import { UnreadColumns } from '../../../mapping/members/unreadColumns.ts'
+import { UnmappedColumns } from '../../../mapping/members/unmappedColumns.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
 import type { Inspection } from './inspection.ts'
@@ -17,8 +17,8 @@ export interface PeopleColumns {
  */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
-  const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
-  const checkByColumns = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['checkRow']>()
+  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
+  const checkByColumns = new Map<readonly string[], ReturnType<UnmappedColumns['bind']>['checkRow']>()
   for (const row of inspection.rows) {
     let checkRow = checkByColumns.get(row.columns)
     if (checkRow === undefined) {
@@ -28,12 +28,12 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
         { kind: 'email' as const, indexes: email },
         { kind: 'phone_number' as const, indexes: phone },
       ]
-      checkRow = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
+      checkRow = unmapped.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
       checkByColumns.set(row.columns, checkRow)
     }
     checkRow(row)
   }
-  const found = unread.identifierColumns()
+  const found = unmapped.identifierColumns()
   const of = (kind: 'email' | 'phone_number') => {
     const columns = found.filter((identifiers) => identifiers.kind === kind).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.

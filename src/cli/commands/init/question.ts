@@ -1,6 +1,6 @@
 import type { Reject, Warning } from '../../../model/record.ts'
 import { safe } from '../../terminal/text.ts'
-import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
+import type { ConsentColumn } from '../../../mapping/members/unmappedColumns.ts'
 import { seenText } from '../../../mapping/consent/consentText.ts'
 import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { columnNames, type Inspection } from './inspection.ts'

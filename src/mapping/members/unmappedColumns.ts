@@ -7,8 +7,7 @@ import { consentName, isDetailOf, type ConsentName } from '../consent/columnName
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { holdsEmail, holdsPhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
 import { consentLine, seenText, toFlowYaml } from '../consent/consentText.ts'
-import { proposeTest, unknownYes } from '../consent/proposeTest.ts'
-import type { ConsentColumn } from '../consent/unreadReport.ts'
+import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
 import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
@@ -16,18 +15,46 @@ import { linesKept } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
 import { trimText } from '../text.ts'
 
+/** Unmapped consent column, with the test to write. */
+export interface ConsentColumn extends ProposedTest {
+  readonly column: string
+}
+
 /** Unmapped column of emails or phone numbers. */
 export interface IdentifierColumn {
   readonly column: string
   readonly kind: 'email' | 'phone_number'
   /** Number of rows with an identifier in the column that no mapped column of the row has. */
-  readonly rows: number
+  readonly count: number
   /** First lines of such rows, at most `linesKept`. */
   readonly lines: readonly number[]
 }
 
+/** Unmapped columns that decide whether a person may be reached, or that contain identifiers, with the setting to write. */
+export interface UnmappedReport {
+  /** Unmapped columns of emails or phone numbers. */
+  readonly identifiers: readonly (Pick<IdentifierColumn, 'column' | 'count' | 'lines'> & { readonly message: string })[]
+  /** Setting to write: a `map:` that also reads the columns of `identifiers`, or an `ignore:`. Undefined if there are no such columns. */
+  readonly identifierHint: string | undefined
+  /** Setting `consent:` to write for this file; undefined if no unmapped column is about consent. */
+  readonly consentHint: string | undefined
+  /** Returns the values of an unmapped column for a message; `''` if none may be shown. */
+  readonly shownValues: (column: string) => string
+  /** Unmapped consent columns, each with its proposed test. */
+  readonly consentColumns: readonly ConsentColumn[]
+}
+
+/** Report of a mapper that has no unmapped columns. */
+export const nothingUnmapped: UnmappedReport = {
+  identifiers: [],
+  identifierHint: undefined,
+  consentHint: undefined,
+  shownValues: () => '',
+  consentColumns: [],
+}
+
 /** Settings of the search. */
-export interface UnreadOptions {
+export interface SearchSettings {
   /** True if columns of consent are searched for. */
   readonly consent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
@@ -37,7 +64,7 @@ export interface UnreadOptions {
 }
 
 /** Header with its mapped columns. */
-export interface ReadColumns {
+export interface MappedHeader {
   readonly columns: readonly string[]
   /** Indexes of the mapped columns. */
   readonly used: ReadonlySet<number>
@@ -46,7 +73,7 @@ export interface ReadColumns {
 }
 
 /** State of an unmapped column: its name classified, and counts of its cells so far. */
-interface Watched {
+interface ColumnState {
   readonly name: ConsentName | undefined
   readonly values: ColumnValues
   readonly isPhone: boolean
@@ -72,34 +99,35 @@ interface Watched {
 const identifierShare = 0.05
 
 /** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
-export class UnreadColumns {
-  readonly #options: UnreadOptions
-  readonly #watched = new Map<string, Watched>()
+export class UnmappedColumns {
+  readonly #settings: SearchSettings
+  readonly #states = new Map<string, ColumnState>()
   #phoneMapped = false
   #othersMapped = false
 
-  constructor(options: UnreadOptions) {
-    this.#options = options
+  constructor(settings: SearchSettings) {
+    this.#settings = settings
   }
 
   /** Returns the warnings of the header, and a function that checks a row of this header and returns its warnings. */
-  bind(read: ReadColumns): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
+  bind(read: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = read
     this.#phoneMapped ||= identifiers.some(({ kind }) => kind === 'phone_number')
     this.#othersMapped ||= identifiers.some(({ kind }) => kind !== 'phone_number')
-    const unread = columns.flatMap((column, index) => (used.has(index) || this.#options.ignored(column) ? [] : [index]))
-    const watched = unread.map((index) => ({ index, state: this.#watch(columns[index] ?? '', columns) }))
-    const warnings = watched.flatMap(({ index, state }) =>
-      state.name?.certain === true && this.#options.consent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
+    const searched = columns.flatMap((column, index) =>
+      used.has(index) || this.#settings.ignored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
+    )
+    const warnings = searched.flatMap(({ index, state }) =>
+      state.name?.certain === true && this.#settings.consent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
     )
     const mapped = identifiers.flatMap(({ indexes }) => indexes)
-    return { warnings, checkRow: watched.length === 0 ? () => none : (row) => this.#checkRow(row, watched, mapped) }
+    return { warnings, checkRow: searched.length === 0 ? () => none : (row) => this.#checkRow(row, searched, mapped) }
   }
 
   /** Returns the unmapped consent columns of used channels with a proposed test, in the order in which their names first appeared. */
   consentColumns(): readonly ConsentColumn[] {
-    if (!this.#options.consent) return []
-    return [...this.#watched].flatMap(([column, { name, values, isConsent }]) => {
+    if (!this.#settings.consent) return []
+    return [...this.#states].flatMap(([column, { name, values, isConsent }]) => {
       if (!isConsent || this.#isOtherChannel(name)) return []
       const proposed = proposeTest(column, name, values)
       const phones = name?.channel === 'phone' && this.#othersMapped ? { appliesTo: 'phone_number' as const } : {}
@@ -113,14 +141,14 @@ export class UnreadColumns {
    * all have the same value (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
-    return [...this.#watched].flatMap(
+    return [...this.#states].flatMap(
       ([column, { rows, filled, emails, phones, isConstant, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
         const kind = emails >= phones ? 'email' : 'phone_number'
         const found = Math.max(emails, phones)
         // One value in every row belongs to the shop, not to its customers.
         const constant = rows >= 3 && isConstant
         if (found === 0 || found < rows * identifierShare || found * 2 < filled || isConsent || other || constant) return []
-        return [{ column, kind, rows: found, lines }]
+        return [{ column, kind, count: found, lines }]
       },
     )
   }
@@ -133,7 +161,7 @@ export class UnreadColumns {
     const found = this.consentColumns()
     if (found.length === 0) return undefined
     const asks = found.some(({ test }) => test.values?.includes(unknownYes) === true)
-    const vague = found.flatMap(({ column }) => (this.#watched.get(column)?.name?.onlyFlags === true ? [column] : []))
+    const vague = found.flatMap(({ column }) => (this.#states.get(column)?.name?.onlyFlags === true ? [column] : []))
     return [
       consentLine([...inUse, ...found.map(({ test }) => test)]),
       asks ? `, with the values that mean yes instead of ${unknownYes}` : '',
@@ -142,20 +170,20 @@ export class UnreadColumns {
   }
 
   /** Returns the values of a column for a message: `"yes" 140, "no" 60`, or `dates, or empty`. `''` if none may be shown. */
-  seen(column: string): string {
-    const state = this.#watched.get(column)
+  shownValues(column: string): string {
+    const state = this.#states.get(column)
     if (state === undefined) return ''
     const { seen } = proposeTest(column, state.name, state.values)
     return seen.length > 0 ? seenText(seen) : state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
   /** Returns the state of a column. Creates the state for the first header with the column. */
-  #watch(column: string, columns: readonly string[]): Watched {
-    const known = this.#watched.get(column)
+  #stateOf(column: string, columns: readonly string[]): ColumnState {
+    const known = this.#states.get(column)
     if (known !== undefined) return known
-    const named = this.#options.consent ? consentName(column) : undefined
+    const named = this.#settings.consent ? consentName(column) : undefined
     const found = named === undefined || isDetailOf(column, columns) ? undefined : named
-    const state: Watched = {
+    const state: ColumnState = {
       name: found,
       values: new ColumnValues(),
       isPhone: isPhoneName(column),
@@ -169,7 +197,7 @@ export class UnreadColumns {
       phones: 0,
       lines: [],
     }
-    this.#watched.set(column, state)
+    this.#states.set(column, state)
     return state
   }
 
@@ -196,11 +224,11 @@ export class UnreadColumns {
 
   #checkRow(
     row: Row,
-    watched: readonly { readonly index: number; readonly state: Watched }[],
+    searched: readonly { readonly index: number; readonly state: ColumnState }[],
     mapped: readonly number[],
   ): readonly Warning[] {
     let found: Warning[] | undefined
-    for (const { index, state } of watched) {
+    for (const { index, state } of searched) {
       const texts = row.cells[index]
       const first = textOf(texts)
       state.rows++
@@ -226,8 +254,8 @@ export class UnreadColumns {
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
-  #consentCode({ name, isConsent, emails, phones }: Watched, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
-    if (!this.#options.consent || this.#isOtherChannel(name)) return undefined
+  #consentCode({ name, isConsent, emails, phones }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+    if (!this.#settings.consent || this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
     if (name.onlyFlags === true) {
@@ -238,8 +266,8 @@ export class UnreadColumns {
     return fits ? 'CONSENT_UNMAPPED' : undefined
   }
 
-  #countIdentifier(row: Row, state: Watched, text: string, mapped: readonly number[]): void {
-    const { kinds } = this.#options
+  #countIdentifier(row: Row, state: ColumnState, text: string, mapped: readonly number[]): void {
+    const { kinds } = this.#settings
     const cell = trimText(text)
     const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(cell)
     const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
@@ -254,7 +282,7 @@ export class UnreadColumns {
 
 const none: readonly Warning[] = []
 
-function countFilled(state: Watched, value: string): void {
+function countFilled(state: ColumnState, value: string): void {
   if (value === '') return
   state.filled++
   if (state.value === undefined) state.value = value
