@@ -44,7 +44,7 @@ const settings = strict({
 const policy: MemberPolicy = {
   identifiers: identifierTypes,
   isKeyed: true,
-  asksConsent: true,
+  appliesConsent: true,
   hasRemovals: false,
   takesEffectiveAt: true,
   bothEmailForms: false,

@@ -23,7 +23,7 @@ export interface MemberPolicy {
   /** True if the header must have a key column. */
   readonly isKeyed: boolean
   /** True if columns of consent and age decide who is sent. */
-  readonly asksConsent: boolean
+  readonly appliesConsent: boolean
   /** True for lists from which `map.remove` and the tests of a preset remove members. */
   readonly hasRemovals: boolean
   /** True if `effective_at` is read from the rows. */
@@ -50,7 +50,7 @@ export function memberBinder(
   const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
   const unmapped = new UnmappedColumns({
-    consent: policy.asksConsent && pipeline.consent !== 'none',
+    consent: policy.appliesConsent && pipeline.consent !== 'none',
     kinds: policy.identifiers.filter((kind) => kind === 'email' || kind === 'phone_number'),
     ignored: isIgnored,
   })
@@ -110,7 +110,7 @@ function bindHeader(
   }: { readonly policy: MemberPolicy & { readonly expiresIn: Duration }; readonly today: Date; readonly rules: MemberRules },
 ): MemberBinding {
   const { pipeline, columns, preset, missing, warnings } = header
-  if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
+  if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
   if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
   const identifiers = bindIdentifiers(header, policy.identifiers)
   const key = header.field('key', false)
@@ -172,9 +172,7 @@ function shownFields(
       one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
     ),
     ...[...consent, ...consentByType].filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
-    ...remove
-      .filter(({ index }) => index >= 0)
-      .map(({ index, values }) => ({ field: 'remove', from: `${columns[index] ?? ''} ${shownValues([...values])}` })),
+    ...remove.filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'remove', from: shownTest(test) })),
   ]
 }
 

@@ -49,7 +49,7 @@ const staticList: Destination<StaticListDefinition> = {
     memberBinder(pipeline, today, {
       identifiers: identifierTypes,
       isKeyed: true,
-      asksConsent: true,
+      appliesConsent: true,
       hasRemovals: false,
       takesEffectiveAt: false,
       bothEmailForms: false,

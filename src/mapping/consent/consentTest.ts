@@ -1,16 +1,16 @@
 /**
- * Binds a consent test to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows, and
+ * Binds a test of consent or removal to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows, and
  * `members/rowIdentifiers.ts` to identifiers of one type. `sync/read/optedOut.ts` then excludes the identifiers without consent from all
  * other rows (docs/guarantees.md#a-no-is-never-sent).
  */
-import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import type { Row } from '../../model/record.ts'
 import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { comparableText, foldedText, trimText } from '../text.ts'
 
-/** Consent test with its column. */
-export interface BoundConsent {
+/** Test of consent or removal with its column. */
+export interface BoundTest {
   /** Index of the column; -1 if the header does not have it. */
   readonly index: number
   /** Test as the pipeline or the preset defines it. */
@@ -20,7 +20,7 @@ export interface BoundConsent {
 }
 
 /** Binds a test to its column. The index is -1 if the header does not have the column. */
-export function boundConsent(test: ConsentTest, columns: readonly string[]): BoundConsent {
+export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTest {
   return { index: findColumn(columns, test.column), test, passes: cellTest(test) }
 }
 
@@ -31,7 +31,7 @@ export function boundConsent(test: ConsentTest, columns: readonly string[]): Bou
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
-    const yes = testValues({ values })
+    const yes = new Set(values.map(comparableText))
     return (text) => yes.has(comparableText(text))
   }
   if (notValues !== undefined) {
@@ -51,13 +51,8 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
  * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several
  * texts (repeated elements, lists of JSON), all must pass, because one of them may mean no.
  */
-export function passesConsent(row: Row, { index, passes }: Pick<BoundConsent, 'index' | 'passes'>): boolean {
+export function passesTest(row: Row, { index, passes }: BoundTest): boolean {
   return allTexts(row.cells[index]).every((text) => passes(trimText(text)))
-}
-
-/** Returns the values of a test in the form in which they are compared. */
-export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
-  return new Set(test.values.map(comparableText))
 }
 
 /** Returns milliseconds since 1970; NaN, which fails every comparison, for text that is not a date. */

@@ -1,14 +1,14 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
-import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
+import type { ConsentTest } from '../../model/pipeline.ts'
 import { ageColumnsOf } from '../age.ts'
-import { missingColumn, type MissingColumn } from '../boundColumns.ts'
+import { missingColumn } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
-import { boundConsent, testValues, type BoundConsent } from '../consent/consentTest.ts'
+import { bindTest, type BoundTest } from '../consent/consentTest.ts'
 import { asWritten, toFlowYaml } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { IdentifierType, Warning } from '../../model/record.ts'
-import type { BoundTest, MemberBinding } from './memberBinding.ts'
+import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
@@ -18,41 +18,37 @@ import type { MemberHeader } from './memberHeader.ts'
 export function bindTests(
   header: MemberHeader,
   kinds: readonly IdentifierType[],
-  { asksConsent, hasRemovals, today }: { readonly asksConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
+  { appliesConsent, hasRemovals, today }: { readonly appliesConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
-  const { consent, remove } = header.pipeline
+  const { consent } = header.pipeline
   const known = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
-  const ages = asksConsent ? ageColumnsOf(columns, today) : []
+  const ages = appliesConsent ? ageColumnsOf(columns, today) : []
   // If `consent:` replaces the tests of the preset, a column of theirs that it does not repeat is reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : known), ...ages]) used.add(index)
-  const all =
-    hasRemovals || consent === 'none'
-      ? []
-      : consent === undefined
-        ? known.map(({ test }) => boundConsent(test, columns))
-        : consent.map((test) => bindConsent(header, test))
+  const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindOwnTest(header, 'consent', test)) ?? known)
   const othersMapped = kinds.some((kind) => kind !== 'phone_number')
   // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
   // row. A test for a type that is not mapped does not apply.
-  const ofKind = all.flatMap((one) =>
-    one.test.appliesTo === undefined || !(othersMapped && kinds.includes(one.test.appliesTo)) ? [] : [{ ...one, kind: one.test.appliesTo }],
-  )
+  const isOfMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && kinds.includes(test.appliesTo)
   return {
-    consent: all.filter(({ test }) => test.appliesTo === undefined || (!othersMapped && kinds.includes(test.appliesTo))),
-    consentByType: ofKind,
+    consent: tests.filter((one) => one.test.appliesTo === undefined || (!othersMapped && isOfMappedType(one))),
+    consentByType: othersMapped ? tests.filter(isOfMappedType) : [],
     ages,
-    // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
-    // If an expected column is missing, no test applies, because the other tests would remove people who opted out.
-    remove: !hasRemovals
-      ? []
-      : remove !== undefined
-        ? [bindRemoval(header, remove)]
-        : missingConsent(preset, columns).length > 0
-          ? []
-          : known.filter(({ test }) => test.appliesTo === undefined),
+    remove: hasRemovals ? removalTests(header, known) : [],
   }
+}
+
+/**
+ * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset, because a
+ * person who may be reached does not belong on the list. Returns none if the header lacks an expected column of the preset, because the
+ * other tests would remove people who opted out. `known`: the preset's tests.
+ */
+function removalTests(header: MemberHeader, known: readonly BoundTest[]): readonly BoundTest[] {
+  const { remove } = header.pipeline
+  if (remove !== undefined) return [bindOwnTest(header, 'remove', remove)]
+  return missingConsent(header.preset, header.columns).length > 0 ? [] : known.filter(({ test }) => test.appliesTo === undefined)
 }
 
 /** Returns the consent tests of the pipeline, or else those of the preset, in the form of the pipeline; none for `consent: none`. */
@@ -61,41 +57,25 @@ export function writtenTests({ pipeline, preset, columns }: MemberHeader): reado
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
 }
 
-function bindConsent(header: MemberHeader, test: ConsentTest): BoundConsent {
-  const { columns, missing, used } = header
-  const made = boundConsent(test, columns)
-  if (made.index < 0) {
-    const near = { ...test, column: suggestName(test.column, columns) ?? '<column>' }
-    missing.push({
-      field: 'consent',
-      message: missingColumn('consent', [test.column], columns).message,
-      hint: `consent: ${toFlowYaml(asWritten(near))}`,
-    })
+/** Binds a test of the pipeline. A missing column is added to `header.missing`, with the setting that names the most similar column. */
+function bindOwnTest({ columns, missing, used }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
+  const bound = bindTest(test, columns)
+  if (bound.index >= 0) {
+    used.add(bound.index)
+    return bound
   }
-  used.add(made.index)
-  return made
-}
-
-function bindRemoval({ columns, missing, used }: MemberHeader, given: ValueTest): BoundTest {
-  const index = findColumn(columns, given.column)
-  if (index < 0) missing.push(missingRemoval(given, columns))
-  used.add(index)
-  return { index, values: testValues(given) }
+  const { message } = missingColumn(field, [test.column], columns)
+  const setting = toFlowYaml(asWritten({ ...test, column: suggestName(test.column, columns) ?? '<column>' }))
+  missing.push({ field, message, hint: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }` })
+  return bound
 }
 
 /** Returns the preset's consent tests that have a column in the header. */
-export function presetTests(preset: Preset | undefined, columns: readonly string[]): (BoundTest & { readonly test: ConsentTest })[] {
-  return (preset?.consent ?? []).flatMap((test) => {
-    const index = test.columns.map((name) => findColumn(columns, name)).find((found) => found >= 0)
-    if (index === undefined) return []
-    const { values, appliesTo } = test
-    return [
-      {
-        index,
-        values: testValues(test),
-        test: { column: columns[index] ?? '', values, ...(appliesTo === undefined ? {} : { appliesTo }) },
-      },
-    ]
+export function presetTests(preset: Preset | undefined, columns: readonly string[]): readonly BoundTest[] {
+  return (preset?.consent ?? []).flatMap(({ columns: names, values, appliesTo }) => {
+    const index = names.map((name) => findColumn(columns, name)).find((found) => found >= 0)
+    const column = columns[index ?? -1]
+    return column === undefined ? [] : [bindTest({ column, values, ...(appliesTo === undefined ? {} : { appliesTo }) }, columns)]
   })
 }
 
@@ -117,11 +97,4 @@ function missingConsent(preset: Preset | undefined, columns: readonly string[]):
   return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
     expected !== true || names.some((name) => findColumn(columns, name) >= 0) ? [] : names.slice(0, 1),
   )
-}
-
-/** Describes the missing column of a removal test. The hint is the whole setting, with the most similar column name if there is one. */
-function missingRemoval({ column, values }: ValueTest, columns: readonly string[]): MissingColumn {
-  const setting = `{ column: ${JSON.stringify(suggestName(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
-  const { message } = missingColumn('remove', [column], columns)
-  return { field: 'remove', message, hint: `map: { remove: ${setting} }` }
 }

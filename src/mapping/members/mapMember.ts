@@ -3,15 +3,15 @@
  * docs/inputs.md).
  */
 import { isChild } from '../age.ts'
-import { allTexts, firstText } from '../fields.ts'
+import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
 import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
-import { comparableText, trimText } from '../text.ts'
+import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent, type BoundConsent } from '../consent/consentTest.ts'
-import type { BoundTest, MemberBinding } from './memberBinding.ts'
+import { passesTest, type BoundTest } from '../consent/consentTest.ts'
+import type { MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
 /**
@@ -24,7 +24,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isSent = mayBeSent(row, binding)
   const work = new RowIdentifiers(row, binding, isSent)
   const key = work.key()
-  const desired = isSent && (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
+  const desired = isSent && (binding.remove.length === 0 || !binding.remove.every((test) => passesTest(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
   // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   // But a removal from a do-not-reach list needs the key, if a key column is mapped.
@@ -57,7 +57,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
 
 /** Returns false for a row without consent, and for a child. */
 function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
-  return consent.every((test) => passesConsent(row, test)) && !ages.some((age) => isChild(row, age))
+  return consent.every((test) => passesTest(row, test)) && !ages.some((age) => isChild(row, age))
 }
 
 /**
@@ -68,7 +68,7 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
 export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
   const { consent, consentByType } = given
   const unjoined = row.fault?.unjoined
-  const has = ({ index }: BoundConsent) => unjoined?.includes(index) !== true
+  const has = ({ index }: BoundTest) => unjoined?.includes(index) !== true
   const binding = unjoined === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
@@ -179,9 +179,4 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
   const at = parseInstant(text, 'utc-midnight')?.ms
   if (at === undefined) return null
   return at >= latestEndMs ? undefined : at
-}
-
-/** Returns true if all texts of the cell are among the values. A cell with any other text keeps the person on the list. */
-function isOneOf(row: Row, test: BoundTest): boolean {
-  return allTexts(row.cells[test.index]).every((text) => test.values.has(comparableText(text)))
 }

@@ -1,6 +1,6 @@
 /** Types of a header that is bound to the parts of a member. */
 import type { BoundAge } from '../age.ts'
-import type { BoundConsent } from '../consent/consentTest.ts'
+import type { BoundTest } from '../consent/consentTest.ts'
 import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
@@ -21,21 +21,13 @@ export interface MemberBinding {
   /** An `expires_at` of this time or later counts as empty; milliseconds since 1970. */
   readonly latestEndMs: number
   /** Tests that must all pass; without tests every row counts as consenting. */
-  readonly consent: readonly BoundConsent[]
-  /** Tests that apply to the identifiers of one type only. */
-  readonly consentByType: readonly (BoundConsent & { readonly kind: IdentifierType })[]
+  readonly consent: readonly BoundTest[]
+  /** Tests that apply only to the identifiers of the type `appliesTo`. */
+  readonly consentByType: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
   /** Do-not-reach lists: a row that passes all of these tests is removed from the list; without tests, no row is. */
   readonly remove: readonly BoundTest[]
   readonly rules: MemberRules
-}
-
-/** Test that a cell passes if it is one of the values. */
-export interface BoundTest {
-  /** Index of the column; -1 if it is missing. */
-  readonly index: number
-  /** Values that pass, in the form of `comparableText`. */
-  readonly values: ReadonlySet<string>
 }
 
 /** Identifier type with its columns. */

@@ -10,7 +10,7 @@ import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from '../consent/consentTest.ts'
+import { passesTest } from '../consent/consentTest.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
 /** Maximum number of identifiers of a row. */
@@ -90,7 +90,7 @@ export class RowIdentifiers {
     const { identifiers, consentByType } = this.#binding
     for (const bound of identifiers) {
       if (consentByType.length > 0) {
-        const consents = consentByType.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test))
+        const consents = consentByType.every((one) => one.test.appliesTo !== bound.kind || passesTest(this.#row, one))
         this.#target = consents ? this.packed : (this.#withoutConsent ??= [])
       }
       const cell = this.#cell(bound)
