@@ -6,7 +6,7 @@ import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { LimitClass } from '../service/contract/rateLimits.ts'
 import type { z } from 'zod'
-import type { Bound } from '../mapping/boundColumns.ts'
+import type { BoundHeader } from '../mapping/boundColumns.ts'
 import type { DestinationDefinition, Duration, Pipeline, ProductSetRule } from '../model/pipeline.ts'
 import type { JsonObject } from './json.ts'
 
@@ -21,7 +21,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** Returns a problem for each broken rule between `map`, `preset` and `consent`; empty if there is none. */
   checkMap(given: GivenMap): readonly MapProblem[]
   /** Returns a function that binds the header of a source, so that its rows can be mapped. `today`: current day. */
-  bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => Bound
+  bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => BoundHeader
   /** Returns the identity of the destination at its service. Two pipelines with one identity conflict. */
   identity(definition: Definition): DestinationIdentity
   /** Returns the name for messages: `catalog 4001`. */

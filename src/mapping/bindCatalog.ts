@@ -1,15 +1,15 @@
 /** Binds the header of a feed to the fields of a product. */
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import {
-  columnMissing,
-  echoOf,
+  missingColumnWarning,
+  headerCellsAt,
   fromPreset,
   fromText,
   hintsFor,
-  missingColumn,
+  describeMissing,
   presetOf,
   unknownColumns,
-  type Bound,
+  type BoundHeader,
   type MissingColumn,
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
@@ -41,7 +41,7 @@ interface BoundFields {
  * Returns a function that binds one header to the fields of a product: each field by the pipeline's `map:`, else by the preset, else by a
  * column of the field's name.
  */
-export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
+export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => BoundHeader {
   const rules = productRules(pipeline)
   return (columns) => {
     const preset = presetOf(pipeline, columns, 'products')
@@ -63,7 +63,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
       },
-      echo: echoOf(
+      headerCells: headerCellsAt(
         columns,
         ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
       ),
@@ -82,9 +82,9 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
     if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
       fields.binding[field] = bound
     else if (requiredProductFields.includes(field))
-      fields.missing.push(missingWithPrefix(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
+      fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissing(field, mapping.columns, columns))
     fields.warnings.push(
-      ...(own === undefined ? guessWarnings(bound, columns) : bound.missing.map((name) => columnMissing(field, name, columns))),
+      ...(own === undefined ? guessWarnings(bound, columns) : bound.missing.map((name) => missingColumnWarning(field, name, columns))),
     )
   }
   fields.missing.sort((a, b) => missingOrder.indexOf(a.field) - missingOrder.indexOf(b.field))
@@ -130,7 +130,7 @@ function shownFields(
   binding: Readonly<Record<string, BoundField>>,
   currency: CurrencyColumn | undefined,
   columns: readonly string[],
-): Bound['mapping']['fields'] {
+): BoundHeader['mapping']['fields'] {
   return productFields.flatMap((field) => {
     const boundField = binding[field]
     if (boundField === undefined) return []

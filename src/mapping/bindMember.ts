@@ -1,6 +1,6 @@
 /** Binds the header of an export to the identifiers, tests and times of a member. */
 import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
-import { echoOf, fromText, hintsFor, missingColumn, unknownColumns, type Bound } from './boundColumns.ts'
+import { headerCellsAt, fromText, hintsFor, describeMissing, unknownColumns, type BoundHeader } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, consentUnknown } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
@@ -45,7 +45,7 @@ export function memberBinder(
   pipeline: Pipeline,
   today: Date,
   policy: MemberPolicy & { readonly expiresIn: Duration },
-): (columns: readonly string[]) => Bound {
+): (columns: readonly string[]) => BoundHeader {
   const rules = memberRules(pipeline, policy)
   const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
@@ -77,7 +77,7 @@ export function memberBinder(
         ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
         fields: shownFields(binding, columns),
       },
-      echo: echoOf(
+      headerCells: headerCellsAt(
         columns,
         [binding.key, ...binding.identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
       ),
@@ -115,10 +115,10 @@ function bindHeader(
   const identifiers = bindIdentifiers(header, policy.identifiers)
   const key = header.field('key', false)
   const isKeyed = policy.isKeyed || key !== undefined || pipeline.map['key'] !== undefined
-  if (key === undefined && isKeyed) missing.push(missingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
+  if (key === undefined && isKeyed) missing.push(describeMissing('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
     missing.push(
-      missingColumn(
+      describeMissing(
         policy.identifiers[0] ?? 'email',
         policy.identifiers.flatMap((kind) => pipeline.map[kind]?.columns ?? []),
         columns,
@@ -166,7 +166,7 @@ function openKinds(
 function shownFields(
   { key, identifiers, effectiveAt, expiresAt, consent, consentByType, remove }: MemberBinding,
   columns: readonly string[],
-): Bound['mapping']['fields'] {
+): BoundHeader['mapping']['fields'] {
   return [
     ...[key, ...identifiers, effectiveAt, expiresAt].flatMap((one) =>
       one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],

@@ -11,7 +11,7 @@ import type { UnmappedReport } from './members/unmappedColumns.ts'
 import { trimText } from './text.ts'
 
 /** Bound columns of a source: functions that map its rows, and warnings about the header. */
-export interface Bound {
+export interface BoundHeader {
   /** Maps a row. For members, throws TransformFault if a transform of the key or of `expires_at` fails. */
   readonly map: (row: Row) => Mapped
   /** Returns the key of a row that is rejected; undefined if it cannot be read. Throws TransformFault if a transform of the key fails. */
@@ -35,8 +35,8 @@ export interface Bound {
   /** Settings for unmapped optional fields that an unused column may contain. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
-  /** Columns to compare with their names, to detect a row that repeats the header (docs/inputs.md, case 24). */
-  readonly echo: readonly EchoColumn[]
+  /** Cells of the header by which a row that repeats the header is detected (docs/inputs.md, case 24). */
+  readonly headerCells: readonly HeaderCell[]
 }
 
 /** Fields and where their values come from, for display. */
@@ -48,28 +48,11 @@ export interface MappingShown {
   readonly fields: readonly { readonly field: string; readonly from: string }[]
 }
 
-/** Describes the source of a field with its transforms: `Preis, price`, `"new"`, `a function`. */
-export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
-  const names = indexes.map((index) => columns[index] ?? '')
-  const what =
-    mapping.constant !== undefined
-      ? JSON.stringify(mapping.constant)
-      : mapping.compute !== undefined
-        ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
-        : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
-  return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
-}
-
-/** Adds the identifiers that the row opts out to its result `mapped`, which has no record. */
-export function withOptOuts(mapped: Mapped, bound: Pick<Bound, 'optedOut'>, row: Row): Mapped {
-  const optedOut = bound.optedOut?.(row) ?? []
-  return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
-}
-
-/** Column whose cell is compared with the name of the column. */
-export interface EchoColumn {
+/** Cell of the header, with which a cell of a row is compared. */
+export interface HeaderCell {
+  /** Index of the column. */
   readonly index: number
-  /** Name, trimmed and in lower case. */
+  /** Name of the column, trimmed and in lower case. */
   readonly name: string
 }
 
@@ -85,8 +68,26 @@ export interface MissingColumn {
   readonly asks?: 'column' | 'prefix'
 }
 
-/** Returns the columns at `indexes`, without repeated indexes and empty names. */
-export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
+/** Describes the source of a field with its transforms: `Preis, price`, `"new"`, `a function`. */
+export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
+  const names = indexes.map((index) => columns[index] ?? '')
+  const what =
+    mapping.constant !== undefined
+      ? JSON.stringify(mapping.constant)
+      : mapping.compute !== undefined
+        ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
+        : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
+  return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
+}
+
+/** Adds the identifiers that the row opts out to its result `mapped`, which has no record. */
+export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: Row): Mapped {
+  const optedOut = bound.optedOut?.(row) ?? []
+  return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
+}
+
+/** Returns the cells of the header at `indexes`, without repeated indexes and empty names. */
+export function headerCellsAt(columns: readonly string[], indexes: readonly number[]): HeaderCell[] {
   return [...new Set(indexes)]
     .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
     .filter(({ name }) => name !== '')
@@ -135,7 +136,7 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 }
 
 /** Describes a field without a column. `names`: the configured columns, of which the message shows the first; may be empty. */
-export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
+export function describeMissing(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
   const expected = names[0] ?? field
   const near = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
   return {
@@ -184,8 +185,8 @@ function quotedNames(columns: readonly string[]): string {
  * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If several are missing, and the source
  * has a single column that no hint names, the hint is about the delimiter.
  */
-export function missingColumns(
-  { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
+export function mergeMissing(
+  { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,
   columns: readonly string[],
 ): Pick<MissingColumn, 'message' | 'hint'> {
   const [first, second] = missing
@@ -206,7 +207,7 @@ export function missingColumns(
 }
 
 /** Returns the warning for a configured column that the source lacks. `field` may have two parts: `phone_number.default_country`. */
-export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
+export function missingColumnWarning(field: string, name: string, columns: readonly string[]): Warning {
   const near = suggestName(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
   return {
     line: 1,

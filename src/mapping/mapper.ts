@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { missingColumns, withOptOuts, type Bound, type EchoColumn, type MappingShown } from './boundColumns.ts'
+import { mergeMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
-import type { Mapped, Row, Warning } from '../model/record.ts'
+import type { Mapped, Reject, Row, Warning } from '../model/record.ts'
 import { nothingUnmapped, type UnmappedReport } from './members/unmappedColumns.ts'
 import { hintOf, isRecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withOriginalCells } from './rejectsCopy.ts'
@@ -33,7 +33,7 @@ export interface RecordMapper {
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some of the columns with the
    * same name are read
    */
-  start: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
+  bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
   reportUnmapped: () => UnmappedReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
@@ -48,15 +48,15 @@ export interface DescribingMapper extends RecordMapper {
   /** Returns the columns that fill the fields. `hint`: how to map the missing required columns; undefined if there are none. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
-  readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
+  readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
 /** Returns the mapper of a pipeline. Keeps a cache of bound headers. `bind`: binds a header (destinations/destination.ts). */
-export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => Bound): DescribingMapper {
-  const known = new Map<string, Bound>()
+export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
+  const known = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
-  let last: Bound | undefined
-  const boundFor = (columns: readonly string[]): Bound => {
+  let last: BoundHeader | undefined
+  const boundFor = (columns: readonly string[]): BoundHeader => {
     if (columns === lastColumns && last !== undefined) return last
     const key = columns.join('\u0000')
     let bound = known.get(key)
@@ -70,10 +70,10 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     return bound
   }
   return {
-    start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name, isTable = true) => {
+    bindHeader: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name, isTable = true) => {
       const bound = boundFor(columns)
       if (bound.missing.length > 0 && columns.length > 0 && isTable) {
-        const { message, hint } = missingColumns(bound, columns)
+        const { message, hint } = mergeMissing(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: shownAddress(uri), hint })
       }
       rejectRepeats(bound, columns, uri)
@@ -81,45 +81,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     },
     map: (row) => {
       const bound = boundFor(row.columns)
-      if (row.fault !== undefined) {
-        // A row with a join fault has correct cells, so row filters and consent apply to the row.
-        const isJoin = row.fault.code.startsWith('JOIN_')
-        if (isJoin && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
-        const { code, message, field } = row.fault
-        const reject = {
-          line: row.line,
-          code,
-          field: field ?? '',
-          message: redactPersonalData(message),
-          hint: isRecordCode(code) ? hintOf(code) : 'Correct the row in the source.',
-        }
-        // Cells of a faulty row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
-        const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
-        const mapped: Mapped = { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
-        return isJoin ? withOptOuts(mapped, bound, row) : mapped
-      }
-      if (isHeaderAgain(row, bound.echo)) {
-        return {
-          reject: {
-            line: row.line,
-            code: 'HEADER_REPEATED',
-            field: row.columns[bound.echo[0]?.index ?? 0] ?? '',
-            message: 'the header is repeated here',
-            hint: hintOf('HEADER_REPEATED'),
-          },
-          warnings: [],
-        }
-      }
-      try {
-        const mapped = bound.map(row)
-        return withReaderWarnings(row, mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row))
-      } catch (error) {
-        if (!(error instanceof TransformFault)) throw error
-        const reject = { line: row.line, ...transformFault(error) }
-        // The record is kept as it was, as with every other reject (docs/guarantees.md#nothing-lost).
-        const key = keyDespite(bound, row)
-        return withReaderWarnings(row, withOptOuts({ reject: key === undefined ? reject : { ...reject, key }, warnings: [] }, bound, row))
-      }
+      if (row.fault !== undefined) return mapFaulty(row, row.fault, bound)
+      return repeatsHeader(row, bound.headerCells) ? rejectHeader(row, bound) : withReaderWarnings(row, mapSound(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
     reportUnmapped: () => last?.reportUnmapped?.() ?? nothingUnmapped,
@@ -135,7 +98,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         ...bound.mapping,
         hint:
           wrapper === undefined
-            ? missingColumns(bound, columns).hint
+            ? mergeMissing(bound, columns).hint
             : `The records are inside ${JSON.stringify(wrapper)}: source: { json: { records: ${wrapper} } }`,
       }
     },
@@ -150,18 +113,58 @@ export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
 }
 
+/**
+ * Rejects a row in which the reader found a fault. A row with a join fault has correct cells, so row filters and consent apply to it. The
+ * cells of other faulty rows may be shifted.
+ */
+function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
+  const isJoin = code.startsWith('JOIN_')
+  if (isJoin && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
+  const reject = {
+    line: row.line,
+    code,
+    field: field ?? '',
+    message: redactPersonalData(message),
+    hint: isRecordCode(code) ? hintOf(code) : 'Correct the row in the source.',
+  }
+  const mapped: Mapped = { reject: row.cells.length === 0 ? reject : withKey(reject, bound, row), warnings: [] }
+  return isJoin ? withOptOuts(mapped, bound, row) : mapped
+}
+
+function rejectHeader({ line, columns }: Row, { headerCells: [first] }: BoundHeader): Mapped {
+  const code = 'HEADER_REPEATED'
+  const reject = { line, code, field: columns[first?.index ?? 0] ?? '', message: 'the header is repeated here', hint: hintOf(code) }
+  return { reject, warnings: [] }
+}
+
+/** Maps a row without a fault. A rejected row keeps the identifiers that it opts out. */
+function mapSound(row: Row, bound: BoundHeader): Mapped {
+  try {
+    const mapped = bound.map(row)
+    return mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row)
+  } catch (error) {
+    if (!(error instanceof TransformFault)) throw error
+    const reject = withKey({ line: row.line, ...transformFault(error) }, bound, row)
+    return withOptOuts({ reject, warnings: [] }, bound, row)
+  }
+}
+
 function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
   if (warnings === undefined) return mapped
   return { ...mapped, warnings: [...warnings.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
 
-/** Returns the key of a rejected row; undefined if the row has none, or if a transform of the key fails. */
-function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
+/**
+ * Adds the key of the row to its reject, so that its record is kept as it was (docs/guarantees.md#nothing-lost). Returns the reject
+ * unchanged if the row has no key, or if a transform of the key fails.
+ */
+function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
   try {
-    return bound.keyOf(row)
+    const key = bound.keyOf(row)
+    return key === undefined ? reject : { ...reject, key }
   } catch (error) {
     if (!(error instanceof TransformFault)) throw error
-    return undefined
+    return reject
   }
 }
 
@@ -169,7 +172,7 @@ function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
  * Adapts a bound header to a corrected file of `sluice rejects --csv`: removes the warnings about the reason columns, and restores cells
  * that were changed for spreadsheets. Returns other headers unchanged.
  */
-function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
+function asRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (ignored.size === 0) return bound
   return {
@@ -187,7 +190,7 @@ function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
  *
  * @throws {RunError} FILE_DUPLICATE_COLUMN
  */
-function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri: string): void {
+function rejectRepeats({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
   for (const index of used) {
     const name = columns[index] ?? ''
     const repeats = repeatsOf(name, columns)
@@ -221,11 +224,11 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 
 /**
  * Returns true if every compared cell is the name of its column, ignoring case, with at most eight more characters around it. Returns
- * false if `echo` has fewer than two columns.
+ * false if `headerCells` has fewer than two columns.
  */
-function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
-  if (echo.length < 2) return false
-  for (const { index, name } of echo) {
+function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
+  if (headerCells.length < 2) return false
+  for (const { index, name } of headerCells) {
     const cell = row.cells[index]
     // Checked first, because this runs for every row and most cells have another length.
     if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false

@@ -1,6 +1,6 @@
 /** Row filters of a pipeline: `only:` and `except:`. */
 import type { Pipeline } from '../model/pipeline.ts'
-import { missingColumn, withOptOuts, type Bound } from './boundColumns.ts'
+import { describeMissing, withOptOuts, type BoundHeader } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
 import type { Cell, Row } from '../model/record.ts'
@@ -11,7 +11,7 @@ import { comparableText } from './text.ts'
  * consent (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a missing required field.
  * In JSON and XML, a missing column counts as an empty cell.
  */
-export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
+export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => ({
     keep,
@@ -34,7 +34,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
         const suggestion = suggestName(column, columns)
         return {
           field,
-          message: missingColumn(field, [column], columns).message,
+          message: describeMissing(field, [column], columns).message,
           hint:
             suggestion === undefined
               ? `export "${column}" again, or write its new name under ${field}:`

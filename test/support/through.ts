@@ -84,7 +84,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       for await (const rows of opened.rows) {
         for (const row of rows) {
           if (!started)
-            for (const warning of mapper.start(row.columns, undefined, isTable(opened.detected?.format ?? 'csv'))) codes.push(warning.code)
+            for (const warning of mapper.bindHeader(row.columns, undefined, isTable(opened.detected?.format ?? 'csv'))) codes.push(warning.code)
           started = true
           read += 1
           const { record, reject, warnings } = mapper.map(row)
@@ -95,7 +95,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
         }
       }
       const facts = opened.facts()
-      if (!started && facts.columns.length > 0) mapper.start(facts.columns)
+      if (!started && facts.columns.length > 0) mapper.bindHeader(facts.columns)
       notes = [...mapper.finish(facts, undefined).warnings, ...identifierNotes(mapper.reportUnmapped())]
       sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete

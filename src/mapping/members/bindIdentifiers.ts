@@ -1,4 +1,4 @@
-import { columnMissing } from '../boundColumns.ts'
+import { missingColumnWarning } from '../boundColumns.ts'
 import { findColumn } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { isCountry } from '../identifiers/phoneFast.ts'
@@ -27,7 +27,7 @@ export function bindIdentifiers(header: MemberHeader, kinds: readonly Identifier
       } else {
         const code = countryCode(defaultCountry)
         if (isCountry(code)) country = code
-        else header.warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
+        else header.warnings.push(missingColumnWarning(`${kind}.default_country`, defaultCountry, columns))
       }
     }
     for (const index of made.indexes) {

@@ -1,7 +1,7 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { ageColumnsOf } from '../age.ts'
-import { missingColumn } from '../boundColumns.ts'
+import { describeMissing } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'
 import { asWritten, toFlowYaml } from '../consent/consentText.ts'
@@ -64,7 +64,7 @@ function bindOwnTest({ columns, missing, used }: MemberHeader, field: 'consent' 
     used.add(bound.index)
     return bound
   }
-  const { message } = missingColumn(field, [test.column], columns)
+  const { message } = describeMissing(field, [test.column], columns)
   const setting = toFlowYaml(asWritten({ ...test, column: suggestName(test.column, columns) ?? '<column>' }))
   missing.push({ field, message, hint: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }` })
   return bound

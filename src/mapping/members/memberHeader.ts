@@ -1,5 +1,5 @@
 import type { Pipeline } from '../../model/pipeline.ts'
-import { columnMissing, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
+import { missingColumnWarning, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
 import { bindField, type BoundField } from '../fields.ts'
 import { presetByName, type Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
@@ -38,7 +38,7 @@ export class MemberHeader {
     if (fieldMapping === undefined) return undefined
     const made = bindField(field, fieldMapping, columns, many)
     for (const index of made.indexes) this.used.add(index)
-    if (own !== undefined) for (const name of made.missing) this.warnings.push(columnMissing(field, name, columns))
+    if (own !== undefined) for (const name of made.missing) this.warnings.push(missingColumnWarning(field, name, columns))
     return made.indexes.length > 0 || fieldMapping.constant !== undefined || fieldMapping.compute !== undefined ? made : undefined
   }
 }

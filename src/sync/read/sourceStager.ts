@@ -175,7 +175,7 @@ export class SourceStager {
   /** Binds the mapper to the columns of the first row. */
   #start(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
-    this.#firstWarnings = this.#staging.mapper.start(columns, this.#uri, this.#isTable)
+    this.#firstWarnings = this.#staging.mapper.bindHeader(columns, this.#uri, this.#isTable)
   }
 
   /** Returns the warnings on the final columns. Rows of JSON and XML have their own columns, so even the last row may add one. */
@@ -183,7 +183,7 @@ export class SourceStager {
     // The header of a file without rows is checked too.
     if (this.#firstColumns === undefined && final.length > 0) this.#start(final)
     const isGrown = this.#firstColumns !== undefined && this.#firstColumns.length !== final.length
-    return isGrown ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.start(final, this.#uri, this.#isTable)) : this.#firstWarnings
+    return isGrown ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.bindHeader(final, this.#uri, this.#isTable)) : this.#firstWarnings
   }
 
   /**

@@ -6,7 +6,7 @@ import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
-import { missingColumn, missingColumns } from '../../../src/mapping/boundColumns.ts'
+import { describeMissing, mergeMissing } from '../../../src/mapping/boundColumns.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
 const map = {
@@ -32,7 +32,7 @@ function mapped(fields: Readonly<Record<string, string>>, definition: object = {
   const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'consent', 'status', 'name']
   const mapper = mapperOf(definition)
   const row = { line: 3, columns, cells: columns.map((column) => fields[column] ?? '') }
-  mapper.start(columns)
+  mapper.bindHeader(columns)
   const { record, reject, warnings, optedOut } = mapper.map(row)
   return {
     record: record as MemberRecord | undefined,
@@ -70,7 +70,7 @@ test.for([
 
 test('a constant that is not a country is noted as a missing column', () => {
   const mapper = mapperOf({ map: { key: 'id', phone_number: { column: 'phone', default_country: 'XX' } } })
-  expect(mapper.start(['id', 'phone']).map(({ field }) => field)).toContain('phone_number.default_country')
+  expect(mapper.bindHeader(['id', 'phone']).map(({ field }) => field)).toContain('phone_number.default_country')
 })
 
 test('a row becomes its packed identifiers, sorted and without duplicates, under the hash of its key', () => {
@@ -306,9 +306,9 @@ describe('consent', () => {
     expect(mapped({ id: '1', consent: 'no' }, consent).record).toMatchObject({ desired: false, identifiers: [] })
   })
   test('a source without the column is rejected', () => {
-    expect(() => mapperOf(consent).start(['id', 'email'])).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING' }))
+    expect(() => mapperOf(consent).bindHeader(['id', 'email'])).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING' }))
     // Records of JSON omit empty values, so the first one may lack the column.
-    expect(() => mapperOf(consent).start(['id', 'email'], 'https://shop.example.com/people', false)).not.toThrow()
+    expect(() => mapperOf(consent).bindHeader(['id', 'email'], 'https://shop.example.com/people', false)).not.toThrow()
   })
 })
 
@@ -381,7 +381,7 @@ test('no personal value of a row survives its mask', () => {
 
 test('an unmapped consent column is reported', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
-  expect(mapper.start(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([
+  expect(mapper.bindHeader(['id', 'email', 'Unsubscribed', 'name']).map(({ code, field }) => [code, field])).toEqual([
     ['CONSENT_UNMAPPED', 'Unsubscribed'],
     ['COLUMN_UNKNOWN', 'Unsubscribed'],
     ['COLUMN_UNKNOWN', 'name'],
@@ -400,7 +400,7 @@ test.for([
   const columns = [...new Set([...(preset?.sample ?? []), ...tested])]
   const reported = (definition: object) =>
     mapperOf({ preset: name, ...definition })
-      .start(columns)
+      .bindHeader(columns)
       .filter(({ code, field }) => code === 'CONSENT_UNMAPPED' || (code === 'COLUMN_UNKNOWN' && tested.includes(field)))
       .map(({ code, field }) => `${code} ${field}`)
       .toSorted()
@@ -418,7 +418,7 @@ test('a header in the middle of the file is not a person', () => {
 
 test("mapping a colleague's address gives a warning", () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'Contact owner email' } })
-  expect(mapper.start(['id', 'Contact owner email']).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
+  expect(mapper.bindHeader(['id', 'Contact owner email']).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
 })
 
 describe('presets', () => {
@@ -468,7 +468,7 @@ describe('presets', () => {
       const columns = [...new Set(preset.sample)]
       const extra = preset.name.startsWith('shopify-p') ? ['availability', 'link'] : preset.name.startsWith('woocommerce-p') ? ['link'] : []
       const all = [...columns, ...extra]
-      mapper.start(all)
+      mapper.bindHeader(all)
       const { record, reject } = mapper.map({
         line: 2,
         columns: all,
@@ -486,7 +486,7 @@ describe('presets', () => {
 test('the hint for a filter whose column is missing keeps the filter, which would otherwise send the rows that it leaves out', () => {
   for (const field of ['only', 'except'])
     expect(() =>
-      mapperOf({ map, [field]: { segment: 'employees' } }).start(['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until']),
+      mapperOf({ map, [field]: { segment: 'employees' } }).bindHeader(['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until']),
     ).toThrow(
       expect.objectContaining({
         code: 'FILE_COLUMN_MISSING',
@@ -499,7 +499,7 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   const mapper = mapperOf({ map, only: { region: '+49' }, except: { status: '-' } })
   const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'region', 'status']
   const rejects = [...columns, 'line', 'code', 'field', 'message', 'hint']
-  mapper.start(rejects)
+  mapper.bindHeader(rejects)
   const rowOf = (region: string, status: string) => ({
     line: 3,
     columns: rejects,
@@ -515,14 +515,14 @@ test('row filters see the cells of a corrected rejects file as they are in the s
 
 test('the hint for missing columns maps each field once', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: { column: 'agreed', values: ['yes'] } })
-  expect(() => mapper.start(['id', 'E-Mail Adresse', 'Telefon', 'city'])).toThrow(
+  expect(() => mapper.bindHeader(['id', 'E-Mail Adresse', 'Telefon', 'city'])).toThrow(
     expect.objectContaining({ hint: expect.not.stringMatching(/email: .*email: /) as string }) as Error,
   )
 })
 
 test('a list of missing columns names each field once', () => {
-  const missing = ['optin', 'agreed'].map((column) => missingColumn('consent', [column], ['id', 'mail', 'city']))
-  expect(missingColumns({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
+  const missing = ['optin', 'agreed'].map((column) => describeMissing('consent', [column], ['id', 'mail', 'city']))
+  expect(mergeMissing({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
     'no columns for consent; the source has "id", "mail", "city"',
   )
 })

@@ -317,7 +317,7 @@ test.for([
   const all: Fields = { ...good, ...Object.fromEntries(titles.map((name) => [name, name])) }
   const columns = [...Object.keys(good).filter((name) => name !== 'title'), ...titles]
   const mapper = createMapper(pipeline, today)
-  expect(mapper.start(columns).filter(({ code }) => code === 'PREFIX_CONFLICT')).toEqual([
+  expect(mapper.bindHeader(columns).filter(({ code }) => code === 'PREFIX_CONFLICT')).toEqual([
     { line: 1, code: 'PREFIX_CONFLICT', field: 'title', message: `several columns match title; "${used}" is used` },
   ])
   const { record } = mapper.map({ line: 2, columns, cells: columns.map((name) => all[name]) })
@@ -343,7 +343,7 @@ test('headers in other spellings are mapped automatically, and the prefixed one 
     'product_key',
     '',
   ]
-  const warnings = mapper.start(columns)
+  const warnings = mapper.bindHeader(columns)
   const { record } = mapper.map({
     line: 2,
     columns,
@@ -380,7 +380,7 @@ test('no column is suggested for a mapped field, or reported as unused if a func
     const { pipeline } = resolvePipeline({ source: 'feed.csv', map, destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.ts')
     if (pipeline === undefined) throw new Error('no pipeline')
     return createMapper(pipeline, today)
-      .start(columns)
+      .bindHeader(columns)
       .filter(({ code }) => code === 'COLUMN_UNKNOWN')
       .map(({ message }) => message)
   }
@@ -393,7 +393,7 @@ test('a table without a required column is rejected as a whole, with the most si
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   expect(() =>
-    createMapper(pipeline, today).start(Object.keys(good).map((name) => (name === 'description' ? 'descripton' : name))),
+    createMapper(pipeline, today).bindHeader(Object.keys(good).map((name) => (name === 'description' ? 'descripton' : name))),
   ).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING', hint: 'map: { description: "descripton" }' }))
 })
 

@@ -154,7 +154,7 @@ export class RowTally {
   #readHeader(columns: readonly string[]): void {
     this.#columns = columns
     this.#mapping = this.#plain.describe(columns)
-    this.#warnings.push(...this.#mapper.start(columns, this.#uri, this.#isTable))
+    this.#warnings.push(...this.#mapper.bindHeader(columns, this.#uri, this.#isTable))
   }
 }
 

@@ -191,7 +191,7 @@ function tryRows(
 } {
   const mapper = createMapper(pipeline, inspection.inspectedAt)
   const warnings: Warning[] =
-    inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri, inspection.isTable)]
+    inspection.columns.length === 0 ? [] : [...mapper.bindHeader(inspection.columns, inspection.uri, inspection.isTable)]
   const rejects: Reject[] = []
   const currencies = new Set<string>()
   let valid = 0
