@@ -12,9 +12,9 @@ import { trimText } from './text.ts'
 
 /** Bound columns of a source: functions that map its rows, and warnings about the header. */
 export interface BoundHeader {
-  /** Maps a row. For members, throws TransformFault if a transform of the key or of `expires_at` fails. */
+  /** Maps a row. For members, throws TransformError if a transform of the key or of `expires_at` fails. */
   readonly map: (row: Row) => Mapped
-  /** Returns the key of a row that is rejected; undefined if it cannot be read. Throws TransformFault if a transform of the key fails. */
+  /** Returns the key of a row that is rejected; undefined if it cannot be read. Throws TransformError if a transform of the key fails. */
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean

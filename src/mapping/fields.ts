@@ -5,12 +5,12 @@
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
-import { applyTransforms, TransformFault } from './transforms.ts'
+import { applyTransforms, TransformError } from './transforms.ts'
 
 /**
  * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns its default. Without a default,
  * returns undefined or empty texts.
- * Throws TransformFault if a transform or the user's function fails.
+ * Throws TransformError if a transform or the user's function fails.
  */
 export type Reader = (row: Row) => Cell | undefined
 
@@ -103,8 +103,8 @@ function reader(field: string, mapping: FieldMapping, indexes: readonly number[]
     try {
       return applyTransforms(raw(row), transforms)
     } catch (error) {
-      if (!(error instanceof TransformFault)) throw error
-      throw new TransformFault(error.transform, error.message, { field, columns: mapping.columns })
+      if (!(error instanceof TransformError)) throw error
+      throw new TransformError(error.transform, error.message, { field, columns: mapping.columns })
     }
   }
   return (row) => {
@@ -132,7 +132,7 @@ function gather(row: Row, indexes: readonly number[]): string[] {
  * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text; undefined and null are left
  * out.
  *
- * @throws {TransformFault} if the function throws or returns another type
+ * @throws {TransformError} if the function throws or returns another type
  */
 function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
   let value: unknown
@@ -140,14 +140,14 @@ function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): stri
     value = compute(cellsByName(row))
   } catch (error) {
     // The message of the error is left out, because it may quote the row.
-    throw new TransformFault('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
+    throw new TransformError('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
   }
   const texts = Array.isArray(value) ? value : [value]
   return texts.flatMap((text: unknown) => {
     if (text === undefined || text === null) return []
     if (typeof text === 'string') return [text]
     if (typeof text === 'number' || typeof text === 'bigint') return [String(text)]
-    throw new TransformFault('function', `became ${typeof text}, not text`)
+    throw new TransformError('function', `became ${typeof text}, not text`)
   })
 }
 

@@ -11,9 +11,8 @@ import { reasonIndexes, withOriginalCells } from './rejectsCopy.ts'
 import { withRowFilters } from './rowFilter.ts'
 import { trimText } from './text.ts'
 import { repeatsOf } from './repeatedColumns.ts'
-import { transformFault } from './transformFault.ts'
 import { shownAddress } from '../shownAddress.ts'
-import { TransformFault } from './transforms.ts'
+import { faultOfTransform, TransformError } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
 export const normalizerVersion = 11
@@ -143,8 +142,8 @@ function mapSound(row: Row, bound: BoundHeader): Mapped {
     const mapped = bound.map(row)
     return mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row)
   } catch (error) {
-    if (!(error instanceof TransformFault)) throw error
-    const reject = withKey({ line: row.line, ...transformFault(error) }, bound, row)
+    if (!(error instanceof TransformError)) throw error
+    const reject = withKey({ line: row.line, ...faultOfTransform(error) }, bound, row)
     return withOptOuts({ reject, warnings: [] }, bound, row)
   }
 }
@@ -163,7 +162,7 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
     const key = bound.keyOf(row)
     return key === undefined ? reject : { ...reject, key }
   } catch (error) {
-    if (!(error instanceof TransformFault)) throw error
+    if (!(error instanceof TransformError)) throw error
     return reject
   }
 }

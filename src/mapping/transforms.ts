@@ -1,70 +1,83 @@
 /**
  * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`. If arguments
- * are wrong, the message of the pipeline schema shows the fault that `check` returns, and `example`. No argument is a regular expression.
+ * are wrong, the message of the pipeline schema shows the fault and `example`. No argument is a regular expression.
  */
 import type { Transform } from '../model/pipeline.ts'
+import type { Fault } from '../model/record.ts'
 import { suggestName } from '../suggestName.ts'
+import { redactPersonalData } from './mask.ts'
+import { hintOf } from './rejectCodes.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
 
 /** One transform. */
 export interface TransformEntry {
   readonly meaning: string
   readonly example: string
-  /** Returns the fault of the arguments, such as `needs from as text`; undefined if no fault is found. */
-  readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
-  /** Returns the new texts of the field. Throws TransformFault if it cannot convert a text. */
+  /** Returns the new texts of the field. Throws TransformError if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
-  /** Names of its arguments, each with the type that `typeof` returns for it. */
-  readonly args?: Readonly<Record<string, 'string' | 'number' | 'object'>>
+  /** Names of its arguments that are texts. */
+  readonly texts?: readonly string[]
+  /** Names of its other arguments. Only `check` checks their types. */
+  readonly others?: readonly string[]
+  /** Returns the fault of the arguments, as `argumentFault`. Not called if an argument is unknown, or a text of `texts` is not a text. */
+  readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
 
 /**
  * Failure of a transform, or of a function of the user or a preset, for one value. The message does not contain the value. It continues a
  * sentence that begins with the value: `is not an amount`.
  */
-export class TransformFault extends Error {
+export class TransformError extends Error {
   /** Name of the transform, or `function`. */
   readonly transform: string
   /** Field and columns that the transform was applied to. Undefined until the reader of the field adds them (`fields.ts`). */
   readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
-  constructor(transform: string, message: string, place?: TransformFault['place']) {
+  constructor(transform: string, message: string, place?: TransformError['place']) {
     super(message)
     this.transform = transform
     this.place = place
   }
 }
 
-/** Check of a transform that needs no arguments. */
-const none = () => undefined
-/** Returns a check that these arguments are texts. */
-const needs =
-  (...names: string[]) =>
-  (args: Readonly<Record<string, unknown>>) => {
-    const missing = names.find((name) => typeof args[name] !== 'string')
-    return missing === undefined ? undefined : `needs ${missing} as text`
+/**
+ * Converts the failure of a transform to the fault `TRANSFORM_FAILED` of a row. The message contains the field and its columns. If the
+ * field is not known, the name of the transform replaces it.
+ */
+export function faultOfTransform({ transform, message, place }: TransformError): Fault {
+  const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)
+  const field = place?.field ?? transform
+  return {
+    code: 'TRANSFORM_FAILED',
+    field,
+    message: `${field}: the value${columns.length === 0 ? '' : ` of ${columns.join(', ')}`} ${message} (${transform})`,
+    hint: hintOf('TRANSFORM_FAILED'),
   }
+}
+
+/** Returns a check that an argument is given as text. */
+const needs = (name: string) => (args: Readonly<Record<string, unknown>>) =>
+  typeof args[name] === 'string' ? undefined : `needs ${name} as text`
+/** Returns a text argument; `fallback` if it is not given. */
 const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
   const value = args[name]
   return typeof value === 'string' ? value : fallback
 }
 
-const named: Readonly<Record<string, TransformEntry>> = {
+/** Transforms by name. The object has no prototype, so a name such as `constructor` is unknown. */
+export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), {
   trim: {
     meaning: 'Removes Unicode spaces and zero-width characters at both ends.',
     example: '{ column: Name, transform: trim }   " Red " → "Red"',
-    check: none,
     apply: (texts) => texts.map(trimText),
   },
   lower: {
     meaning: 'Lower case, the same in every locale.',
     example: '{ column: State, transform: lower }   "NEW" → "new"',
-    check: none,
     apply: (texts) => texts.map((text) => text.toLowerCase()),
   },
   upper: {
     meaning: 'Upper case, the same in every locale.',
     example: '{ column: Currency, transform: upper }   "eur" → "EUR"',
-    check: none,
     apply: (texts) => texts.map((text) => text.toUpperCase()),
   },
   replace: {
@@ -72,7 +85,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
     example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
     check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs a from that is not empty' : undefined),
     apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
-    args: { from: 'string', to: 'string' },
+    texts: ['from', 'to'],
   },
   split: {
     meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
@@ -93,17 +106,17 @@ const named: Readonly<Record<string, TransformEntry>> = {
         return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
       })
     },
-    args: { at: 'string', part: 'number' },
+    texts: ['at'],
+    others: ['part'],
   },
   join: {
     meaning: 'Joins the texts of all columns, without empty ones, with `with` (default: a space).',
     example: '{ columns: [Price, Currency], transform: { join: { with: " " } } }   "9.99", "EUR" → "9.99 EUR"',
-    check: none,
     apply: (texts, args) => {
       const filled = texts.map(trimText).filter((text) => text !== '')
       return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
     },
-    args: { with: 'string' },
+    texts: ['with'],
   },
   map: {
     meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
@@ -113,7 +126,8 @@ const named: Readonly<Record<string, TransformEntry>> = {
       const values = lookup(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
     },
-    args: { values: 'object', otherwise: 'string' },
+    texts: ['otherwise'],
+    others: ['values'],
   },
   prefix: {
     meaning: 'Puts a text before every value that is not empty, does not begin with it and is not an absolute address already.',
@@ -126,7 +140,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
         return plain === '' || plain.startsWith(prefix) || /^https?:\/\//i.test(plain) ? text : prefix + plain
       })
     },
-    args: { with: 'string' },
+    texts: ['with'],
   },
   date: {
     meaning:
@@ -140,7 +154,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
     },
     apply: (texts, args) =>
       texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
-    args: { form: 'string', offset: 'string' },
+    texts: ['form', 'offset'],
   },
   price: {
     meaning:
@@ -153,30 +167,27 @@ const named: Readonly<Record<string, TransformEntry>> = {
       return /^[A-Z]{3}$/.test(textOf(args, 'currency', 'EUR')) ? undefined : 'needs currency as three capital letters'
     },
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
-    args: { decimal: 'string', group: 'string', currency: 'string' },
+    texts: ['decimal', 'group', 'currency'],
   },
   stock: {
     meaning: 'Turns a number of pieces into the words of availability: in stock above 0, else out of stock. An empty text stays empty.',
     example: '{ column: Qty, transform: stock }   "12" → "in stock"',
-    check: none,
     apply: (texts) =>
       texts.map((text) => {
         const pieces = trimText(text)
         if (pieces === '') return text
-        if (!/^[+-]?\d{1,12}(?:[.,]0+)?$/.test(pieces)) throw new TransformFault('stock', 'is not a whole number of pieces')
+        if (!/^[+-]?\d{1,12}(?:[.,]0+)?$/.test(pieces)) throw new TransformError('stock', 'is not a whole number of pieces')
         return Number.parseInt(pieces, 10) > 0 ? 'in stock' : 'out of stock'
       }),
   },
   strip_html: {
     meaning: 'Decodes entities once, then removes HTML tags.',
     example: '{ column: Body, transform: strip_html }   "<p>Red &amp; blue</p>" → "Red & blue"',
-    check: none,
     apply: (texts) => texts.map((text) => stripHtml(decodeEntities(text))),
   },
   first: {
     meaning: 'Keeps the first text that is not empty.',
     example: '{ columns: [mobile, phone], transform: first }',
-    check: none,
     apply: (texts) => {
       const found = texts.find((text) => trimText(text) !== '')
       return found === undefined ? [] : [found]
@@ -185,45 +196,35 @@ const named: Readonly<Record<string, TransformEntry>> = {
   digits: {
     meaning: 'Keeps the digits 0 to 9 only.',
     example: '{ column: GTIN, transform: digits }   "400-638" → "400638"',
-    check: none,
     apply: (texts) => texts.map((text) => text.replace(/[^0-9]/g, '')),
   },
-}
+} satisfies Readonly<Record<string, TransformEntry>>)
 
 /**
- * Returns the entry with a check that also rejects unknown arguments, and arguments of another type. Numbers and mappings are left to the
- * entry's own check, whose message says more.
+ * Returns the fault of the arguments of a transform, such as `needs from as text`; undefined if there is none. Unknown arguments are a fault
+ * too.
  */
-function withArguments(entry: TransformEntry): TransformEntry {
-  const { args: types = {}, check } = entry
-  const names = Object.keys(types)
-  return {
-    ...entry,
-    check: (args) => {
-      for (const [name, value] of Object.entries(args)) {
-        if (value === undefined) continue
-        if (!names.includes(name)) {
-          const near = suggestName(name, names)
-          if (names.length === 0) return 'has no arguments'
-          return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
-        }
-        if (types[name] === 'string' && typeof value !== 'string') return `needs ${name} as text`
-      }
-      return check(args)
-    },
+export function argumentFault(
+  { texts = [], others = [], check }: TransformEntry,
+  args: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const names = [...texts, ...others]
+  for (const [name, value] of Object.entries(args)) {
+    if (value === undefined) continue
+    if (!names.includes(name)) {
+      if (names.length === 0) return 'has no arguments'
+      const near = suggestName(name, names)
+      return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
+    }
+    if (texts.includes(name) && typeof value !== 'string') return `needs ${name} as text`
   }
+  return check?.(args)
 }
-
-/** Transforms by name. The object has no prototype, so a name such as `constructor` is unknown. */
-export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(
-  Object.create(null),
-  Object.fromEntries(Object.entries(named).map(([name, entry]) => [name, withArguments(entry)])),
-)
 
 /**
  * Returns the texts of a field after all transforms, applied in order.
  *
- * @throws {TransformFault} if a transform cannot convert a text
+ * @throws {TransformError} if a transform cannot convert a text
  */
 export function applyTransforms(texts: readonly string[], list: readonly Transform[]): string[] {
   let current = [...texts]
@@ -254,23 +255,23 @@ function lookup(values: unknown): ReadonlyMap<string, string> {
  * Returns ISO 8601. A part of the time that `form` does not contain is zero. Does not check that the date exists. `form` contains YYYY, MM
  * and DD.
  *
- * @throws {TransformFault} if the text does not have the form
+ * @throws {TransformError} if the text does not have the form
  */
 function writeDate(text: string, form: string, offset: string): string {
   const parts: Record<string, string> = { YYYY: '', MM: '', DD: '', HH: '00', mm: '00', ss: '00' }
   let at = 0
   for (const piece of form.match(/YYYY|MM|DD|HH|mm|ss|[^]/g) ?? []) {
     if (parts[piece] === undefined) {
-      if (text[at] !== piece) throw new TransformFault('date', `does not have the form ${form}`)
+      if (text[at] !== piece) throw new TransformError('date', `does not have the form ${form}`)
       at += 1
       continue
     }
     const digits = text.slice(at, at + piece.length)
-    if (digits.length !== piece.length || !/^\d+$/.test(digits)) throw new TransformFault('date', `does not have the form ${form}`)
+    if (digits.length !== piece.length || !/^\d+$/.test(digits)) throw new TransformError('date', `does not have the form ${form}`)
     parts[piece] = digits
     at += piece.length
   }
-  if (at !== text.length) throw new TransformFault('date', `does not have the form ${form}`)
+  if (at !== text.length) throw new TransformError('date', `does not have the form ${form}`)
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
@@ -307,20 +308,20 @@ const sharedSigns: Readonly<Record<string, string>> = {
  * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. Every group after the
  * first must have three digits. Groups between the first and the last may also have two, as in India.
  *
- * @throws {TransformFault} if the text is not an amount, or its currency is not clear
+ * @throws {TransformError} if the text is not an amount, or its currency is not clear
  */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
   const group = plainSigns(textOf(args, 'group'))
   const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
-  if (match === null) throw new TransformFault('price', 'is not an amount')
+  if (match === null) throw new TransformError('price', 'is not an amount')
   const [, before = '', amount = '', behind = ''] = match
-  if (before !== '' && behind !== '') throw new TransformFault('price', 'has a currency on both sides')
+  if (before !== '' && behind !== '') throw new TransformError('price', 'has a currency on both sides')
   const [whole = '', ...fraction] = amount.split(decimal)
   const grouped = group === '' ? [whole] : whole.split(group)
   const inGroups = grouped.every((part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1))
   const plain = [grouped.join(''), ...fraction].join('.')
-  if (!inGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformFault('price', 'is not an amount with these decimal and group signs')
+  if (!inGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformError('price', 'is not an amount with these decimal and group signs')
   const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
   return currency === '' ? plain : `${plain} ${currency}`
 }
@@ -336,7 +337,7 @@ function plainSigns(text: string): string {
 /**
  * Returns the currency of a sign or code. Without a sign, returns the configured currency, which may be `''`.
  *
- * @throws {TransformFault} if the sign is unknown, or if several currencies share it and the configured currency is not one of them
+ * @throws {TransformError} if the sign is unknown, or if several currencies share it and the configured currency is not one of them
  */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured
@@ -344,7 +345,7 @@ function currencyOf(sign: string, configured: string): string {
   const own = signs[sign.toLowerCase()]
   if (own !== undefined) return own
   if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
-  throw new TransformFault(
+  throw new TransformError(
     'price',
     configured === ''
       ? 'has a currency sign that does not name one currency; set currency'

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
 import { serviceWords } from '../mapping/products/vocabulary.ts'
-import { transforms } from '../mapping/transforms.ts'
+import { argumentFault, transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import type { FieldMapping } from '../model/pipeline.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
@@ -82,7 +82,7 @@ const transform = z
         return []
       }
       const args = argumentsOf(name, value)
-      const fault = entry.check(args)
+      const fault = argumentFault(entry, args)
       if (fault !== undefined) context.addIssue({ code: 'custom', message: `${name} ${fault}, for example ${entry.example}` })
       return [{ name, args }]
     })

@@ -9,7 +9,7 @@ import { parseInstant } from '../instant.ts'
 import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
-import { TransformFault } from '../transforms.ts'
+import { TransformError } from '../transforms.ts'
 import { passesTest, type BoundTest } from '../consent/consentTest.ts'
 import type { MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
@@ -18,7 +18,7 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
  * Maps a row. Pure. Rejects a row without a usable identifier, with an empty key column, with too many identifiers or with wrong times.
  * If another identifier is usable, drops an unusable one with a warning. A row that must not be sent needs only a key or an identifier.
  *
- * @throws {TransformFault} if a transform of the key or of `expires_at` fails
+ * @throws {TransformError} if a transform of the key or of `expires_at` fails
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isSent = mayBeSent(row, binding)
@@ -140,7 +140,7 @@ function timeFaults(
 /**
  * Returns the key of a row without mapping the row; undefined if the row has none.
  *
- * @throws {TransformFault} if a transform of the key fails
+ * @throws {TransformError} if a transform of the key fails
  */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
   return new RowIdentifiers(row, binding, true).key()
@@ -156,7 +156,7 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
   try {
     text = trimText(firstText(effectiveAt.read(row)) ?? '')
   } catch (error) {
-    if (!(error instanceof TransformFault)) throw error
+    if (!(error instanceof TransformError)) throw error
     work.warn('TRANSFORM_DROPPED', 'effective_at', `${error.message} (${error.transform})`)
     return undefined
   }
@@ -170,7 +170,7 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
  * Returns `expires_at` in milliseconds since 1970. Undefined if its cell is empty, or if the end is too late to be sent. Null if the cell
  * cannot be read: the row is rejected, because the default end could be later than the real one.
  *
- * @throws {TransformFault} if a transform of `expires_at` fails
+ * @throws {TransformError} if a transform of `expires_at` fails
  */
 function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined

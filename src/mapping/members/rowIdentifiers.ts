@@ -9,7 +9,7 @@ import { maskFor } from '../mask.ts'
 import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
-import { TransformFault } from '../transforms.ts'
+import { TransformError } from '../transforms.ts'
 import { passesTest } from '../consent/consentTest.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
@@ -106,7 +106,7 @@ export class RowIdentifiers {
     try {
       return bound.read(this.#row)
     } catch (error) {
-      if (!(error instanceof TransformFault)) throw error
+      if (!(error instanceof TransformError)) throw error
       this.#addFault({ code: 'TRANSFORM_FAILED', field: bound.field, message: `${error.message} (${error.transform})` })
       return undefined
     }
@@ -247,7 +247,7 @@ export class RowIdentifiers {
    * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, else
    * the text of the key column. Undefined if the key is empty or missing or, if no key is required, if `packed` is empty.
    *
-   * @throws {TransformFault} if a transform of the key column fails
+   * @throws {TransformError} if a transform of the key column fails
    */
   key(): Buffer | undefined {
     const { key, isKeyed } = this.#binding

@@ -10,7 +10,7 @@ const maxImages = 10
  * Returns the link as it is sent. `options.allow: [upgrade_http]` changes http to https.
  *
  * @throws {RowRejected} if the link is missing, broken or invalid, or is http without that option
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function linkOf(row: ProductRow): string {
   const text = row.required('link')
@@ -48,7 +48,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
  * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, unless they are additional images.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
   const [first = '', ...others] = imagesOf(row.required('image_link'))

@@ -1,8 +1,7 @@
 /** Maps one row to one product: every field rule of spec 2.2, with the outcomes of docs/inputs.md. */
 import type { Fault, Mapped, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
-import { TransformFault } from '../transforms.ts'
-import { transformFault } from '../transformFault.ts'
+import { faultOfTransform, TransformError } from '../transforms.ts'
 import { imageOf, linkOf, mobileLinkOf, moreImagesOf } from './addresses.ts'
 import { inventoryOf, priceOf, saleOf } from './offer.ts'
 import { idOf, identityOf } from './productId.ts'
@@ -69,9 +68,9 @@ function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): reado
   return [...faults.values()]
 }
 
-/** Returns the fault of a `RowRejected` or `TransformFault`. Rethrows any other error. */
+/** Returns the fault of a `RowRejected` or `TransformError`. Rethrows any other error. */
 function faultOf(error: unknown): Fault {
-  if (error instanceof TransformFault) return transformFault(error)
+  if (error instanceof TransformError) return faultOfTransform(error)
   if (!(error instanceof RowRejected)) throw error
   return { code: error.code, field: error.field, message: `${error.field} ${error.message}`, hint: hintOf(error.code) }
 }
@@ -79,7 +78,7 @@ function faultOf(error: unknown): Fault {
 /**
  * Returns only the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid.
  *
- * @throws {TransformFault} if a transform of the id fails
+ * @throws {TransformError} if a transform of the id fails
  */
 export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
   try {
@@ -93,7 +92,7 @@ export function productKey(row: Row, binding: ProductBinding, rules: ProductRule
 /**
  * Returns the JSON of the product, with its fields in byte order of their names. Reads the required fields first.
  *
- * @throws {RowRejected | TransformFault} for the first field that rejects the row
+ * @throws {RowRejected | TransformError} for the first field that rejects the row
  */
 function jsonOf(row: ProductRow, id: string): string {
   const title = titleOf(row)

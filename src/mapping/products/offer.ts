@@ -10,7 +10,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
  * Returns the price.
  *
  * @throws {RowRejected} if the price is missing, broken or invalid, is zero and `options.refuse` names zero_price, or as `withCurrency`
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.required('price'))

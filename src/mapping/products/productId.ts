@@ -15,7 +15,7 @@ const damagedId = /^\d{1,2}-[A-Z]/
  *
  * @throws {RowRejected} if the id is missing, too long, broken, damaged by a spreadsheet, or has several different values or invisible
  * characters
- * @throws {TransformFault} if a transform of the id fails
+ * @throws {TransformError} if a transform of the id fails
  */
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.source)

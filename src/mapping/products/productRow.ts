@@ -4,7 +4,7 @@ import { looksGarbled } from '../garbled.ts'
 import type { Cell, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { decodeEntities, isBroken, isPlainText, stripControls, trimText } from '../text.ts'
-import { TransformFault } from '../transforms.ts'
+import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
@@ -63,7 +63,7 @@ export class ProductRow {
    * Returns the trimmed text of a required field.
    *
    * @throws {RowRejected} if the text is empty or broken
-   * @throws {TransformFault} if a transform fails
+   * @throws {TransformError} if a transform fails
    */
   required(field: ProductField): string {
     const text = trimText(firstText(this.binding[field]?.read(this.source)) ?? '')
@@ -132,7 +132,7 @@ export class ProductRow {
     try {
       return this.binding[field]?.read(this.source)
     } catch (error) {
-      if (!(error instanceof TransformFault)) throw error
+      if (!(error instanceof TransformError)) throw error
       this.warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
       return undefined
     }

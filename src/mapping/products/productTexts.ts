@@ -11,7 +11,7 @@ const maxDescription = 5000
  * Returns the title as it is sent. `options.allow: [cut_title]` cuts a title that is longer than `maxTitle`.
  *
  * @throws {RowRejected} if the title is empty, broken or damaged by a spreadsheet, or is too long without that option
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.required('title'))
@@ -29,7 +29,7 @@ export function titleOf(row: ProductRow): string {
  * Returns the description without HTML. `options.allow: [cut_description]` cuts a description that is longer than `maxDescription`.
  *
  * @throws {RowRejected} if the description is empty, is broken, contains other markup, or is too long without that option
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function descriptionOf(row: ProductRow): string {
   const clean = row.clean('description', row.required('description'))
@@ -55,7 +55,7 @@ const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
  * Returns the service's word for a required field, as `knownWord`.
  *
  * @throws {RowRejected} if the field is missing or broken, or its word is not known
- * @throws {TransformFault} if a transform fails
+ * @throws {TransformError} if a transform fails
  */
 export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {
   const text = row.required(field)

@@ -486,7 +486,16 @@ describe('presets', () => {
 test('the hint for a filter whose column is missing keeps the filter, which would otherwise send the rows that it leaves out', () => {
   for (const field of ['only', 'except'])
     expect(() =>
-      mapperOf({ map, [field]: { segment: 'employees' } }).bindHeader(['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until']),
+      mapperOf({ map, [field]: { segment: 'employees' } }).bindHeader([
+        'id',
+        'email',
+        'second',
+        'phone',
+        'country',
+        'loyalty',
+        'from',
+        'until',
+      ]),
     ).toThrow(
       expect.objectContaining({
         code: 'FILE_COLUMN_MISSING',
