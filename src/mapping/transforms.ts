@@ -7,7 +7,8 @@ import type { Fault } from '../model/record.ts'
 import { suggestName } from '../suggestName.ts'
 import { redactPersonalData } from './mask.ts'
 import { hintOf } from './rejectCodes.ts'
-import { stripHtml, decodeEntities, trimText } from './text.ts'
+import { decodeEntities, stripHtml } from './html.ts'
+import { trimText } from './text.ts'
 
 /** One transform. */
 export interface TransformEntry {

@@ -1,6 +1,7 @@
 /** Reads the texts of a product: title, description, enumerated words, color, categories. */
 import { showValue } from '../mask.ts'
-import { cutAtGrapheme, isVisible, stripHtml, trimText } from '../text.ts'
+import { stripHtml } from '../html.ts'
+import { cutAtGrapheme, isVisible, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { spreadsheetDamage, topCategories, serviceWords } from './vocabulary.ts'
 

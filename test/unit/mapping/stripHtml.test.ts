@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { stripHtml } from '../../../src/mapping/text.ts'
+import { stripHtml } from '../../../src/mapping/html.ts'
 
 const blocks = 'p|br|td|script|style|h[1-6]|[a-z]+:[a-z]+|[a-z]+-[a-z-]+'
 const inline = 'a|b|kbd|q|span'
