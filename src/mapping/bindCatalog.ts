@@ -20,12 +20,8 @@ import type { CurrencyColumn, ProductBinding } from './products/productRow.ts'
 import { productRules } from './products/rules.ts'
 import { productFields, requiredProductFields } from './products/vocabulary.ts'
 import type { Preset } from './presets/index.ts'
-import type { Row, Warning } from '../model/record.ts'
+import type { Warning } from '../model/record.ts'
 import { cellText } from './rejectsCopy.ts'
-
-/** Order in which missing fields are listed. */
-const missingOrder: readonly string[] = requiredProductFields
-const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
 /** Fields of a product bound to one header, and the findings. */
 interface BoundFields {
@@ -54,7 +50,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
     return {
       map: (row) => mapProduct(row, productBinding, rules),
       keyOf: (row) => productKey(row, productBinding, rules),
-      mask: (row) => row.columns.map((_, index) => shownCell(row, index)),
+      mask: (row) => row.columns.map((_, index) => redactPersonalData(cellText(row.cells[index]))),
       warnings: [...warnings, ...unknownColumns(columns, used, productFields, binding)],
       used,
       missing,
@@ -71,13 +67,13 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Binds every field of a product to the columns of one header. Sorts the missing required fields by `missingOrder`. */
+/** Binds every field of a product to the columns of one header. Lists the missing ones in the order of `requiredProductFields`. */
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
     const own = pipeline.map[field]
     const mapping = own ?? presetMapping(preset, field, columns)
-    const bound = bindField(field, mapping, columns, field === 'additional_image_link')
+    const bound = bindField(field, mapping, columns)
     for (const index of bound.indexes) fields.used.add(index)
     if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
       fields.binding[field] = bound
@@ -87,18 +83,19 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
       ...(own === undefined ? guessWarnings(bound, columns) : bound.missing.map((name) => missingColumnWarning(field, name, columns))),
     )
   }
-  fields.missing.sort((a, b) => missingOrder.indexOf(a.field) - missingOrder.indexOf(b.field))
+  fields.missing.sort((a, b) => requiredProductFields.indexOf(a.field) - requiredProductFields.indexOf(b.field))
   return fields
 }
 
 /**
  * Returns the mapping of a field that no setting maps: the preset's columns that the header has, or the preset's constant. Without
- * these, the column of the field's name.
+ * these, the column of the field's name, with the preset's default.
  */
 function presetMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
-  const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
-  return given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given)
+  const given = entry === undefined ? undefined : fromPreset(entry, columns)
+  if (given !== undefined && (given.columns.length > 0 || given.constant !== undefined)) return given
+  return { columns: [field], transforms: [], ...(given?.default === undefined ? {} : { default: given.default }) }
 }
 
 /**
@@ -140,14 +137,6 @@ function shownFields(
 }
 
 /**
- * Returns the mapping of a field to the column of the same name, with the preset's default. Used if the preset has no constant for the
- * field, and the header has none of the preset's columns.
- */
-function byName(field: string, preset: FieldMapping): FieldMapping {
-  return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
-}
-
-/**
  * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts
  * a prefix before its values. Undefined if the preset names no such column, or if the header does not have it.
  */
@@ -182,8 +171,4 @@ function currencyColumn(
 /** Returns true if the first column has a prefix, and the second one has none or another one: `g:price` and `price`. */
 function areTwins(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
   return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
-}
-
-function shownCell(row: Row, index: number): string {
-  return redactPersonalData(cellText(row.cells[index]))
 }

@@ -113,7 +113,7 @@ function bindHeader(
   if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
   if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
   const identifiers = bindIdentifiers(header, policy.identifiers)
-  const key = header.field('key', false)
+  const key = header.field('key')
   const isKeyed = policy.isKeyed || key !== undefined || pipeline.map['key'] !== undefined
   if (key === undefined && isKeyed) missing.push(describeMissing('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
@@ -129,8 +129,8 @@ function bindHeader(
     isKeyed,
     keyKind: key === undefined ? undefined : identifierOfKey(key, identifiers)?.kind,
     identifiers,
-    effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,
-    expiresAt: header.field('expires_at', false),
+    effectiveAt: policy.takesEffectiveAt ? header.field('effective_at') : undefined,
+    expiresAt: header.field('expires_at'),
     defaultEndMs: endOf(today, policy.expiresIn),
     latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
     ...bindTests(

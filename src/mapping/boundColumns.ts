@@ -93,37 +93,30 @@ export function headerCellsAt(columns: readonly string[], indexes: readonly numb
     .filter(({ name }) => name !== '')
 }
 
-/** Returns the preset's mapping of one field for this header: the columns that the header has, and the preset's function over them. */
-export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
-  const entry = presentOnly(given, columns)
-  // A function of a preset needs at least one of its columns.
-  const compute = entry.columns.length === 0 ? undefined : given.compute
-  // One name for each column of the preset, in its order; '' for a column that the source lacks.
-  const names = compute === undefined ? [] : given.columns.map((name) => columns[findColumn(columns, name)] ?? '')
-  return {
-    ...(compute === undefined ? {} : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
-    columns: entry.columns,
-    transforms: entry.transforms ?? [],
-    ...(entry.constant === undefined ? {} : { constant: entry.constant }),
-    ...(entry.defaultCountry?.[0] === undefined ? {} : { defaultCountry: entry.defaultCountry[0] }),
-    ...(entry.hashed === undefined ? {} : { hashed: entry.hashed }),
-    ...(entry.default === undefined ? {} : { default: entry.default }),
-  }
-}
-
 /**
- * Replaces the preset's names by the columns of the source that match them. A column with a prefix comes before the same one without
- * (docs/inputs.md, case 142). Keeps only the country columns that the source has.
+ * Returns the preset's mapping of one field for this header. Replaces the preset's names by the columns that match them. Of several matches,
+ * a column with a prefix comes first (docs/inputs.md, case 142). Keeps only a country column that the header has.
  */
-function presentOnly(given: PresetField, columns: readonly string[]): PresetField {
-  const { defaultCountry, ...entry } = given
-  const country = defaultCountry?.filter((name) => findColumn(columns, name) >= 0) ?? []
-  const present = entry.columns.flatMap((name) => {
+export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
+  const { columns: expected, compute, defaultCountry = [], transforms = [], ...constants } = given
+  const present = expected.flatMap((name) => {
     const normal = normalizeHeader(name)
     const found = columns.filter((column) => normalizeHeader(column) === normal)
-    return [...found.filter((column) => column.includes(':')), ...found.filter((column) => !column.includes(':'))]
+    return found.toSorted((a, b) => Number(b.includes(':')) - Number(a.includes(':')))
   })
-  return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
+  const country = defaultCountry.find((name) => findColumn(columns, name) >= 0)
+  // One name for each column of the preset, in its order; '' for a column that the source lacks.
+  const names = expected.map((name) => columns[findColumn(columns, name)] ?? '')
+  return {
+    ...constants,
+    columns: present,
+    transforms,
+    ...(country === undefined ? {} : { defaultCountry: country }),
+    // A function of a preset needs at least one of its columns.
+    ...(compute === undefined || present.length === 0
+      ? {}
+      : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
+  }
 }
 
 /**

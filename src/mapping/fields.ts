@@ -3,7 +3,7 @@
  * of the field.
  */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
-import type { Cell, Row } from '../model/record.ts'
+import { identifierTypes, type Cell, type Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformError } from './transforms.ts'
 
@@ -31,7 +31,6 @@ export interface PresetField {
   readonly constant?: string
   /** Possible names of the column with the country of phone numbers; the first one in the source is used. */
   readonly defaultCountry?: readonly string[]
-  readonly hashed?: boolean
   /** Value for rows in which all columns are empty. */
   readonly default?: string
   readonly transforms?: readonly Transform[]
@@ -70,11 +69,14 @@ export function findColumn(columns: readonly string[], name: string): number {
   return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
 }
 
+/** Fields that take every text of every column. Other fields take the first text that is not empty. */
+const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
+
 /**
- * Binds a field to the columns of one header. With `many` the field takes every text of every column, else the first text that is not
- * empty. A single column without transforms, default and function is read as its whole cell in either case.
+ * Binds a field to the columns of one header. A single column without transforms, default and function is read as its whole cell, also if
+ * the field takes only one text.
  */
-export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
+export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []
   const missing: string[] = []
   for (const name of mapping.columns) {
@@ -82,10 +84,10 @@ export function bindField(field: string, mapping: FieldMapping, columns: readonl
     if (index >= 0) indexes.push(index)
     else missing.push(name)
   }
-  return { field, indexes, missing, mapping, read: reader(field, mapping, indexes, many) }
+  return { field, indexes, missing, mapping, read: reader(field, mapping, indexes) }
 }
 
-function reader(field: string, mapping: FieldMapping, indexes: readonly number[], many: boolean): Reader {
+function reader(field: string, mapping: FieldMapping, indexes: readonly number[]): Reader {
   const { constant, compute, transforms } = mapping
   const fallback = mapping.default
   if (constant !== undefined && transforms.length === 0) return () => constant
@@ -107,13 +109,12 @@ function reader(field: string, mapping: FieldMapping, indexes: readonly number[]
       throw new TransformError(error.transform, error.message, { field, columns: mapping.columns })
     }
   }
+  const takesAll = listFields.has(field)
   return (row) => {
     const texts = transformed(row)
-    if (!many) {
-      const filled = texts.find((text) => trimText(text) !== '')
-      return filled ?? fallback ?? texts[0]
-    }
-    return texts.some((text) => trimText(text) !== '') || fallback === undefined ? texts : fallback
+    const filled = texts.find((text) => trimText(text) !== '')
+    if (filled === undefined && fallback !== undefined) return fallback
+    return takesAll ? texts : (filled ?? texts[0])
   }
 }
 

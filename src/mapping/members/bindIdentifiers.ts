@@ -15,7 +15,7 @@ export function bindIdentifiers(header: MemberHeader, kinds: readonly Identifier
   const { columns } = header
   const identifiers: BoundIdentifier[] = []
   for (const kind of kinds) {
-    const made = header.field(kind, true)
+    const made = header.field(kind)
     if (made === undefined) continue
     const { defaultCountry, hashed = false } = made.mapping
     let country: string | number | undefined

@@ -1,7 +1,7 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { missingColumnWarning, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
 import { bindField, type BoundField } from '../fields.ts'
-import { presetByName, type Preset } from '../presets/index.ts'
+import type { Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
 
 /** Header whose fields are being bound. Collects the used columns, the missing columns and the warnings. */
@@ -18,25 +18,21 @@ export class MemberHeader {
   constructor(pipeline: Pipeline, columns: readonly string[]) {
     this.pipeline = pipeline
     this.columns = columns
-    this.preset =
-      Object.keys(pipeline.map).length === 0
-        ? presetOf(pipeline, columns, 'members')
-        : pipeline.preset === undefined
-          ? undefined
-          : presetByName(pipeline.preset)
+    const needsPreset = pipeline.preset !== undefined || Object.keys(pipeline.map).length === 0
+    this.preset = needsPreset ? presetOf(pipeline, columns, 'members') : undefined
   }
 
   /**
    * Binds a field by the pipeline's `map:`, or else by the preset. Undefined if neither maps the field, or if the mapping has no column of
-   * this header, no constant and no function. `many`: as in `bindField`.
+   * this header, no constant and no function.
    */
-  field(field: string, many: boolean): BoundField | undefined {
+  field(field: string): BoundField | undefined {
     const { columns } = this
     const own = this.pipeline.map[field]
     const entry = this.preset?.map[field]
     const fieldMapping = own ?? (entry === undefined ? undefined : fromPreset(entry, columns))
     if (fieldMapping === undefined) return undefined
-    const made = bindField(field, fieldMapping, columns, many)
+    const made = bindField(field, fieldMapping, columns)
     for (const index of made.indexes) this.used.add(index)
     if (own !== undefined) for (const name of made.missing) this.warnings.push(missingColumnWarning(field, name, columns))
     return made.indexes.length > 0 || fieldMapping.constant !== undefined || fieldMapping.compute !== undefined ? made : undefined

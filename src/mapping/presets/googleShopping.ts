@@ -1,27 +1,5 @@
+import { productFields } from '../products/vocabulary.ts'
 import type { Preset } from './preset.ts'
-
-const sameNamed = [
-  'title',
-  'description',
-  'condition',
-  'price',
-  'brand',
-  'mpn',
-  'mobile_link',
-  'google_product_category',
-  'product_type',
-  'sale_price',
-  'sale_price_effective_date',
-  'item_group_id',
-  'gender',
-  'size',
-  'age_group',
-  'custom_label_0',
-  'custom_label_1',
-  'custom_label_2',
-  'custom_label_3',
-  'custom_label_4',
-]
 
 /** Shopping feed as RSS, Atom or text, with or without `g:`, and merchant exports with the same names. */
 export const googleShopping: Preset = {
@@ -48,14 +26,7 @@ export const googleShopping: Preset = {
   ],
   recognize: ['id', 'title', 'link', 'image_link', 'price'],
   map: {
-    ...Object.fromEntries(sameNamed.map((field) => [field, { columns: [field] }])),
-    id: { columns: ['id'] },
-    link: { columns: ['link'] },
-    image_link: { columns: ['image_link'] },
+    ...Object.fromEntries(productFields.map((field) => [field, { columns: [field] }])),
     additional_image_link: { columns: ['additional_image_link', 'additional_image_links'] },
-    availability: { columns: ['availability'] },
-    inventory: { columns: ['inventory'] },
-    gtin: { columns: ['gtin'] },
-    color: { columns: ['color'] },
   },
 }

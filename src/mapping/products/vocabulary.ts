@@ -33,7 +33,7 @@ export const productFields = [
 ] as const
 export type ProductField = (typeof productFields)[number]
 /** Fields that every product must have, in the order in which messages list them. */
-export const requiredProductFields: readonly ProductField[] = [
+export const requiredProductFields: readonly string[] = [
   'id',
   'title',
   'description',
@@ -42,7 +42,7 @@ export const requiredProductFields: readonly ProductField[] = [
   'price',
   'link',
   'image_link',
-]
+] satisfies readonly ProductField[]
 /** Fields that only the service sets (docs/inputs.md, case 98). */
 export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
 
