@@ -6,7 +6,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { IdentifierType } from '../../model/record.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
-import { keyKindOf, memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
+import { keyKindOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 
 /** Identifiers as they were typed. */
 export interface Person {

@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { keyKindOf, packedForms } from '../../mapping/digestOf.ts'
+import { keyKindOf, packedForms } from '../../mapping/lookupKeys.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'

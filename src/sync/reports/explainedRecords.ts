@@ -1,5 +1,5 @@
 /** Finds the records that a text names for `explain`: a product id, a row key, or an identifier of a person. */
-import { memberKeysOf, packedForms } from '../../mapping/digestOf.ts'
+import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 import { identifierTypes, type IdentifierType } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender } from '../../db/attempts.ts'

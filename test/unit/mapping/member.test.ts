@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
-import { keyKindOf, memberKeysOf, packedForms } from '../../../src/mapping/digestOf.ts'
+import { keyKindOf, memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
 import { openStatistics, storeStatistics } from '../../../../src/mapping/statistics/qualityStatistics.ts'
 import { FeatureSetCounts } from '../../../../src/mapping/statistics/rowStatistics.ts'
-import { packedOf } from '../../../../src/mapping/digestOf.ts'
+import { packedForms } from '../../../../src/mapping/lookupKeys.ts'
 import type { MemberRecord, ProductRecord } from '../../../../src/model/record.ts'
 
 const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({
@@ -21,7 +21,7 @@ const member = (line: number, ...emails: string[]): { record: MemberRecord; warn
     kind: 'member',
     key: Buffer.from(String(line)),
     line,
-    identifiers: emails.flatMap((email) => packedOf('email', email) ?? []),
+    identifiers: emails.flatMap((email) => packedForms('email', email)),
     desired: true,
   },
   warnings: [],

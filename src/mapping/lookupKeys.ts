@@ -9,25 +9,16 @@ import { trimText } from './text.ts'
 /**
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
  * default form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`.
- * `country`: two-letter code for phone numbers without `+`.
  */
-export function packedForms(kind: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
+export function packedForms(kind: IdentifierType, text: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
   if (kind !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(kind, trimmed.toLowerCase())]
-  const result = normalizeIdentifier(kind, trimmed, country, everyForm)
-  if ('code' in result) return []
-  if (kind === 'partner_user_id') return [packPlain(result.text)]
-  return [hashIdentifier(kind, result.text), ...(result.also === undefined ? [] : [hashIdentifier(kind, result.also)])]
+  return normalizedForms(kind, trimmed).map((form) => (kind === 'partner_user_id' ? packPlain(form) : hashIdentifier(kind, form)))
 }
 
-/** Returns the default form of `packedForms`; undefined if the value is not usable. */
-export function packedOf(kind: IdentifierType, text: string, country?: string): PackedIdentifier | undefined {
-  return packedForms(kind, text, country)[0]
-}
-
-/** Returns the 32 bytes of the digest, or the bytes of a `partner_user_id`. Undefined if the value is not usable. */
-export function digestOf(kind: IdentifierType, text: string, country?: string): Buffer | undefined {
-  return packedOf(kind, text, country)?.subarray(1)
+function normalizedForms(kind: IdentifierType, text: string): readonly string[] {
+  const result = normalizeIdentifier(kind, text, undefined, everyForm)
+  return 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
 }
 
 /**
@@ -50,8 +41,7 @@ export function memberKeysOf(text: string, keyKind: IdentifierType | undefined):
   for (const kind of new Set(['email', 'phone_number', ...(keyKind === undefined ? [] : [keyKind])] as const)) {
     const packed = packedForms(kind, text)
     if (packed.length === 0) continue
-    const result = normalizeIdentifier(kind, trimText(text), undefined, everyForm)
-    const forms = 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
+    const forms = normalizedForms(kind, text)
     // A column of digests has the digest as its key.
     const digests = kind === 'partner_user_id' ? [] : packed.map((one) => one.subarray(1).toString('hex'))
     // The last two are keys for a pipeline without a key column (do-not-reach lists), where the identifiers of a row are its key.
