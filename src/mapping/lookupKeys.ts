@@ -33,11 +33,12 @@ export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
 }
 
 /**
- * Returns the member keys that a text may stand for: the plain key and, if the text is an email, a phone number or an identifier of
+ * Returns the member keys that a text may stand for: the text as it is written and, if it is an email, a phone number or an identifier of
  * `keyKind`, the keys of rows whose key or only identifier it is. `keyKind`: type of the key column. The caller looks up all of them.
  */
 export function memberKeysOf(text: string, keyKind: IdentifierType | undefined): readonly Buffer[] {
-  const keys = [hashKey(keyText(text, undefined))]
+  // A row whose email is not usable has the text of its key column as its key, in lower case if the column is one of emails.
+  const keys = [...new Set([keyText(text, undefined), keyText(text, keyKind)])].map((one) => hashKey(one))
   for (const kind of new Set(['email', 'phone_number', ...(keyKind === undefined ? [] : [keyKind])] as const)) {
     const packed = packedForms(kind, text)
     if (packed.length === 0) continue

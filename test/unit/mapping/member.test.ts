@@ -113,6 +113,13 @@ test.for([
   expect(memberKeysOf(asked, keyKindOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
 })
 
+test('a row whose key is an unusable email is found by the text as it is written', () => {
+  const pipeline = { map: { key: 'email', email: 'email', phone_number: 'phone' } }
+  const { record } = mapped({ email: 'Jane AT example.com', phone: '+12025550143' }, pipeline)
+  const keys = memberKeysOf('Jane AT example.com', keyKindOf(pipelineFrom(pipeline)))
+  expect(keys.some((one) => one.equals(record?.key ?? Buffer.of()))).toBe(true)
+})
+
 test('a row of JSON without its key is rejected, before the first row with a key as after it', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' } })
   const codeOf = (columns: readonly string[], cells: readonly string[]) => mapper.map({ line: 1, columns, cells }).reject?.code
