@@ -78,7 +78,7 @@ function imagesOf(text: string): readonly string[] {
  * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. Drops invalid, repeated and
  * excess addresses with a warning. `main`: address of the main image, which is left out.
  */
-export function moreImagesOf(row: ProductRow, main: string): string | undefined {
+export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
   const texts = typeof cell === 'string' ? splitImages(cell) : cell.flatMap(splitImages)

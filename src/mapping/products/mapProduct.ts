@@ -2,11 +2,11 @@
 import type { Fault, Mapped, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { faultOfTransform, TransformError } from '../transforms.ts'
-import { imageOf, linkOf, mobileLinkOf, moreImagesOf } from './addresses.ts'
+import { imageOf, linkOf, mobileLinkOf, additionalImagesOf } from './addresses.ts'
 import { inventoryOf, priceOf, saleOf } from './offer.ts'
 import { idOf, identityOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
-import { colorOf, descriptionOf, levelsOf, optionalWordOf, titleOf, wordOf } from './productTexts.ts'
+import { colorOf, descriptionOf, categoryOf, optionalServiceWordOf, titleOf, serviceWordOf } from './productTexts.ts'
 import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
@@ -44,13 +44,13 @@ const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
   titleOf,
   descriptionOf,
-  (row) => wordOf(row, 'availability'),
-  (row) => wordOf(row, 'condition'),
+  (row) => serviceWordOf(row, 'availability'),
+  (row) => serviceWordOf(row, 'condition'),
   priceOf,
   linkOf,
   imageOf,
   identityOf,
-  (row) => inventoryOf(row, wordOf(row, 'availability')),
+  (row) => inventoryOf(row, serviceWordOf(row, 'availability')),
 ]
 
 /** Returns the first fault of each field that a reader of `fieldReaders` rejects. */
@@ -97,16 +97,16 @@ export function productKey(row: Row, binding: ProductBinding, rules: ProductRule
 function jsonOf(row: ProductRow, id: string): string {
   const title = titleOf(row)
   const description = descriptionOf(row)
-  const availability = wordOf(row, 'availability')
-  const condition = wordOf(row, 'condition')
+  const availability = serviceWordOf(row, 'availability')
+  const condition = serviceWordOf(row, 'condition')
   const price = priceOf(row)
   const link = linkOf(row)
   const imageLink = imageOf(row)
   const [brand, gtin, mpn] = identityOf(row)
   const inventory = inventoryOf(row, availability)
   const sale = saleOf(row, price)
-  const images = moreImagesOf(row, imageLink)
-  const ageGroup = optionalWordOf(row, 'age_group')
+  const images = additionalImagesOf(row, imageLink)
+  const ageGroup = optionalServiceWordOf(row, 'age_group')
   // Prices, numbers, addresses and the service's words have no character that JSON escapes.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":"${ageGroup}",`
@@ -120,9 +120,9 @@ function jsonOf(row: ProductRow, id: string): string {
     if (text !== undefined) json += `,"${label.field}":${text}`
   }
   json += `,"description":${JSON.stringify(description)}`
-  const gender = optionalWordOf(row, 'gender')
+  const gender = optionalServiceWordOf(row, 'gender')
   if (gender !== undefined) json += `,"gender":"${gender}"`
-  const category = row.json('google_product_category', categoryOf)
+  const category = row.json('google_product_category', googleCategoryOf)
   if (category !== undefined) json += `,"google_product_category":${category}`
   if (gtin !== undefined) json += `,"gtin":"${gtin}"`
   json += `,"id":${JSON.stringify(id)},"image_link":"${imageLink}"`
@@ -145,9 +145,9 @@ function jsonOf(row: ProductRow, id: string): string {
 
 const labels = (['custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4'] as const).map((field) => ({
   field,
-  read: (row: ProductRow) => row.text(field, labelPlaceholders),
+  read: (row: ProductRow) => row.cleanText(field, labelPlaceholders),
 }))
-const categoryOf = (row: ProductRow) => levelsOf(row, 'google_product_category')
-const productTypeOf = (row: ProductRow) => levelsOf(row, 'product_type')
-const groupOf = (row: ProductRow) => row.text('item_group_id')
-const sizeOf = (row: ProductRow) => row.text('size')
+const googleCategoryOf = (row: ProductRow) => categoryOf(row, 'google_product_category')
+const productTypeOf = (row: ProductRow) => categoryOf(row, 'product_type')
+const groupOf = (row: ProductRow) => row.cleanText('item_group_id')
+const sizeOf = (row: ProductRow) => row.cleanText('size')

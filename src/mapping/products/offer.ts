@@ -14,7 +14,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
  */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.required('price'))
-  const result = parsed(row, text)
+  const result = parsedOnce(row, text)
   if ('code' in result) {
     throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
   }
@@ -25,7 +25,7 @@ export function priceOf(row: ProductRow): Price {
 }
 
 /** Parses a price. Returns the stored result if the pipeline parsed the same text before. */
-function parsed({ rules }: ProductRow, text: string): PriceResult {
+function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
   const known = rules.prices.get(text)
   if (known !== undefined) return known
   const result = parsePrice(text, rules.price)
@@ -96,7 +96,7 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
-  const result = parsed(row, text)
+  const result = parsedOnce(row, text)
   const fault =
     'code' in result
       ? result.message
@@ -123,10 +123,7 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
  */
 function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | undefined {
   const text = row.optional('sale_price_effective_date')
-  if (text === undefined) {
-    const failed = row.warnings.some(({ code, field }) => code === 'TRANSFORM_DROPPED' && field === 'sale_price_effective_date')
-    return failed ? { invalid: 'cannot be read' } : undefined
-  }
+  if (text === undefined) return row.transformFailed('sale_price_effective_date') ? { invalid: 'cannot be read' } : undefined
   const [from = '', to = '', more] = text.split('/').map(trimText)
   if (from === '' || to === '' || more !== undefined) return { invalid: `"${showValue(text)}" is not two times with / between them` }
   const { timezone } = row.rules.options

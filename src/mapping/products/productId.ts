@@ -7,7 +7,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 import { brandPlaceholders, spreadsheetDamage } from './vocabulary.ts'
 
 const plainId = /^[\w.-]+$/
-/** Matches every plain id that `spreadsheet` matches (dates such as `1-Mar`), and some others. */
+/** Matches every plain id that `spreadsheetDamage` matches (dates such as `1-Mar`), and some others. */
 const damagedId = /^\d{1,2}-[A-Z]/
 
 /**
@@ -45,7 +45,7 @@ export function idOf(row: ProductRow): string {
  */
 export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
   const brand = row.json('brand', brandOf)
-  const mpn = row.text('mpn')
+  const mpn = row.cleanText('mpn')
   const text = row.optional('gtin')
   const parsed = text === undefined ? undefined : parseGtin(text)
   if (parsed !== undefined && 'invalid' in parsed) {
@@ -59,4 +59,4 @@ export function identityOf(row: ProductRow): readonly [brand: string | undefined
   return [brand, parsed?.gtin, mpn]
 }
 
-const brandOf = (row: ProductRow) => row.text('brand', brandPlaceholders)
+const brandOf = (row: ProductRow) => row.cleanText('brand', brandPlaceholders)

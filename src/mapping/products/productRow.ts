@@ -43,6 +43,8 @@ export class ProductRow {
   readonly binding: ProductBinding
   readonly rules: ProductRules
   #warnings: Warning[] | undefined
+  /** Optional fields whose transform failed. */
+  #failed: ProductField[] | undefined
 
   constructor(source: Row, binding: ProductBinding, rules: ProductRules) {
     this.source = source
@@ -97,7 +99,7 @@ export class ProductRow {
    *
    * @throws {RowRejected} as `optional`
    */
-  text(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
+  cleanText(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
     const given = this.optional(field, placeholders)
     if (given === undefined) return undefined
     const text = this.clean(field, given)
@@ -119,7 +121,7 @@ export class ProductRow {
     // A field with a function or transforms is not reused: they may throw, and a function may read other cells too.
     const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
-    const memo = this.rules.known[field]
+    const memo = this.rules.knownJson[field]
     const known = memo.get(cell)
     if (known !== undefined) return known
     const before = this.warnings.length
@@ -135,8 +137,15 @@ export class ProductRow {
     } catch (error) {
       if (!(error instanceof TransformError)) throw error
       this.warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
+      this.#failed ??= []
+      this.#failed.push(field)
       return undefined
     }
+  }
+
+  /** Returns true if `cell` or a method that calls it left out the field, because its transform failed. */
+  transformFailed(field: ProductField): boolean {
+    return this.#failed?.includes(field) === true
   }
 
   /**

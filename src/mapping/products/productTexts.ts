@@ -58,7 +58,7 @@ const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
  * @throws {RowRejected} if the field is missing or broken, or its word is not known
  * @throws {TransformError} if a transform fails
  */
-export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {
+export function serviceWordOf(row: ProductRow, field: 'availability' | 'condition'): string {
   const text = row.required(field)
   const word = knownWord(row, field, text)
   if (word === undefined)
@@ -76,7 +76,7 @@ export function wordOf(row: ProductRow, field: 'availability' | 'condition'): st
  *
  * @throws {RowRejected} as `ProductRow.optional`
  */
-export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
+export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
   const text = row.optional(field)
   if (text === undefined) return undefined
   const word = knownWord(row, field, text)
@@ -89,26 +89,26 @@ const isHexCode = (color: string): boolean =>
   /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 
 /**
- * Returns the color. Undefined as for `ProductRow.text`. Also undefined, with a warning, for a hex code, a text over 100 characters and a
- * list of more than ten colors.
+ * Returns the color. Undefined as for `ProductRow.cleanText`. Also undefined, with a warning, for a hex code, a text over 100 characters
+ * and a list of more than ten colors.
  *
  * @throws {RowRejected} as `ProductRow.optional`
  */
 export function colorOf(row: ProductRow): string | undefined {
-  const color = row.text('color')
+  const color = row.cleanText('color')
   if (color === undefined || (!isHexCode(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
   row.warn('VALUE_DROPPED', 'color', 'is not a color word')
   return undefined
 }
 
 /**
- * Returns a category with ` > ` between its levels; undefined as for `ProductRow.text`. Warns about a `google_product_category` that is not
- * a number from 1 and does not begin with a level of `topCategories`, and keeps it.
+ * Returns a category with ` > ` between its levels; undefined as for `ProductRow.cleanText`. Warns about a `google_product_category` that
+ * is not a number from 1 and does not begin with a level of `topCategories`, and keeps it.
  *
  * @throws {RowRejected} as `ProductRow.optional`
  */
-export function levelsOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
-  const text = row.text(field)
+export function categoryOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
+  const text = row.cleanText(field)
   if (text === undefined) return undefined
   if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
     row.warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')

@@ -18,7 +18,7 @@ export interface ProductRules {
   /** Field → word of the source in lower case → word to send, from `options.values`. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Field → cell → JSON of its value, for cells that caused no warning. */
-  readonly known: Readonly<Record<ProductField, ValueMemo<string>>>
+  readonly knownJson: Readonly<Record<ProductField, ValueMemo<string>>>
   /** Text of a price → its result. */
   readonly prices: ValueMemo<PriceResult>
 }
@@ -43,7 +43,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
       ]),
     ),
     // The cast is safe: every field has an entry.
-    known: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
+    knownJson: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
     prices: new ValueMemo(),
   }
 }
