@@ -11,6 +11,15 @@ const mostText = 8_388_608
 /** Maximum number of images of a product. */
 const mostImages = 250
 
+/** Indexes of columns. */
+interface Places {
+  readonly handle: number
+  readonly title: number
+  readonly image: number
+  readonly offer: readonly number[]
+  readonly inherited: readonly number[]
+}
+
 /**
  * Joins rows of one product, which follow each other and have the same handle. Only the first row describes the product. The export writes
  * one image into a row, so a product with more images than variants has rows with only an image. The rows of a product are buffered until
@@ -18,11 +27,7 @@ const mostImages = 250
  * that limit.
  */
 export class HandleRows implements RowJoiner {
-  readonly #handle: number
-  readonly #title: number
-  readonly #image: number
-  readonly #offer: readonly number[]
-  readonly #inherited: readonly number[]
+  readonly #at: Places
   #current = ''
   #first: Row | undefined
   #buffered: Row[] = []
@@ -54,27 +59,17 @@ export class HandleRows implements RowJoiner {
     })
   }
 
-  private constructor(at: {
-    readonly handle: number
-    readonly title: number
-    readonly image: number
-    readonly offer: readonly number[]
-    readonly inherited: readonly number[]
-  }) {
-    this.#handle = at.handle
-    this.#title = at.title
-    this.#image = at.image
-    this.#offer = at.offer
-    this.#inherited = at.inherited
+  private constructor(at: Places) {
+    this.#at = at
   }
 
   push(row: Row): readonly Row[] {
     // The cells of a faulty row may be shifted, so its product is not known. The row is buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
-    const handle = textAt(row, this.#handle)
+    const handle = textAt(row, this.#at.handle)
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
-    if (this.#first === undefined) return [withoutFirst(row)]
-    if (this.#isImage(row)) {
+    if (this.#first === undefined) return [withMissingFirst(row)]
+    if (this.#isImageOnly(row)) {
       if (this.#full || this.#joinedHere === mostRows) this.#late++
       else {
         this.#joined++
@@ -84,7 +79,7 @@ export class HandleRows implements RowJoiner {
       return []
     }
     if (!this.#full) this.#addImages(row)
-    const filled = filledFrom(row, this.#first, this.#inherited)
+    const filled = filledFrom(row, this.#first, this.#at.inherited)
     return this.#full ? [this.#withImages(filled)] : this.#buffer(filled, row)
   }
 
@@ -111,20 +106,20 @@ export class HandleRows implements RowJoiner {
     this.#full = false
     this.#images = []
     if (handle === '') return [row]
-    if (textAt(row, this.#title) === '') return [withoutFirst(row)]
+    if (textAt(row, this.#at.title) === '') return [withMissingFirst(row)]
     this.#first = row
     this.#addImages(row)
     return this.#buffer(row)
   }
 
   /** Returns true for an image-only row. */
-  #isImage(row: Row): boolean {
-    return textAt(row, this.#image) !== '' && this.#offer.every((index) => textAt(row, index) === '')
+  #isImageOnly(row: Row): boolean {
+    return textAt(row, this.#at.image) !== '' && this.#at.offer.every((index) => textAt(row, index) === '')
   }
 
   /** Adds the images of a row to the current product. A corrected rejects file has several images in one cell, joined by commas. */
   #addImages(row: Row): void {
-    for (const image of splitImages(textAt(row, this.#image)))
+    for (const image of splitImages(textAt(row, this.#at.image)))
       if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
@@ -155,13 +150,13 @@ export class HandleRows implements RowJoiner {
   #withImages(row: Row): Row {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]
-    cells[this.#image] = this.#images.length === 1 ? this.#images[0] : this.#images
+    cells[this.#at.image] = this.#images.length === 1 ? this.#images[0] : this.#images
     return { ...row, cells }
   }
 }
 
 /** Returns the row with a fault, because the first row of its product, which has the title, is not above it. */
-function withoutFirst(row: Row): Row {
+function withMissingFirst(row: Row): Row {
   return {
     ...row,
     fault: { code: 'PRODUCT_ROW_MISSING', field: 'title', message: 'the first row of its product is not before it' },
