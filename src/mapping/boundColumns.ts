@@ -94,8 +94,8 @@ export function headerCellsAt(columns: readonly string[], indexes: readonly numb
 }
 
 /**
- * Returns the preset's mapping of one field for this header. Replaces the preset's names by the columns that match them. Of several matches,
- * a column with a prefix comes first (docs/inputs.md, case 142). Keeps only a country column that the header has.
+ * Returns the preset's mapping of one field for this header. Replaces the preset's names by the columns that match them. Of several
+ * matches, a column with a prefix comes first (docs/inputs.md, case 142). Keeps only a country column that the header has.
  */
 export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
   const { columns: expected, compute, defaultCountry = [], transforms = [], ...constants } = given

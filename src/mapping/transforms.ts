@@ -202,8 +202,8 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
 } satisfies Readonly<Record<string, TransformEntry>>)
 
 /**
- * Returns the fault of the arguments of a transform, such as `needs from as text`; undefined if there is none. Unknown arguments are a fault
- * too.
+ * Returns the fault of the arguments of a transform, such as `needs from as text`; undefined if there is none. An unknown argument is a
+ * fault too.
  */
 export function argumentFault(
   { texts = [], others = [], check }: TransformEntry,

@@ -79,15 +79,15 @@ export class FrequentValues {
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
     for (const [value, count] of this.#earlier) this.#now.set(value, count)
-    // `classify` adds the exact counts.
+    // `addSource` adds the exact counts.
     for (const value of this.#exact) this.#now.delete(value)
   }
 
   /**
-   * Classifies the values of one source, and adds their counts to the counts to store. `exact`: number of rows of each exactly counted
+   * Adds the counts of one source to the counts to store, and returns its frequent values. `exact`: number of rows of each exactly counted
    * value, unchanged rows included. `mapped`: number of rows of each value among the mapped rows; exactly counted values are ignored in it.
    */
-  classify(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentRows {
+  addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
     let first = 0
     let doubtful = false

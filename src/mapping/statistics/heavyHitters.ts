@@ -19,9 +19,9 @@ export class HeavyHitters {
     else this.#decrement()
   }
 
-  /** Returns the values with counts above `limit`, most frequent first. May miss values, because counts may be too low. */
-  above(limit: number): [string, number][] {
-    return [...this.#counts].filter(([, count]) => count > limit).sort((a, b) => b[1] - a[1])
+  /** Returns the kept values with their counts. */
+  entries(): [value: string, count: number][] {
+    return [...this.#counts]
   }
 
   /** Subtracts 1 from every count, and deletes the values whose count is then 0. */

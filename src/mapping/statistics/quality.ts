@@ -70,6 +70,10 @@ export function createQuality(
     finish: (known) => {
       const total = sumUp(featureSets, counts, known)
       const { products, members, outOfStock, misplaced, filled, items } = total
+      const { brand, group } = features
+      const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
+      const groups = statistics.groups.addSource(exactCounts(tracked.group), features.groups.entries())
+      const identifiers = statistics.identifiers.addSource(exactCounts(tracked.identifier), features.identifiers.entries())
       return {
         rows: rows + (known?.rows ?? 0),
         products,
@@ -77,10 +81,10 @@ export function createQuality(
         outOfStock,
         misplaced,
         filled: Object.fromEntries(filled),
-        ...qualityNotes(total, features, known, statistics),
+        ...qualityNotes({ total, groups, identifiers, brand, group, known }),
         items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
-        brand: features.brand,
-        group: features.group,
+        brand,
+        group,
       }
     },
   }

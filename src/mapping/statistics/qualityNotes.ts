@@ -1,8 +1,8 @@
 /** Derives the notes on a whole source from the sums of its row statistics. */
-import { groupRows, repeatedRows, type QualityStatistics } from './qualityStatistics.ts'
+import type { FrequentRows } from './frequentValues.ts'
+import { groupRows, repeatedRows } from './qualityStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
-import type { RecordFeatures } from './recordFeatures.ts'
-import { tracked, type FeatureSetCounts } from './rowStatistics.ts'
+import type { FeatureSetCounts } from './rowStatistics.ts'
 import type { StatisticsSums } from './statisticsSums.ts'
 
 /** Note on a whole source. */
@@ -33,31 +33,37 @@ function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
 
-/**
- * Returns the notes on a source, and the `doubts` of `QualityFacts`. `features`: sketches of the mapped rows. `known`: counts of the
- * unchanged rows; undefined in a full read. `total`: sums of both. Adds the counts of the source to `statistics`.
- */
-export function qualityNotes(
-  total: StatisticsSums,
-  features: RecordFeatures,
-  known: FeatureSetCounts | undefined,
-  statistics: QualityStatistics,
-): { readonly notes: readonly QualityNote[]; readonly doubts: readonly string[] } {
-  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies, items } = total
+/** Statistics that the notes on a source are derived from. */
+interface SourceStatistics {
+  /** Sums of all rows. */
+  readonly total: StatisticsSums
+  /** Frequent item groups and identifiers of all rows. */
+  readonly groups: FrequentRows
+  readonly identifiers: FrequentRows
+  /** As in `QualityFacts`. */
+  readonly brand: string
+  readonly group: string
+  /** Counts of the unchanged rows; undefined in a full read. */
+  readonly known: FeatureSetCounts | undefined
+}
+
+/** Returns the notes on a source, and the `doubts` of `QualityFacts`. */
+export function qualityNotes({ total, groups, identifiers, brand, group, known }: SourceStatistics): {
+  readonly notes: readonly QualityNote[]
+  readonly doubts: readonly string[]
+} {
+  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies } = total
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
-  const exactCounts = (code: string) =>
-    new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
   const doubts: string[] = known !== undefined && known.unknown > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
-  const large = statistics.groups.classify(exactCounts(tracked.group), features.groups.above(0))
-  if (large.doubtful) doubts.push('GROUP_LARGE')
-  if (large.above.length > 0)
+  if (groups.doubtful) doubts.push('GROUP_LARGE')
+  if (groups.above.length > 0)
     note(
       'GROUP_LARGE',
-      large.above.length,
-      `${large.above.length} item groups have more than ${groupRows} products`,
-      large.above.slice(0, maxExamples).map(([group, count]) => `${group.slice(0, 60)}: ${count}`),
+      groups.above.length,
+      `${groups.above.length} item groups have more than ${groupRows} products`,
+      groups.above.slice(0, maxExamples).map(([name, count]) => `${name.slice(0, 60)}: ${count}`),
     )
   if (products >= minRowsForShare && outOfStock === products)
     note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
@@ -74,10 +80,10 @@ export function qualityNotes(
   // The feature set of an unchanged row shows only that its brand differs from the first brand. If all rows differ, they may share a brand.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    note('BRAND_SAME', products, 'every product has the same brand', [features.brand.slice(9, 69).replace(/"$/, '')])
-  if (known !== undefined && products >= minRowsForGroup && features.group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
+    note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
+  if (known !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
-    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [features.group.slice(0, 60)])
+    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [group.slice(0, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
   if (garbled.count > 0)
     note(
@@ -86,18 +92,17 @@ export function qualityNotes(
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  const repeated = statistics.identifiers.classify(exactCounts(tracked.identifier), features.identifiers.entries())
-  if (repeated.doubtful) doubts.push('IDENTIFIER_REPEATED')
-  if (repeated.above.length > 0)
+  if (identifiers.doubtful) doubts.push('IDENTIFIER_REPEATED')
+  if (identifiers.above.length > 0)
     note(
       'IDENTIFIER_REPEATED',
-      repeated.above.length,
-      `${repeated.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${repeated.above[0]?.[1] ?? 0}`,
+      identifiers.above.length,
+      `${identifiers.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
     )
   const shareLimit = members * 0.3
-  if (members >= minRowsForShare && repeated.first > shareLimit)
-    note('IDENTIFIER_SHARE', repeated.first, `${percent(repeated.first, members)} of the members have one identifier`)
-  else if (members >= minRowsForShare && repeated.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
+  if (members >= minRowsForShare && identifiers.first > shareLimit)
+    note('IDENTIFIER_SHARE', identifiers.first, `${percent(identifiers.first, members)} of the members have one identifier`)
+  else if (members >= minRowsForShare && identifiers.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
 }
 

@@ -58,8 +58,7 @@ export class RecordFeatures {
       const item = this.#featureSets.trackedItem(tracked.group, group)
       if (item >= 0) items.push(item)
       if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup
-    }
-    if (groupAt < 0) bits += feature.otherGroup
+    } else bits += feature.otherGroup
     const priceAt = json.indexOf('"price":"', groupAt < 0 ? idAt : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)

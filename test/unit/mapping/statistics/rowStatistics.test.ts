@@ -62,7 +62,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
         for (const [value, count] of first) add(total, value, count)
         const options = { code: tracked.group, limit } as const
         const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
-        whole.classify(new Map(), [...total])
+        whole.addSource(new Map(), [...total])
         if (whole.needsFullRead) return
         let before = whole.stored()
         const sets = new FeatureSets()
@@ -72,7 +72,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
           total.delete(`v${leave}`)
           for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
           const values = new FrequentValues(sets, { ...options, before, gated: true })
-          const { above, doubtful, most } = values.classify(new Map(), [...own])
+          const { above, doubtful, most } = values.addSource(new Map(), [...own])
           const large = [...total].filter(([, count]) => count > limit)
           for (const [value] of large) expect(doubtful || above.some(([one]) => one === value), `${value} unseen`).toBe(true)
           expect(most).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
@@ -92,11 +92,11 @@ test('a value on more rows than the limit is reported, or requires a full read',
 test('a value that is added once a day requires a full read before it is on more rows than the limit', () => {
   const options = { code: tracked.identifier, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
-  whole.classify(new Map(), [['a', 1]])
+  whole.addSource(new Map(), [['a', 1]])
   let before = whole.stored()
   for (let rows = 2; ; rows++) {
     const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
-    const { doubtful } = values.classify(new Map(), [['a', 1]])
+    const { doubtful } = values.addSource(new Map(), [['a', 1]])
     if (doubtful) return
     expect(rows).toBeLessThanOrEqual(options.limit)
     before = values.stored()
@@ -107,21 +107,21 @@ test('a value that is named like a property of every object is rare', () => {
   const options = { code: tracked.group, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
   const values = new FrequentValues(new FeatureSets(), { ...options, before: whole.stored(), gated: true })
-  expect(values.classify(new Map(), [['constructor', 1]])).toMatchObject({ doubtful: false, above: [] })
+  expect(values.addSource(new Map(), [['constructor', 1]])).toMatchObject({ doubtful: false, above: [] })
 })
 
 test('a value that an earlier source of the same read has once counts in the bound', () => {
   const options = { code: tracked.group, limit: 20 } as const
   const before = { counts: {}, slack: 17 }
   const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
-  values.classify(new Map(), [['a', 1]])
-  expect(values.classify(new Map(), [['a', 3]])).toMatchObject({ most: 21, doubtful: true })
+  values.addSource(new Map(), [['a', 1]])
+  expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ most: 21, doubtful: true })
 })
 
 test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
-  expect(several.classify(new Map(), [])).toEqual({ above: [['a', 60]], first: 0, most: 60, doubtful: false })
+  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], first: 0, most: 60, doubtful: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
-  expect(single.classify(new Map(), [])).toEqual({ above: [['a', 60]], first: 60, most: 60, doubtful: false })
+  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], first: 60, most: 60, doubtful: false })
 })
