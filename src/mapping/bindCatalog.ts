@@ -21,7 +21,7 @@ import { productRules } from './products/rules.ts'
 import { productFields, requiredProductFields } from './products/vocabulary.ts'
 import type { Preset } from './presets/index.ts'
 import type { Warning } from '../model/record.ts'
-import { cellText } from './rejectsCopy.ts'
+import { cellText } from './rejectsFile.ts'
 
 /** Fields of a product bound to one header, and the findings. */
 interface BoundFields {

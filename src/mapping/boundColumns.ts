@@ -159,7 +159,7 @@ export function hintsFor(fields: readonly string[], columns: readonly string[]):
  * Returns the entry of `map:` for a field, such as `gtin: "EAN"`. Joins a price with the header's currency column. Adds the transform
  * `stock` if the column of the availability has a name of stock.
  */
-export function settingOf(field: string, column: string, columns: readonly string[]): string {
+function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
   const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
   if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`

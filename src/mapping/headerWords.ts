@@ -44,22 +44,22 @@ const words: Readonly<Record<string, string>> = {
   partner_user_id: 'externalid loyaltyno loyaltynumber',
 }
 
-const byWord: ReadonlyMap<string, readonly string[]> = (() => {
+const fieldsByName: ReadonlyMap<string, readonly string[]> = (() => {
   const fields = new Map<string, string[]>()
-  for (const field of Object.keys(words)) for (const word of wordsOf(field)) fields.set(word, [...(fields.get(word) ?? []), field])
+  for (const field of Object.keys(words)) for (const name of namesOf(field)) fields.set(name, [...(fields.get(name) ?? []), field])
   return fields
 })()
 
-/** Returns the words of a field, its own name first. */
-function wordsOf(field: string): readonly string[] {
-  return [wordOf(field), ...(words[field]?.split(' ') ?? [])]
+/** Returns the column names of a field, its own name first. */
+function namesOf(field: string): readonly string[] {
+  return [foldedName(field), ...(words[field]?.split(' ') ?? [])]
 }
 
 /**
  * Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. NFKD
  * does not decompose `ß`, `ı` and `ł`.
  */
-function wordOf(column: string): string {
+function foldedName(column: string): string {
   return column
     .toLowerCase()
     .replaceAll('ß', 'ss')
@@ -71,14 +71,14 @@ function wordOf(column: string): string {
 
 /** Returns the fields that a column of this name may contain; most often none or one. */
 export function fieldsCalled(column: string): readonly string[] {
-  return byWord.get(wordOf(column)) ?? []
+  return fieldsByName.get(foldedName(column)) ?? []
 }
 
 /** Returns the column whose name comes first among the names of the field; undefined if no column has one of them. */
 export function columnCalled(field: string, columns: readonly string[]): string | undefined {
-  const preferred = wordsOf(field)
+  const names = namesOf(field)
   return columns
-    .map((column) => ({ column, rank: preferred.indexOf(wordOf(column)) }))
+    .map((column) => ({ column, rank: names.indexOf(foldedName(column)) }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank)[0]?.column
 }

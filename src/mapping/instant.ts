@@ -28,18 +28,16 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: str
   if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
   const local = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
-  const found =
-    offset === undefined
-      ? zone === undefined
-        ? undefined
-        : zone === 'UTC'
-          ? noOffset
-          : offsetIn(zone, local)
-      : offset === 'Z' || offset === 'z'
-        ? noOffset
-        : readOffset(offset)
+  const found = offsetAt(offset, zone, local)
   if (found === undefined) return undefined
   return { ms: local - found.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${found.text}` }
+}
+
+/** Returns the given offset, or else the offset of the zone at a local time. `local`: as in `offsetIn`. */
+function offsetAt(given: string | undefined, zone: string | undefined, local: number): ReturnType<typeof readOffset> {
+  if (given !== undefined) return given.toUpperCase() === 'Z' ? noOffset : readOffset(given)
+  if (zone === undefined) return undefined
+  return zone === 'UTC' ? noOffset : offsetIn(zone, local)
 }
 
 const noOffset = { minutes: 0, text: 'Z' }

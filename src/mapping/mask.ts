@@ -5,7 +5,7 @@
 import { identifierTypes, type IdentifierType } from '../model/record.ts'
 
 /** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Also for invalid addresses; text without an @ is masked by `maskText`. */
-export function maskEmail(given: string): string {
+function maskEmail(given: string): string {
   const text = given.toLowerCase()
   const at = text.lastIndexOf('@')
   if (at < 0) return maskText(given)
@@ -16,7 +16,7 @@ export function maskEmail(given: string): string {
 }
 
 /** Masks a phone number: `+1 202 555 0143` → `***43`; `***` if there are fewer than six digits. */
-export function maskPhone(text: string): string {
+function maskPhone(text: string): string {
   const digits = text.replace(/\D/g, '')
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }

@@ -8,7 +8,7 @@ import { nameWords } from './columnName.ts'
 const rules = { wrapped: true, idnToAscii: false, bothForms: false }
 
 /** Returns true if a trimmed cell is an email, also with a name or `mailto:`. Returns false for placeholders such as `test@test.com`. */
-export function holdsEmail(cell: string): boolean {
+export function looksLikeEmail(cell: string): boolean {
   return cell.length >= 6 && cell.length <= 254 && cell.includes('@') && 'text' in normalizeEmail(cell, rules)
 }
 
@@ -20,7 +20,7 @@ const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7
  * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true for a column of `isPhoneName`, where plain digits
  * count too.
  */
-export function holdsPhone(cell: string, inPhoneColumn: boolean): boolean {
+export function looksLikePhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
   // Most cells start with a letter. Phone numbers do not, except those with `p:` or `tel:`, in upper or lower case.
   if (/^[a-oq-su-z]/i.test(cell)) return false

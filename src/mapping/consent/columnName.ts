@@ -46,7 +46,7 @@ export function nameWords(column: string): string {
 }
 
 /** Classifies a column name. Undefined if it is not about consent, or only about a detail of it, or longer than 200 characters. */
-export function consentName(column: string): ConsentName | undefined {
+export function classifyColumnName(column: string): ConsentName | undefined {
   const name = nameWords(column)
   if (name.length > 200) return undefined
   const isOptOut = certainOut.test(name)
@@ -71,7 +71,7 @@ function withoutOut(name: string): string {
 const suffix = /(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type))+$/
 
 /** Returns the words of a name, without those for dates or reasons at its end: `Email Suppressions Timestamp` → `email suppressions`. */
-export function nameStem(column: string): string {
+function nameStem(column: string): string {
   return nameWords(column).replace(suffix, '')
 }
 

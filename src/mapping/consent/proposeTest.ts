@@ -41,7 +41,7 @@ const opposites: readonly (readonly [string, string])[] = [
 /** Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.seen
-  if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
+  if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
   const numberCodes = all.some(({ value }) => isNumberCode(value))
   const classified = all.map((one) => ({ ...one, may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes }) }))
@@ -103,7 +103,7 @@ function mayReach(
  * `out`. That is never certain, because a word that was not counted would pass. For other texts, and for dates among unknown texts, the
  * value is `unknownYes`: only the user knows which texts mean yes.
  */
-function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
+function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { seen = [] } = values
   const noWords = seen.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {

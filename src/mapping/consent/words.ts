@@ -30,11 +30,11 @@ const unsubscribed = wordsOf(
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
-const weakNo = wordsOf(
+const weakOut = wordsOf(
   'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ',
 )
 /** Words that mean `in` in a consent column, and have no meaning in other columns. */
-const weakYes = wordsOf(
+const weakIn = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 
@@ -77,8 +77,8 @@ export function consentMeaning(cell: string): Meaning {
   if (found !== undefined) return found
   const word = plain(folded(cell))
   // `un` as in `unverified` and `uninterested`, but not as in `unique` or `United Kingdom`.
-  if (weakNo.has(word) || /^(?:un(?!i(?![dn]))|(?:non|not|no|never|nein|nicht|pas)[ ,;.:!]|kein)/.test(word)) return 'out'
-  return weakYes.has(word) ? 'in' : undefined
+  if (weakOut.has(word) || /^(?:un(?!i(?![dn]))|(?:non|not|no|never|nein|nicht|pas)[ ,;.:!]|kein)/.test(word)) return 'out'
+  return weakIn.has(word) ? 'in' : undefined
 }
 
 // Contains 1 at `length * 256` plus the low byte of the first character, for each word of `subscribed` and `unsubscribed`. This excludes

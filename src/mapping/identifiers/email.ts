@@ -32,7 +32,7 @@ const role =
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
   if (isPlainAddress(lower))
-    return options.bothForms && lower.includes('xn--') ? withOther(checkPlaceholder(lower)) : checkPlaceholder(lower)
+    return options.bothForms && lower.includes('xn--') ? withOtherForm(checkPlaceholder(lower)) : checkPlaceholder(lower)
   return slowEmail(text, options)
 }
 
@@ -104,7 +104,7 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
     return invalid('does not have a valid domain')
   const host = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (host === undefined) return invalid('does not have a valid domain')
-  const result = options.bothForms ? withOther(checkPlaceholder(`${local}@${host}`)) : checkPlaceholder(`${local}@${host}`)
+  const result = options.bothForms ? withOtherForm(checkPlaceholder(`${local}@${host}`)) : checkPlaceholder(`${local}@${host}`)
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
@@ -112,7 +112,7 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
  * Adds, as `also`, the address with the other form of an international domain: ASCII (`xn--…`) for letters beyond ASCII, and vice
  * versa.
  */
-function withOther(result: Normalized): Normalized {
+function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1
   const domain = result.text.slice(at)

@@ -2,7 +2,7 @@ import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
-import { normalizePhone, withoutPlus } from './phone.ts'
+import { normalizePhone, withPlainForm } from './phone.ts'
 import type { Normalized } from './result.ts'
 
 /** Settings for the accepted spellings and the resulting forms of identifiers. */
@@ -27,7 +27,7 @@ export function normalizeIdentifier(
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number':
-      return rules.bothPhones ? withoutPlus(normalizePhone(text, country)) : normalizePhone(text, country)
+      return rules.bothPhones ? withPlainForm(normalizePhone(text, country)) : normalizePhone(text, country)
     case 'handle':
       return normalizeHandle(text)
     case 'service_id':

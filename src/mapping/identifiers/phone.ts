@@ -16,12 +16,12 @@ export function normalizePhone(text: string, country: string | undefined): Norma
 }
 
 /** Adds, as `also`, the form without `+`, which a service may hash (docs/inputs.md, case 121). */
-export function withoutPlus(result: Normalized): Normalized {
+export function withPlainForm(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, also: result.text.slice(1) }
 }
 
 /** Normalizes a number with the library, or returns why it is not valid. */
-export function slowPhone(given: string, country: string | undefined): Normalized {
+function slowPhone(given: string, country: string | undefined): Normalized {
   let text = given
     .normalize('NFKC')
     .replace(/^(?:p:|tel:)/i, '')

@@ -1,6 +1,6 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import { ageColumnsOf } from '../age.ts'
+import { ageColumnsOf } from './age.ts'
 import { describeMissing } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'

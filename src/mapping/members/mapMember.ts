@@ -2,7 +2,7 @@
  * Maps one row to one member: its identifiers, its key, its consent (docs/guarantees.md#a-no-is-never-sent) and its times (spec 4.3 rule 3;
  * docs/inputs.md).
  */
-import { isChild } from '../age.ts'
+import { isChild } from './age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
@@ -22,27 +22,33 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isSent = mayBeSent(row, binding)
-  const work = new RowIdentifiers(row, binding, isSent)
-  const key = work.key()
+  const identifiers = new RowIdentifiers(row, binding, isSent)
+  const key = identifiers.key()
   const desired = isSent && (binding.remove.length === 0 || !binding.remove.every((test) => passesTest(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
   // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   // But a removal from a do-not-reach list needs the key, if a key column is mapped.
-  if (!desired || (work.packed.length === 0 && work.withoutConsent.length > 0)) {
-    const named = key ?? (binding.remove.length > 0 ? undefined : work.keyOfIdentifiers())
+  if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
+    const named = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
     if (named !== undefined)
       return {
-        record: { kind: 'member', key: named, line: row.line, identifiers: [...work.packed, ...work.withoutConsent], desired: false },
-        warnings: work.warnings,
+        record: {
+          kind: 'member',
+          key: named,
+          line: row.line,
+          identifiers: [...identifiers.packed, ...identifiers.withoutConsent],
+          desired: false,
+        },
+        warnings: identifiers.warnings,
       }
   }
-  const effectiveAtMs = effectiveAtOf(row, binding, work)
+  const effectiveAtMs = effectiveAtOf(row, binding, identifiers)
   const expiresAtMs = expiresAtOf(row, binding)
-  const faults = faultsOf(work, { binding, key, effectiveAtMs, expiresAtMs })
-  if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, work.warnings)
-  work.warnDropped()
-  const { packed: identifiers, withoutConsent, warnings } = work
-  const record: MemberRecord = { kind: 'member', key, line: row.line, identifiers, desired }
+  const faults = faultsOf(identifiers, { binding, key, effectiveAtMs, expiresAtMs })
+  if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, identifiers.warnings)
+  identifiers.warnDropped()
+  const { packed, withoutConsent, warnings } = identifiers
+  const record: MemberRecord = { kind: 'member', key, line: row.line, identifiers: packed, desired }
   if (withoutConsent.length === 0 && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
   return {
     record: {
@@ -93,22 +99,23 @@ function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly Identi
 const noFaults: readonly IdentifierFault[] = []
 
 /** Returns the reasons why the row is rejected; none for a valid one. */
-function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly IdentifierFault[] {
+function faultsOf(identifiers: RowIdentifiers, of: Readonly<RowParts>): readonly IdentifierFault[] {
   const { binding, key, effectiveAtMs, expiresAtMs } = of
-  const isOrdinary = key !== undefined && work.packed.length > 0 && work.count <= maxIdentifiers
+  const { packed, count, firstField } = identifiers
+  const isOrdinary = key !== undefined && packed.length > 0 && count <= maxIdentifiers
   if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
   const keyless = binding.isKeyed && key === undefined
   if (keyless) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
-  if (work.count > maxIdentifiers)
+  if (count > maxIdentifiers)
     faults.push({
       code: 'TOO_MANY_IDENTIFIERS',
-      field: work.firstField,
-      message: `has ${work.count} identifiers, ${maxIdentifiers} are allowed`,
+      field: firstField,
+      message: `has ${count} identifiers, ${maxIdentifiers} are allowed`,
     })
-  else if (work.packed.length === 0 && work.faults.length > 0) faults.push(...work.faults)
-  else if (work.packed.length === 0 && work.withoutConsent.length === 0)
-    faults.push({ code: 'NO_IDENTIFIER', field: work.firstField, message: 'is empty, and so is every other identifier' })
+  else if (packed.length === 0 && identifiers.faults.length > 0) faults.push(...identifiers.faults)
+  else if (packed.length === 0 && identifiers.withoutConsent.length === 0)
+    faults.push({ code: 'NO_IDENTIFIER', field: firstField, message: 'is empty, and so is every other identifier' })
   faults.push(...timeFaults(binding, effectiveAtMs, expiresAtMs))
   return faults
 }
@@ -150,19 +157,19 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
  * Returns `effective_at` in milliseconds since 1970. Undefined if its cell is empty or cannot be read, or if its transform fails. Warns in
  * the last two cases.
  */
-function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdentifiers): number | undefined {
+function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
   let text: string
   try {
     text = trimText(firstText(effectiveAt.read(row)) ?? '')
   } catch (error) {
     if (!(error instanceof TransformError)) throw error
-    work.warn('TRANSFORM_DROPPED', 'effective_at', `${error.message} (${error.transform})`)
+    identifiers.warn('TRANSFORM_DROPPED', 'effective_at', `${error.message} (${error.transform})`)
     return undefined
   }
   if (isPlaceholder(text)) return undefined
   const instant = parseInstant(text, 'utc-midnight')
-  if (instant === undefined) work.warn('EFFECTIVE_AT_DROPPED', 'effective_at', 'is not an ISO 8601 date or time with offset')
+  if (instant === undefined) identifiers.warn('EFFECTIVE_AT_DROPPED', 'effective_at', 'is not an ISO 8601 date or time with offset')
   return instant?.ms
 }
 

@@ -2,11 +2,10 @@
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
-import { misplaced } from '../identifiers/misplaced.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
 import { maskFor } from '../mask.ts'
-import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts'
+import type { Cell, IdentifierType, PackedIdentifier, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
@@ -131,7 +130,7 @@ export class RowIdentifiers {
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
-      const wrongKind = misplaced(kind, text)
+      const wrongKind = signOfOtherType(kind, text)
       const message = `${maskFor(kind, text)} ${wrongKind ?? result.message}`
       this.#addFault({ code: result.code, field, message, ...(wrongKind === undefined ? {} : { isMisplaced: true }) })
       return
@@ -262,6 +261,15 @@ export class RowIdentifiers {
     if (isAbsent(text)) return undefined
     return hashKey(keyText(text, this.#binding.keyKind))
   }
+}
+
+/**
+ * Returns the message for an email in a phone column, or a phone number in an email column; undefined for any other value. Many such
+ * values show that the mapping is wrong (docs/inputs.md, case 112).
+ */
+function signOfOtherType(kind: IdentifierType, text: string): string | undefined {
+  if (kind === 'phone_number' && text.includes('@')) return 'looks like an email'
+  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
 }
 
 function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {

@@ -3,9 +3,9 @@
  * be sent. Without a mapped identifier column, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
+import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
-import { holdsEmail, holdsPhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
+import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
 import { consentLine, seenText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
 import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
@@ -181,7 +181,7 @@ export class UnmappedColumns {
   #stateOf(column: string, columns: readonly string[]): ColumnState {
     const known = this.#states.get(column)
     if (known !== undefined) return known
-    const named = this.#settings.consent ? consentName(column) : undefined
+    const named = this.#settings.consent ? classifyColumnName(column) : undefined
     const found = named === undefined || isDetailOf(column, columns) ? undefined : named
     const state: ColumnState = {
       name: found,
@@ -269,8 +269,8 @@ export class UnmappedColumns {
   #countIdentifier(row: Row, state: ColumnState, text: string, mapped: readonly number[]): void {
     const { kinds } = this.#settings
     const cell = trimText(text)
-    const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(cell)
-    const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
+    const isEmail = cell.includes('@') && kinds.includes('email') && looksLikeEmail(cell)
+    const isPhone = !isEmail && kinds.includes('phone_number') && looksLikePhone(cell, state.isPhone)
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
     if (mapped.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return

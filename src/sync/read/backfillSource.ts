@@ -2,7 +2,7 @@
 import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
-import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
+import { isRejectsHeader } from '../../mapping/rejectsFile.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 

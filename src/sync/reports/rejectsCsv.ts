@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import { decodeSources } from '../../db/snapshots.ts'
-import { spreadsheetCell } from '../../mapping/rejectsCopy.ts'
+import { spreadsheetCell } from '../../mapping/rejectsFile.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**

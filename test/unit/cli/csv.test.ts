@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withOriginalCells } from '../../../src/mapping/rejectsCopy.ts'
+import { withOriginalCells } from '../../../src/mapping/rejectsFile.ts'
 import { csvLine } from '../../../src/sync/reports/rejectsCsv.ts'
 
 test.for([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { consentName, isDetailOf } from '../../../src/mapping/consent/columnName.ts'
+import { classifyColumnName, isDetailOf } from '../../../src/mapping/consent/columnName.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { audience, catalog, csvOf, goodProduct, through, type Fields } from '../../support/through.ts'
 
@@ -151,7 +151,7 @@ test('case 201: every preset reads the states of its own sample', () => {
   for (const { name, records, sample, consent = [], irrelevant = [] } of presets)
     if (records === 'members') {
       const read = [...consent.flatMap(({ columns }) => columns), ...irrelevant]
-      const states = sample.filter((column) => consentName(column)?.certain === true && !isDetailOf(column, sample))
+      const states = sample.filter((column) => classifyColumnName(column)?.certain === true && !isDetailOf(column, sample))
       expect([name, states.filter((column) => !read.includes(column))]).toEqual([name, []])
     }
 })

@@ -1,6 +1,6 @@
 /** Consent columns of shops, newsletters and CRMs, recognized by their names and values. */
 import { describe, expect, test } from 'vitest'
-import { consentName } from '../../../src/mapping/consent/columnName.ts'
+import { classifyColumnName } from '../../../src/mapping/consent/columnName.ts'
 import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
@@ -61,7 +61,7 @@ describe('the name of a column', () => {
     'emailMarketingConsent',
     'Consent date',
   ])('%s: a yes lets the person be reached', (column) => {
-    expect(consentName(column)).toEqual({ polarity: 'in', channel: 'any', certain: true })
+    expect(classifyColumnName(column)).toEqual({ polarity: 'in', channel: 'any', certain: true })
   })
 
   test.for([
@@ -107,7 +107,7 @@ describe('the name of a column', () => {
     'Newsletter unsubscribed',
     'Exclude from marketing',
   ])('%s: a yes forbids to reach the person', (column) => {
-    expect(consentName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
+    expect(classifyColumnName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
   })
 
   test.for([
@@ -121,7 +121,7 @@ describe('the name of a column', () => {
     ['push_opt_in', 'in', 'other'],
     ['Opt-in / Opt-out', 'unclear', 'any'],
   ] as const)('%s: %s, for %s', ([column, polarity, channel]) => {
-    expect(consentName(column)).toEqual({ polarity, channel, certain: true })
+    expect(classifyColumnName(column)).toEqual({ polarity, channel, certain: true })
   })
 
   test.for([
@@ -149,7 +149,7 @@ describe('the name of a column', () => {
     'utm_campaign',
     'id',
   ])('%s is not certain to be a consent column', (column) => {
-    expect(consentName(column)?.certain ?? false).toBe(false)
+    expect(classifyColumnName(column)?.certain ?? false).toBe(false)
   })
 })
 
@@ -363,7 +363,7 @@ test('no proposed test for a column of dates passes a word in a row that is not 
       const values = new ColumnValues()
       for (let row = 0; row < 20_000; row++) values.add(date)
       for (const cell of ['withdrawn', 'no', '']) values.add(cell)
-      const { test: made, certain } = proposeTest(column, consentName(column), values)
+      const { test: made, certain } = proposeTest(column, classifyColumnName(column), values)
       const passes = cellTest(made)
       expect([column, date, passes('withdrawn'), passes('no')]).toEqual([column, date, false, false])
       expect([column, date, certain]).toEqual([column, date, column === 'withdrawn' || date.startsWith('2025')])
@@ -385,7 +385,7 @@ function consentLineFor(column: string, cells: readonly string[]) {
 function proposalFor(column: string, cells: readonly string[]) {
   const values = new ColumnValues()
   for (const cell of cells) values.add(cell)
-  return proposeTest(column, consentName(column), values)
+  return proposeTest(column, classifyColumnName(column), values)
 }
 
 test.for([

@@ -1,7 +1,7 @@
 import { RunError } from '../../../errors.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { Mapped, Row } from '../../../model/record.ts'
-import { cellText } from '../../../mapping/rejectsCopy.ts'
+import { cellText } from '../../../mapping/rejectsFile.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'

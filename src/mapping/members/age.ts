@@ -2,9 +2,9 @@
  * Finds and reads columns of ages or dates of birth. Children under 13 are never sent to an audience, even with consent
  * (docs/inputs.md, case 132).
  */
-import { allTexts, normalizeHeader } from './fields.ts'
-import type { Row } from '../model/record.ts'
-import { trimText } from './text.ts'
+import { allTexts, normalizeHeader } from '../fields.ts'
+import type { Row } from '../../model/record.ts'
+import { trimText } from '../text.ts'
 
 /** Column of ages or dates of birth. */
 export interface BoundAge {
