@@ -17,7 +17,7 @@ export interface StoredDigests {
   readonly stored: number
   /** Yields the chunks in order. A chunk is valid until the next one is requested. */
   readonly chunks: () => AsyncIterable<StoredChunk>
-  /** Row statistics that the numbers beside the digests refer to (mapping/statistics/qualityStatistics.ts). */
+  /** Row statistics that the numbers beside the digests refer to (mapping/statistics/readStatistics.ts). */
   readonly quality: unknown
 }
 

@@ -43,7 +43,7 @@ export interface QualityFigures {
   readonly filled: Readonly<Record<string, number>>
   /** Number of members whose row opts out; absent if there are none. */
   readonly optedOut?: number
-  /** Products: the reference brand (mapping/statistics/quality.ts). */
+  /** Products: the reference brand (mapping/statistics/sourceStatistics.ts). */
   readonly brand?: string
   /** Products: the reference item group. */
   readonly group?: string

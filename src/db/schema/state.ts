@@ -80,7 +80,7 @@ export const recordDigest = sluice.table(
 
 /**
  * Row statistics for gated reads: the feature sets that the numbers beside the digests refer to, and values that occur on many rows
- * (mapping/statistics/qualityStatistics.ts). Stored only together with digests.
+ * (mapping/statistics/readStatistics.ts). Stored only together with digests.
  * Written by `db/digests.ts`.
  */
 export const recordQuality = sluice.table('record_quality', {

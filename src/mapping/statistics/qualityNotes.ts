@@ -1,6 +1,6 @@
 /** Derives the notes on a whole source from the sums of its row statistics. */
 import type { FrequentRows } from './frequentValues.ts'
-import { groupRows, repeatedRows } from './qualityStatistics.ts'
+import { groupRows, repeatedRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
 import type { FeatureSetCounts } from './rowStatistics.ts'
 import type { StatisticsSums } from './statisticsSums.ts'
@@ -34,21 +34,21 @@ function isEncodingDoubtful(garbled: number, products: number): boolean {
 }
 
 /** Statistics that the notes on a source are derived from. */
-interface SourceStatistics {
+interface NoteInputs {
   /** Sums of all rows. */
   readonly total: StatisticsSums
   /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentRows
   readonly identifiers: FrequentRows
-  /** As in `QualityFacts`. */
+  /** As in `SourceFigures`. */
   readonly brand: string
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly known: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source, and the `doubts` of `QualityFacts`. */
-export function qualityNotes({ total, groups, identifiers, brand, group, known }: SourceStatistics): {
+/** Returns the notes on a source, and the `doubts` of `SourceFigures`. */
+export function qualityNotes({ total, groups, identifiers, brand, group, known }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]
 } {

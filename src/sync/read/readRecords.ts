@@ -9,7 +9,7 @@ import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { shownAddress } from '../../shownAddress.ts'
-import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/statistics/qualityStatistics.ts'
+import { storedStatistics, createReadStatistics, type StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, dropStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
@@ -71,7 +71,7 @@ export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[],
 }
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
-const storedQuality: z.ZodType<StoredQuality> = z.object({
+const storedQuality: z.ZodType<StoredStatistics> = z.object({
   items: z.array(z.tuple([z.string(), z.string(), z.string()])),
   sets: z.array(z.tuple([z.number().nullable(), z.number()])),
   currencies: z.array(z.string()),
@@ -86,7 +86,7 @@ export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuali
 export interface KnownRecords {
   readonly digests: KnownDigests
   /** Warnings that the skipped records would have. */
-  readonly quality: StoredQuality
+  readonly quality: StoredStatistics
 }
 
 /**
@@ -116,7 +116,7 @@ export interface ReadRecords {
   /** Known digests that no row had; undefined for a full read. */
   readonly unseen: readonly UnseenDigests[] | undefined
   /** Statistics of the current rows, for the next read. */
-  readonly quality: StoredQuality
+  readonly quality: StoredStatistics
 }
 
 /**
@@ -132,9 +132,9 @@ export async function readRecords(
 ): Promise<ReadRecords | undefined> {
   const { deps, tx, pipeline, run } = context
   if (known) gate.setKnown(known.digests)
-  // A full read uses only the frequent values of the last read (`openStatistics`).
+  // A full read uses only the frequent values of the last read (`createReadStatistics`).
   const before = known?.quality ?? (await lastQuality(tx, run.destinationId))
-  const statistics = openStatistics(before, known !== undefined, pipeline.sources.length)
+  const statistics = createReadStatistics(before, { gated: known !== undefined, sources: pipeline.sources.length })
   const staged = await stageSources(deps, pipeline, {
     tx,
     runId: run.id,
@@ -187,7 +187,7 @@ export async function readRecords(
     valid: resolved.valid + gate.unchanged,
   }
   const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
-  return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
+  return { staged: { ...staged, warnings }, rows, unseen, quality: storedStatistics(statistics) }
 }
 
 /** Returns the file name of each source; with the number of the source if several have that name. */
@@ -196,7 +196,7 @@ export function sourceNames({ sources }: Pick<Pipeline, 'sources'>): readonly st
   return names.map((name, index) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (source ${index + 1})`))
 }
 
-async function lastQuality(tx: Connection, destinationId: number): Promise<StoredQuality | undefined> {
+async function lastQuality(tx: Connection, destinationId: number): Promise<StoredStatistics | undefined> {
   const stored = await loadQuality(tx, destinationId)
   return stored === undefined ? undefined : decodeQuality(stored, destinationId)
 }

@@ -5,7 +5,7 @@
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
-import type { StoredQuality } from '../../mapping/statistics/qualityStatistics.ts'
+import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
@@ -54,7 +54,7 @@ export interface SnapshotResult {
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
   /** Statistics to store with the digests; undefined if nothing was read. */
-  readonly quality?: StoredQuality
+  readonly quality?: StoredStatistics
   /** Facts about the staged identifiers; undefined if an earlier read was complete. A backfill always has them. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the valid staged people; absent for products, and if nothing was read. */

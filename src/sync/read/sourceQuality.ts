@@ -5,8 +5,8 @@
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
 import { createPersonalColumns, type PersonalNumbers } from '../../mapping/personalColumns.ts'
-import { createQuality } from '../../mapping/statistics/quality.ts'
-import { openStatistics, type QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
+import { createSourceStatistics } from '../../mapping/statistics/sourceStatistics.ts'
+import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
@@ -52,7 +52,7 @@ export interface WatchedMapper extends RecordMapper {
 /** Returns a mapper that maps like `mapper` and checks the rows of each source. `reachesPeople`: also compares how many rows opt out. */
 export function watchMapper(
   mapper: RecordMapper,
-  statistics: QualityStatistics = openStatistics(),
+  statistics: ReadStatistics = createReadStatistics(),
   options: { readonly reachesPeople?: boolean } = {},
 ): WatchedMapper {
   let quality = createSourceQuality(statistics, undefined, options)
@@ -139,11 +139,11 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /** Starts the checks of a source. `previous`: facts of the last read for a gated read. */
 function createSourceQuality(
-  statistics: QualityStatistics,
+  statistics: ReadStatistics,
   previous: SourceFacts | undefined,
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
 ): SourceQuality {
-  const quality = createQuality(statistics, previous?.quality)
+  const quality = createSourceStatistics(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
     statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`)

@@ -8,7 +8,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { storable } from '../../mapping/text.ts'
-import type { QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
+import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
@@ -65,7 +65,7 @@ export async function stageSources(
     readonly lastGood: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate: DigestGate
-    readonly statistics: QualityStatistics
+    readonly statistics: ReadStatistics
     /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
     readonly first: boolean
   },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
-import { storeStatistics, openStatistics } from '../../../../src/mapping/statistics/qualityStatistics.ts'
+import { createSourceStatistics } from '../../../../src/mapping/statistics/sourceStatistics.ts'
+import { storedStatistics, createReadStatistics } from '../../../../src/mapping/statistics/readStatistics.ts'
 import { FrequentValues } from '../../../../src/mapping/statistics/frequentValues.ts'
 import type { Mapped } from '../../../../src/model/record.ts'
 import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../../src/mapping/statistics/rowStatistics.ts'
@@ -17,10 +17,10 @@ const warned = (line: number, which: number): Mapped => ({
 test('stored feature sets give every row its earlier number', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(65_535), { maxLength: 60 }), fc.array(fc.nat(65_535), { maxLength: 20 }), (first, second) => {
-      const statistics = openStatistics()
-      const quality = createQuality(statistics)
+      const statistics = createReadStatistics()
+      const quality = createSourceStatistics(statistics)
       const stored = first.map((which, line) => quality.add(warned(line, which)))
-      const again = createQuality(openStatistics(JSON.parse(JSON.stringify(storeStatistics(statistics))), true))
+      const again = createSourceStatistics(createReadStatistics(JSON.parse(JSON.stringify(storedStatistics(statistics))), { gated: true }))
       for (const [line, which] of second.entries()) again.add(warned(line, which))
       expect(first.map((which, line) => again.add(warned(line, which)))).toEqual(stored)
     }),
@@ -28,8 +28,8 @@ test('stored feature sets give every row its earlier number', () => {
 })
 
 test('above the limit of feature sets, every row is still counted, and known rows without a number require a full read', () => {
-  const statistics = openStatistics()
-  const quality = createQuality(statistics)
+  const statistics = createReadStatistics()
+  const quality = createSourceStatistics(statistics)
   const known = new FeatureSetCounts()
   const rows = 40_000
   const counts = Array.from({ length: 16 }, () => 0)
@@ -43,7 +43,9 @@ test('above the limit of feature sets, every row is still counted, and known row
   expect(facts.rows).toBe(rows)
   expect(facts.items.map(({ code, count }) => [code, count]).toSorted()).toEqual(counts.map((count, i) => [`CODE_${i}`, count]).toSorted())
   expect([known.rows, known.unknown > 0]).toEqual([rows, true])
-  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).doubts).toEqual(['FEATURE_SETS_UNKNOWN'])
+  expect(createSourceStatistics(createReadStatistics(storedStatistics(statistics), { gated: true })).finish(known).doubts).toEqual([
+    'FEATURE_SETS_UNKNOWN',
+  ])
 })
 
 /** Rows of a source by value, over days on which rows come and go. */

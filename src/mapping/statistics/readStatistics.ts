@@ -8,14 +8,14 @@ export const groupRows = 100
 export const repeatedRows = 50
 
 /** Statistics over all sources of a read. */
-export interface QualityStatistics {
+export interface ReadStatistics {
   readonly featureSets: FeatureSets
   readonly groups: FrequentValues
   readonly identifiers: FrequentValues
 }
 
 /** Statistics of the rows that the next read may skip, stored as JSON. */
-export interface StoredQuality extends StoredFeatureSets {
+export interface StoredStatistics extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
   /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Workers of earlier versions read it under this name. */
@@ -26,7 +26,10 @@ export interface StoredQuality extends StoredFeatureSets {
  * Creates the statistics of a read. In a gated read, `stored` has the feature sets and counts of the rows that are skipped. In a full
  * read, `stored` only selects the frequent values that are counted exactly. `sources`: number of sources of the read.
  */
-export function openStatistics(stored?: StoredQuality, gated = false, sources = 1): QualityStatistics {
+export function createReadStatistics(
+  stored?: StoredStatistics,
+  { gated = false, sources = 1 }: { readonly gated?: boolean; readonly sources?: number } = {},
+): ReadStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)
   const shared = { gated, sources }
   return {
@@ -37,7 +40,7 @@ export function openStatistics(stored?: StoredQuality, gated = false, sources = 
 }
 
 /** Returns the statistics in the form that is stored. */
-export function storeStatistics({ featureSets, groups, identifiers }: QualityStatistics): StoredQuality {
+export function storedStatistics({ featureSets, groups, identifiers }: ReadStatistics): StoredStatistics {
   return {
     ...featureSets.stored(),
     groups: groups.stored(),

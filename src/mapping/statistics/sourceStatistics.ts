@@ -2,7 +2,7 @@
  * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: it
  * is one counter for each feature set (`rowStatistics.ts`), and two sketches.
  */
-import { openStatistics, type QualityStatistics } from './qualityStatistics.ts'
+import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
@@ -10,7 +10,7 @@ import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from '.
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
 /** Statistics of one source. The next run compares some of them with its statistics, for example to find a drop of a fill rate. */
-export interface QualityFacts {
+export interface SourceFigures {
   readonly rows: number
   readonly products: number
   readonly members: number
@@ -34,14 +34,14 @@ export interface QualityFacts {
 }
 
 /** Statistics of one source while its rows are read. */
-export interface Quality {
+export interface SourceStatistics {
   /**
    * Counts a row. `items`: numbers of further items of the row. `bits`: further feature bits. Returns the number of the row's feature set,
    * which is stored with the digest of the row.
    */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
   /** Returns the statistics of all rows. `known`: counts of the unchanged rows, which were not mapped. */
-  readonly finish: (known?: FeatureSetCounts) => QualityFacts
+  readonly finish: (known?: FeatureSetCounts) => SourceFigures
 }
 
 const noItems: readonly number[] = []
@@ -50,10 +50,10 @@ const noItems: readonly number[] = []
  * Creates the statistics of one source. `statistics`: those of the whole read, which all its sources share. `first`: brand and item group
  * with which the stored feature sets of the unchanged rows were compared; none in a full read.
  */
-export function createQuality(
-  statistics: QualityStatistics = openStatistics(),
+export function createSourceStatistics(
+  statistics: ReadStatistics = createReadStatistics(),
   first: { readonly brand?: string; readonly group?: string } = {},
-): Quality {
+): SourceStatistics {
   const { featureSets } = statistics
   const features = new RecordFeatures(featureSets, { brand: first.brand ?? '', group: first.group ?? '' })
   const counts = new FeatureSetCounts()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
-import { openStatistics, storeStatistics } from '../../../../src/mapping/statistics/qualityStatistics.ts'
+import { createSourceStatistics } from '../../../../src/mapping/statistics/sourceStatistics.ts'
+import { createReadStatistics, storedStatistics } from '../../../../src/mapping/statistics/readStatistics.ts'
 import { FeatureSetCounts } from '../../../../src/mapping/statistics/rowStatistics.ts'
 import { packedForms } from '../../../../src/mapping/lookupKeys.ts'
 import type { MemberRecord, ProductRecord } from '../../../../src/model/record.ts'
@@ -26,10 +26,10 @@ const member = (line: number, ...emails: string[]): { record: MemberRecord; warn
   },
   warnings: [],
 })
-const codesOf = (quality: ReturnType<typeof createQuality>) => quality.finish().notes.map(({ code }) => code)
+const codesOf = (quality: ReturnType<typeof createSourceStatistics>) => quality.finish().notes.map(({ code }) => code)
 
 test('a group of hundreds, one stock word, one brand, two currencies and garbled text are reported', () => {
-  const quality = createQuality()
+  const quality = createSourceStatistics()
   for (let i = 0; i < 150; i++)
     quality.add(
       product(i, {
@@ -44,14 +44,14 @@ test('a group of hundreds, one stock word, one brand, two currencies and garbled
 })
 
 test('a usual catalog has no notes', () => {
-  const quality = createQuality()
+  const quality = createSourceStatistics()
   for (let i = 0; i < 150; i++)
     quality.add(product(i, { item_group_id: `g${i % 40}`, availability: 'in stock', brand: `b${i % 5}`, title: 'Ärger' }))
   expect(codesOf(quality)).toEqual([])
 })
 
 test('one identifier on many rows is reported even among a hundred thousand others', () => {
-  const quality = createQuality()
+  const quality = createSourceStatistics()
   for (let i = 0; i < 100_000; i++) quality.add(member(i, i % 3 === 0 ? 'shared@example.com' : `p${i}@example.com`))
   const { notes, filled } = quality.finish()
   expect(notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED', 'IDENTIFIER_SHARE'])
@@ -59,18 +59,20 @@ test('one identifier on many rows is reported even among a hundred thousand othe
 })
 
 test('a row with two addresses of a role is one row of the warning, also when it is counted from its stored feature set', () => {
-  const statistics = openStatistics()
-  const quality = createQuality(statistics)
+  const statistics = createReadStatistics()
+  const quality = createSourceStatistics(statistics)
   const known = new FeatureSetCounts()
   const warning = (line: number) => ({ line, code: 'EMAIL_ROLE', field: 'email', message: 'i***@s***.example' })
   for (let line = 1; line <= 3; line++) known.add(quality.add({ ...member(line), warnings: [warning(line), warning(line)] }), line)
   const counted = [{ code: 'EMAIL_ROLE', count: 3, lines: [1, 2, 3] }]
   expect(quality.finish().items).toMatchObject(counted)
-  expect(createQuality(openStatistics(storeStatistics(statistics), true)).finish(known).items).toMatchObject(counted)
+  expect(createSourceStatistics(createReadStatistics(storedStatistics(statistics), { gated: true })).finish(known).items).toMatchObject(
+    counted,
+  )
 })
 
 test('groups that differ after a quote in their name are different groups', () => {
-  const quality = createQuality()
+  const quality = createSourceStatistics()
   for (let i = 0; i < 300; i++) quality.add(product(i, { item_group_id: `12" LP ${i}`, availability: 'in stock' }))
   expect(codesOf(quality)).not.toContain('GROUP_LARGE')
 })
