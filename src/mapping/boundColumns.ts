@@ -232,22 +232,12 @@ export function unknownColumns(
     const called = fieldsCalled(column)
     const near = suggestName(name, free) ?? called.find((field) => free.includes(field))
     const priceColumn = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
-    if (priceColumn !== undefined)
-      return [
-        {
-          line: 1,
-          code: 'COLUMN_UNKNOWN',
-          field: column,
-          message: `the column "${redactPersonalData(column)}" is not used; if it is the currency of the prices: map: { ${settingOf('price', priceColumn, columns)} }`,
-        },
-      ]
-    return [
-      {
-        line: 1,
-        code: 'COLUMN_UNKNOWN',
-        field: column,
-        message: `the column "${redactPersonalData(column)}" is not used${near === undefined ? '' : `; did you mean ${near}?`}`,
-      },
-    ]
+    const advice =
+      priceColumn !== undefined
+        ? `; if it is the currency of the prices: map: { ${settingOf('price', priceColumn, columns)} }`
+        : near === undefined
+          ? ''
+          : `; did you mean ${near}?`
+    return [{ line: 1, code: 'COLUMN_UNKNOWN', field: column, message: `the column "${redactPersonalData(column)}" is not used${advice}` }]
   })
 }
