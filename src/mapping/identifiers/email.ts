@@ -21,6 +21,9 @@ const kinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
 
+/** Separators of a cell with several emails (docs/inputs.md, cases 104 and 191). */
+export const listSeparator = /\s*(?:[,;|]|:::)\s*/
+
 const role =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
@@ -106,6 +109,14 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (host === undefined) return invalid('does not have a valid domain')
   const result = options.bothForms ? withOtherForm(checkPlaceholder(`${local}@${host}`)) : checkPlaceholder(`${local}@${host}`)
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
+}
+
+/** Returns all addresses in a text, each in every form: also those of a list, with a name or `mailto:`. For texts that are not sent. */
+export function addressesIn(text: string): readonly string[] {
+  return text.split(listSeparator).flatMap((part) => {
+    const result = normalizeEmail(trimText(part), { wrapped: true, idnToAscii: false, bothForms: true })
+    return 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
+  })
 }
 
 /**

@@ -2,6 +2,7 @@
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
+import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
 import { maskFor } from '../mask.ts'
@@ -19,6 +20,8 @@ const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
 const noIdentifiers: readonly PackedIdentifier[] = []
+/** Matches text that is one address in one form, if it is an address. */
+const ordinaryAddress = /^[\w.+-]+@[a-z\d.-]+$/i
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
 /** Reason why an identifier is not usable, or why its row is rejected. Values in `message` are masked. */
@@ -114,7 +117,7 @@ export class RowIdentifiers {
   #readText(bound: BoundIdentifier, cell: string): void {
     this.#isKeyCell = cell === this.#keyCell
     if (this.#binding.rules.splitLists && bound.kind === 'email' && /[,;|]| ::: /.test(cell)) {
-      for (const part of cell.split(/\s*(?:[,;|]|:::)\s*/)) this.#readOne(bound, part)
+      for (const part of cell.split(listSeparator)) this.#readOne(bound, part)
     } else this.#readOne(bound, cell)
   }
 
@@ -122,8 +125,10 @@ export class RowIdentifiers {
     const text = trimText(cell)
     if (isPlaceholder(text)) return
     this.count += 1
-    if (this.count > maxIdentifiers && this.#isSent && this.#target === this.packed) return
     const { kind, field } = bound
+    if (!this.#isSent || this.#target !== this.packed) {
+      if (kind === 'email') this.#optOutAddresses(text)
+    } else if (this.count > maxIdentifiers) return
     if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     const country = kind === 'phone_number' ? this.#country(bound) : undefined
     const result = normalizeIdentifier(kind, text, country, this.#binding.rules)
@@ -141,6 +146,12 @@ export class RowIdentifiers {
     if (result.also === undefined) return
     this.count += 1
     this.#add(hashIdentifier(kind, result.also))
+  }
+
+  /** Adds the addresses in an email cell that the row opts out, also if the cell is not valid, because the no holds for all of them. */
+  #optOutAddresses(text: string): void {
+    if (ordinaryAddress.test(text) && !/xn--/i.test(text)) return
+    for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
   }
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */

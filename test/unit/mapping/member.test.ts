@@ -247,6 +247,25 @@ describe('a rejected row opts out the identifiers that lack consent', () => {
   })
 })
 
+test.for([
+  ['A@b.example; second@b.example', ['a@b.example', 'second@b.example']],
+  ['Doe, Jane <a@b.example>', ['a@b.example']],
+  ['mailto:a@b.example', ['a@b.example']],
+  ['jane@bücher.example', ['jane@bücher.example', 'jane@xn--bcher-kva.example']],
+  ['jane@xn--bcher-kva.example', ['jane@bücher.example', 'jane@xn--bcher-kva.example']],
+] as const)('a no holds for every address in %s, although the cell or its other form would not be sent', ([email, addresses]) => {
+  const digests = addresses.map((address) => `1 ${digest(address)}`).toSorted()
+  const row = { id: '1', email, consent: 'no' }
+  for (const hashed of [false, true]) {
+    const emailOnly = { ...map, email: { column: 'email', hashed } }
+    const { record } = mapped(row, { map: emailOnly, consent: { column: 'consent', values: ['yes'] } })
+    expect(record).toMatchObject({ desired: false })
+    expect(identifiersOf(record)).toEqual(digests)
+    const filtered = { map: emailOnly, consent: { column: 'consent', values: ['yes'], for: 'email' }, only: { status: 'none' } }
+    expect(shown(mapped(row, filtered).optedOut)).toEqual(digests)
+  }
+})
+
 test('a row without consent opts out every identifier, even if it has too many for a person', () => {
   const definition = {
     map: { key: 'id', email: { column: 'email', transform: { split: ',' } } },
