@@ -12,35 +12,35 @@ import type { MemberHeader } from './memberHeader.ts'
  * addresses of colleagues. Returns the types with a column, in the order of `kinds`.
  */
 export function bindIdentifiers(header: MemberHeader, kinds: readonly IdentifierType[]): readonly BoundIdentifier[] {
-  const { columns } = header
-  const identifiers: BoundIdentifier[] = []
-  for (const kind of kinds) {
-    const made = header.field(kind)
-    if (made === undefined) continue
-    const { defaultCountry, hashed = false } = made.mapping
-    let country: string | number | undefined
-    if (defaultCountry !== undefined) {
-      const index = findColumn(columns, defaultCountry)
-      if (index >= 0) {
-        country = index
-        header.used.add(index)
-      } else {
-        const code = countryCode(defaultCountry)
-        if (isCountry(code)) country = code
-        else header.warnings.push(missingColumnWarning(`${kind}.default_country`, defaultCountry, columns))
-      }
-    }
-    for (const index of made.indexes) {
-      const name = columns[index] ?? ''
-      if (/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(name.replace(/_/g, ' ')))
-        header.warnings.push({
-          line: 1,
-          code: 'OWNER_COLUMN',
-          field: kind,
-          message: `${kind}: "${redactPersonalData(name)}" seems to contain a colleague's address`,
-        })
-    }
-    identifiers.push({ ...made, kind, hashed, country })
+  return kinds.flatMap((kind) => {
+    const bound = header.field(kind)
+    if (bound === undefined) return []
+    const country = bindCountry(header, kind, bound.mapping.defaultCountry)
+    for (const index of bound.indexes) warnOfOwner(header, kind, header.columns[index] ?? '')
+    return [{ ...bound, kind, hashed: bound.mapping.hashed ?? false, country }]
+  })
+}
+
+/** Returns the index of the country column, or the code of a fixed country; undefined, with a warning, if `given` is neither. */
+function bindCountry(
+  { columns, used, warnings }: MemberHeader,
+  kind: IdentifierType,
+  given: string | undefined,
+): string | number | undefined {
+  if (given === undefined) return undefined
+  const index = findColumn(columns, given)
+  if (index >= 0) {
+    used.add(index)
+    return index
   }
-  return identifiers
+  const code = countryCode(given)
+  if (isCountry(code)) return code
+  warnings.push(missingColumnWarning(`${kind}.default_country`, given, columns))
+  return undefined
+}
+
+function warnOfOwner({ warnings }: MemberHeader, kind: IdentifierType, column: string): void {
+  if (!/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(column.replace(/_/g, ' '))) return
+  const message = `${kind}: "${redactPersonalData(column)}" seems to contain a colleague's address`
+  warnings.push({ line: 1, code: 'OWNER_COLUMN', field: kind, message })
 }

@@ -150,7 +150,7 @@ function timeFaults(
  * @throws {TransformError} if a transform of the key fails
  */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
-  return new RowIdentifiers(row, binding, true).key()
+  return new RowIdentifiers(row, binding).key()
 }
 
 /**

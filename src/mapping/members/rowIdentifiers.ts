@@ -61,7 +61,7 @@ export class RowIdentifiers {
   count = 0
 
   /** `isSent`: false if the row opts out all its identifiers. */
-  constructor(row: Row, binding: MemberBinding, isSent: boolean) {
+  constructor(row: Row, binding: MemberBinding, isSent = true) {
     this.#row = row
     this.#binding = binding
     this.#isSent = isSent
