@@ -124,7 +124,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
     check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a mapping from text to text'),
     apply: (texts, args) => {
-      const values = lookup(args['values'])
+      const values = valuesByText(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
     },
     texts: ['otherwise'],
@@ -239,11 +239,11 @@ function isTexts(value: unknown): boolean {
   )
 }
 
-/** `values` of a `map` transform → what `lookup` returns. */
+/** `values` of a `map` transform → what `valuesByText` returns. */
 const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
 
 /** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
-function lookup(values: unknown): ReadonlyMap<string, string> {
+function valuesByText(values: unknown): ReadonlyMap<string, string> {
   if (typeof values !== 'object' || values === null) return new Map()
   const known = lookups.get(values)
   if (known !== undefined) return known

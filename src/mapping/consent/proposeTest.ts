@@ -49,19 +49,17 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const yes = pick(true)
   const unknown = pick(undefined)
   const seen = all.every(({ value }) => isShowable(value)) ? all : []
+  const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, seen })
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
-  if (seen.length === 0 && all.length > 0)
-    return { test: { column, values: [polarity === 'out' ? '' : unknownYes] }, certain: false, seen: [] }
-  if (yes.length > 0)
-    return { test: { column, values: yes }, certain: unknown.length === 0 && !numberCodes && name?.onlyFlags !== true, seen }
+  if (seen.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
+  if (yes.length > 0) return proposed(yes, unknown.length === 0 && !numberCodes && name?.onlyFlags !== true)
   // It is not known which number means yes, or whether a yes means that the person may be reached. A list of all values would also send
   // people who said no.
   if (numberCodes || unknown.some((value) => isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')))
-    return { test: { column, values: [unknownYes] }, certain: false, seen }
+    return proposed([unknownYes])
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no in a column of consent.
   const types = unknown.filter((value) => consentMeaning(value) !== 'out')
-  if (types.length > 0 && polarity !== 'out') return { test: { column, values: types }, certain: false, seen }
-  return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
+  return proposed(types.length > 0 && polarity !== 'out' ? types : oppositesOf(pick(false), polarity))
 }
 
 /** Returns true for a number that is not 0, 1 or a date. A column with such a number contains codes, in which 1 may mean anything. */

@@ -4,7 +4,7 @@ import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 /**
  * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
  * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
- * be too low, as in `HeavyHitters`. They are too high only if two identifiers have the same 64 bits in `add`.
+ * be too low, as in `FrequentTexts`. They are too high only if two identifiers have the same 64 bits in `add`.
  */
 export class FrequentDigests {
   readonly #size: number

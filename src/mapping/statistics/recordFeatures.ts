@@ -1,5 +1,5 @@
 import { FrequentDigests } from './frequentDigests.ts'
-import { HeavyHitters } from './heavyHitters.ts'
+import { FrequentTexts } from './frequentTexts.ts'
 import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/record.ts'
 import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
 
@@ -14,7 +14,7 @@ const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
   /** Sketch of the item groups, as JSON text without quotes. */
-  readonly groups = new HeavyHitters(sketched)
+  readonly groups = new FrequentTexts(sketched)
   /** Sketch of the identifiers. */
   readonly identifiers = new FrequentDigests(sketched)
   /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */

@@ -2,7 +2,7 @@
  * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added values. Counts are
  * never too high. After n added values, they are too low by at most n / (`size` + 1).
  */
-export class HeavyHitters {
+export class FrequentTexts {
   readonly #size: number
   readonly #counts = new Map<string, number>()
 
