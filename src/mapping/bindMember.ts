@@ -51,7 +51,7 @@ export function memberBinder(
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
   const unmapped = new UnmappedColumns({
     consent: policy.appliesConsent && pipeline.consent !== 'none',
-    kinds: policy.identifiers.filter((kind) => kind === 'email' || kind === 'phone_number'),
+    types: policy.identifiers.filter((type) => type === 'email' || type === 'phone_number'),
     ignored: isIgnored,
   })
   return (columns) => {
@@ -71,7 +71,7 @@ export function memberBinder(
       warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
       used,
       missing,
-      hints: hintsFor(openKinds(policy, header, binding), unused),
+      hints: hintsFor(openTypes(policy, header, binding), unused),
       mapping: {
         preset: preset?.name,
         ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
@@ -120,14 +120,14 @@ function bindHeader(
     missing.push(
       describeMissing(
         policy.identifiers[0] ?? 'email',
-        policy.identifiers.flatMap((kind) => pipeline.map[kind]?.columns ?? []),
+        policy.identifiers.flatMap((type) => pipeline.map[type]?.columns ?? []),
         columns,
       ),
     )
   return {
     key,
     isKeyed,
-    keyKind: key === undefined ? undefined : identifierOfKey(key, identifiers)?.kind,
+    keyType: key === undefined ? undefined : identifierOfKey(key, identifiers)?.type,
     identifiers,
     effectiveAt: policy.takesEffectiveAt ? header.field('effective_at') : undefined,
     expiresAt: header.field('expires_at'),
@@ -135,7 +135,7 @@ function bindHeader(
     latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
     ...bindTests(
       header,
-      identifiers.map(({ kind }) => kind),
+      identifiers.map(({ type }) => type),
       { ...policy, today },
     ),
     rules,
@@ -152,13 +152,13 @@ function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers
 }
 
 /** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and missing fields. */
-function openKinds(
-  { identifiers: kinds }: MemberPolicy,
+function openTypes(
+  { identifiers: types }: MemberPolicy,
   { missing }: MemberHeader,
   { identifiers }: MemberBinding,
 ): readonly IdentifierType[] {
-  return kinds.filter(
-    (kind) => kind !== 'handle' && !missing.some(({ field }) => field === kind) && !identifiers.some((one) => one.kind === kind),
+  return types.filter(
+    (type) => type !== 'handle' && !missing.some(({ field }) => field === type) && !identifiers.some((one) => one.type === type),
   )
 }
 

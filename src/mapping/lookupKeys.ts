@@ -10,14 +10,14 @@ import { trimText } from './text.ts'
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
  * default form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`.
  */
-export function packedForms(kind: IdentifierType, text: string): readonly PackedIdentifier[] {
+export function packedForms(type: IdentifierType, text: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
-  if (kind !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(kind, trimmed.toLowerCase())]
-  return normalizedForms(kind, trimmed).map((form) => (kind === 'partner_user_id' ? packPlain(form) : hashIdentifier(kind, form)))
+  if (type !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(type, trimmed.toLowerCase())]
+  return normalizedForms(type, trimmed).map((form) => (type === 'partner_user_id' ? packPlain(form) : hashIdentifier(type, form)))
 }
 
-function normalizedForms(kind: IdentifierType, text: string): readonly string[] {
-  const result = normalizeIdentifier(kind, text, undefined, everyForm)
+function normalizedForms(type: IdentifierType, text: string): readonly string[] {
+  const result = normalizeIdentifier(type, text, undefined, everyForm)
   return 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
 }
 
@@ -25,7 +25,7 @@ function normalizedForms(kind: IdentifierType, text: string): readonly string[] 
  * Returns the identifier type of the key column; undefined if no identifier is mapped to that column, or if the key is a constant,
  * computed or transformed. Two column names that a header may have as one are equal.
  */
-export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
+export function keyTypeOf({ map }: Pipeline): IdentifierType | undefined {
   const { key } = map
   const column = key?.columns[0]
   if (key === undefined || column === undefined || !readsCells(key)) return undefined
@@ -34,17 +34,17 @@ export function keyKindOf({ map }: Pipeline): IdentifierType | undefined {
 
 /**
  * Returns the member keys that a text may stand for: the text as it is written and, if it is an email, a phone number or an identifier of
- * `keyKind`, the keys of rows whose key or only identifier it is. `keyKind`: type of the key column. The caller looks up all of them.
+ * `keyType`, the keys of rows whose key or only identifier it is. `keyType`: type of the key column. The caller looks up all of them.
  */
-export function memberKeysOf(text: string, keyKind: IdentifierType | undefined): readonly Buffer[] {
+export function memberKeysOf(text: string, keyType: IdentifierType | undefined): readonly Buffer[] {
   // A row whose email is not usable has the text of its key column as its key, in lower case if the column is one of emails.
-  const keys = [...new Set([keyText(text, undefined), keyText(text, keyKind)])].map((one) => hashKey(one))
-  for (const kind of new Set(['email', 'phone_number', ...(keyKind === undefined ? [] : [keyKind])] as const)) {
-    const packed = packedForms(kind, text)
+  const keys = [...new Set([keyText(text, undefined), keyText(text, keyType)])].map((one) => hashKey(one))
+  for (const type of new Set(['email', 'phone_number', ...(keyType === undefined ? [] : [keyType])] as const)) {
+    const packed = packedForms(type, text)
     if (packed.length === 0) continue
-    const forms = normalizedForms(kind, text)
+    const forms = normalizedForms(type, text)
     // A column of digests has the digest as its key.
-    const digests = kind === 'partner_user_id' ? [] : packed.map((one) => one.subarray(1).toString('hex'))
+    const digests = type === 'partner_user_id' ? [] : packed.map((one) => one.subarray(1).toString('hex'))
     // The last two are keys for a pipeline without a key column (do-not-reach lists), where the identifiers of a row are its key.
     const sorted = packed.toSorted((a, b) => a.compare(b))
     keys.push(...[...forms, ...digests].map((form) => hashKey(form)), hashKey(packed[0]?.toString('latin1') ?? ''))

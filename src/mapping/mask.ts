@@ -33,10 +33,10 @@ export function maskUnknown(text: string): string {
 }
 
 /** Masks an identifier by its type. Text with an @ is masked as an email, unless it is a handle. */
-export function maskFor(kind: IdentifierType, text: string): string {
-  if (text.includes('@') && kind !== 'handle') return maskEmail(text)
-  if (kind === 'phone_number') return maskPhone(text)
-  return kind === 'email' ? maskText(text) : maskUnknown(text)
+export function maskFor(type: IdentifierType, text: string): string {
+  if (text.includes('@') && type !== 'handle') return maskEmail(text)
+  if (type === 'phone_number') return maskPhone(text)
+  return type === 'email' ? maskText(text) : maskUnknown(text)
 }
 
 /**

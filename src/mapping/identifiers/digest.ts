@@ -48,11 +48,11 @@ declare global {
   }
 }
 
-/** Returns the text whose hash is the key, for a key without a normalized identifier: trimmed, in NFC, in lower case for `kind` email. */
-export function keyText(text: string, kind: IdentifierType | undefined): string {
+/** Returns the text whose hash is the key, for a key without a normalized identifier: trimmed, in NFC, in lower case for `type` email. */
+export function keyText(text: string, type: IdentifierType | undefined): string {
   const trimmed = trimText(text)
   const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')
-  return kind === 'email' ? plain.toLowerCase().normalize('NFC') : plain
+  return type === 'email' ? plain.toLowerCase().normalize('NFC') : plain
 }
 
 /** Returns true for ASCII text. Uses a loop instead of a pattern, because keys are short and each row has one. */

@@ -17,9 +17,9 @@ export interface EmailOptions {
 const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
 
 // 1: letter or digit; 2: other character of a local part, except the dot; 0: any other character.
-const kinds = new Uint8Array(128)
-for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') kinds[char.charCodeAt(0)] = 1
-for (const char of "!#$%&'*+/=?^_`{|}~-") kinds[char.charCodeAt(0)] = 2
+const characterKinds = new Uint8Array(128)
+for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') characterKinds[char.charCodeAt(0)] = 1
+for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 
 /** Separators of a cell with several emails (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /\s*(?:[,;|]|:::)\s*/
@@ -62,7 +62,7 @@ function isPlainAddress(text: string): boolean {
     if (char >= 128) return false
     if (char === 46) {
       if (last === 46) return false
-    } else if (kinds[char] === 0) return false
+    } else if (characterKinds[char] === 0) return false
     last = char
   }
   if (at === 0 || at > 64 || last === 46 || at >= length - 3) return false
@@ -75,7 +75,7 @@ function isPlainAddress(text: string): boolean {
       dot = i
     } else if (char === 45) {
       if (last === 46) return false
-    } else if (char >= 128 || kinds[char] !== 1) return false
+    } else if (char >= 128 || characterKinds[char] !== 1) return false
     last = char
   }
   if (dot < 0 || length - dot < 3 || last === 45) return false

@@ -17,13 +17,13 @@ export interface IdentifierRules {
  * without `+`; undefined if there is none.
  */
 export function normalizeIdentifier(
-  kind: IdentifierType,
+  type: IdentifierType,
   value: string,
   country: string | undefined,
   rules: IdentifierRules = plainRules,
 ): Normalized {
   const text = trimText(value)
-  switch (kind) {
+  switch (type) {
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number':

@@ -9,22 +9,22 @@ import type { MemberHeader } from './memberHeader.ts'
 
 /**
  * Binds the columns of each identifier type, and the country of phone numbers. Warns about mapped columns that, by their name, contain
- * addresses of colleagues. Returns the types with a column, in the order of `kinds`.
+ * addresses of colleagues. Returns the types with a column, in the order of `types`.
  */
-export function bindIdentifiers(header: MemberHeader, kinds: readonly IdentifierType[]): readonly BoundIdentifier[] {
-  return kinds.flatMap((kind) => {
-    const bound = header.field(kind)
+export function bindIdentifiers(header: MemberHeader, types: readonly IdentifierType[]): readonly BoundIdentifier[] {
+  return types.flatMap((type) => {
+    const bound = header.field(type)
     if (bound === undefined) return []
-    const country = bindCountry(header, kind, bound.mapping.defaultCountry)
-    for (const index of bound.indexes) warnOfOwner(header, kind, header.columns[index] ?? '')
-    return [{ ...bound, kind, hashed: bound.mapping.hashed ?? false, country }]
+    const country = bindCountry(header, type, bound.mapping.defaultCountry)
+    for (const index of bound.indexes) warnOfOwner(header, type, header.columns[index] ?? '')
+    return [{ ...bound, type, hashed: bound.mapping.hashed ?? false, country }]
   })
 }
 
 /** Returns the index of the country column, or the code of a fixed country; undefined, with a warning, if `given` is neither. */
 function bindCountry(
   { columns, used, warnings }: MemberHeader,
-  kind: IdentifierType,
+  type: IdentifierType,
   given: string | undefined,
 ): string | number | undefined {
   if (given === undefined) return undefined
@@ -35,12 +35,12 @@ function bindCountry(
   }
   const code = countryCode(given)
   if (isCountry(code)) return code
-  warnings.push(missingColumnWarning(`${kind}.default_country`, given, columns))
+  warnings.push(missingColumnWarning(`${type}.default_country`, given, columns))
   return undefined
 }
 
-function warnOfOwner({ warnings }: MemberHeader, kind: IdentifierType, column: string): void {
+function warnOfOwner({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
   if (!/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(column.replace(/_/g, ' '))) return
-  const message = `${kind}: "${redactPersonalData(column)}" seems to contain a colleague's address`
-  warnings.push({ line: 1, code: 'OWNER_COLUMN', field: kind, message })
+  const message = `${type}: "${redactPersonalData(column)}" seems to contain a colleague's address`
+  warnings.push({ line: 1, code: 'OWNER_COLUMN', field: type, message })
 }

@@ -17,7 +17,7 @@ import type { MemberHeader } from './memberHeader.ts'
  */
 export function bindTests(
   header: MemberHeader,
-  kinds: readonly IdentifierType[],
+  types: readonly IdentifierType[],
   { appliesConsent, hasRemovals, today }: { readonly appliesConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
@@ -28,10 +28,10 @@ export function bindTests(
   // If `consent:` replaces the tests of the preset, a column of theirs that it does not repeat is reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : known), ...ages]) used.add(index)
   const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindOwnTest(header, 'consent', test)) ?? known)
-  const othersMapped = kinds.some((kind) => kind !== 'phone_number')
+  const othersMapped = types.some((type) => type !== 'phone_number')
   // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
   // row. A test for a type that is not mapped does not apply.
-  const isOfMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && kinds.includes(test.appliesTo)
+  const isOfMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && types.includes(test.appliesTo)
   return {
     consent: tests.filter((one) => one.test.appliesTo === undefined || (!othersMapped && isOfMappedType(one))),
     consentByType: othersMapped ? tests.filter(isOfMappedType) : [],

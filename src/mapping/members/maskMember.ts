@@ -16,16 +16,16 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     ...(binding.effectiveAt?.indexes ?? []),
     ...(binding.expiresAt?.indexes ?? []),
   ])
-  const kinds = new Map(
-    binding.identifiers.flatMap(({ kind, indexes, country }) => {
+  const types = new Map(
+    binding.identifiers.flatMap(({ type, indexes, country }) => {
       if (typeof country === 'number') shown.add(country)
-      return indexes.map((index) => [index, kind] as const)
+      return indexes.map((index) => [index, type] as const)
     }),
   )
   const maskOne = (text: string, index: number): string => {
     if (text === '') return ''
-    const kind = kinds.get(index)
-    if (kind !== undefined) return maskFor(kind, trimText(text))
+    const type = types.get(index)
+    if (type !== undefined) return maskFor(type, trimText(text))
     if (shown.has(index))
       return text.includes('@') ||
         text.length > 40 ||

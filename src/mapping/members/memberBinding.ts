@@ -12,7 +12,7 @@ export interface MemberBinding {
   /** True if the key column is required or mapped. Otherwise the row's identifiers together are its key. */
   readonly isKeyed: boolean
   /** Identifier type of the first column of the key. Undefined if it has none, or if the key is a constant, computed or transformed. */
-  readonly keyKind: IdentifierType | undefined
+  readonly keyType: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
@@ -32,7 +32,7 @@ export interface MemberBinding {
 
 /** Identifier type with its columns. */
 export interface BoundIdentifier extends BoundField {
-  readonly kind: IdentifierType
+  readonly type: IdentifierType
   /** True if the column is declared to contain digests: then raw values are rejected. */
   readonly hashed: boolean
   /** Country of phone numbers without +: a two-letter code, or the index of the country column; undefined if there is none. */

@@ -65,7 +65,7 @@ export class RowIdentifiers {
     this.#row = row
     this.#binding = binding
     this.#isSent = isSent
-    this.#keyCell = binding.keyKind === undefined ? undefined : firstText(binding.key?.read(row))
+    this.#keyCell = binding.keyType === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
   }
 
@@ -92,7 +92,7 @@ export class RowIdentifiers {
     const { identifiers, consentByType } = this.#binding
     for (const bound of identifiers) {
       if (consentByType.length > 0) {
-        const consents = consentByType.every((one) => one.test.appliesTo !== bound.kind || passesTest(this.#row, one))
+        const consents = consentByType.every((one) => one.test.appliesTo !== bound.type || passesTest(this.#row, one))
         this.#target = consents ? this.packed : (this.#withoutConsent ??= [])
       }
       const cell = this.#cell(bound)
@@ -116,7 +116,7 @@ export class RowIdentifiers {
 
   #readText(bound: BoundIdentifier, cell: string): void {
     this.#isKeyCell = cell === this.#keyCell
-    if (this.#binding.rules.splitLists && bound.kind === 'email' && /[,;|]| ::: /.test(cell)) {
+    if (this.#binding.rules.splitLists && bound.type === 'email' && /[,;|]| ::: /.test(cell)) {
       for (const part of cell.split(listSeparator)) this.#readOne(bound, part)
     } else this.#readOne(bound, cell)
   }
@@ -125,27 +125,27 @@ export class RowIdentifiers {
     const text = trimText(cell)
     if (isPlaceholder(text)) return
     this.count += 1
-    const { kind, field } = bound
+    const { type, field } = bound
     if (!this.#isSent || this.#target !== this.packed) {
-      if (kind === 'email') this.#optOutAddresses(text)
+      if (type === 'email') this.#optOutAddresses(text)
     } else if (this.count > maxIdentifiers) return
-    if (kind !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
-    const country = kind === 'phone_number' ? this.#country(bound) : undefined
-    const result = normalizeIdentifier(kind, text, country, this.#binding.rules)
+    if (type !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
+    const country = type === 'phone_number' ? this.#country(bound) : undefined
+    const result = normalizeIdentifier(type, text, country, this.#binding.rules)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
-      if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
-      const wrongKind = signOfOtherType(kind, text)
-      const message = `${maskFor(kind, text)} ${wrongKind ?? result.message}`
-      this.#addFault({ code: result.code, field, message, ...(wrongKind === undefined ? {} : { isMisplaced: true }) })
+      if (type === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
+      const sign = signOfOtherType(type, text)
+      const message = `${maskFor(type, text)} ${sign ?? result.message}`
+      this.#addFault({ code: result.code, field, message, ...(sign === undefined ? {} : { isMisplaced: true }) })
       return
     }
-    if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
-    if (kind === this.#binding.keyKind) this.#noteKey(result.text)
-    this.#add(kind === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(kind, result.text))
+    if (result.note !== undefined) this.warn(result.note, field, maskFor(type, text))
+    if (type === this.#binding.keyType) this.#noteKey(result.text)
+    this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
     if (result.also === undefined) return
     this.count += 1
-    this.#add(hashIdentifier(kind, result.also))
+    this.#add(hashIdentifier(type, result.also))
   }
 
   /** Adds the addresses in an email cell that the row opts out, also if the cell is not valid, because the no holds for all of them. */
@@ -156,7 +156,7 @@ export class RowIdentifiers {
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */
   #readDigest(bound: BoundIdentifier, text: string): void {
-    const { field, kind, hashed } = bound
+    const { field, type, hashed } = bound
     let hex = text
     if (!sha256Hex.test(hex))
       hex = hex
@@ -170,7 +170,7 @@ export class RowIdentifiers {
       this.#addFault({
         code: raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
         field,
-        message: raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
+        message: raw ? `${maskFor(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
       })
       return
     }
@@ -181,8 +181,8 @@ export class RowIdentifiers {
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
     else if (lower !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
-    if (kind === this.#binding.keyKind) this.#noteKey(lower)
-    this.#add(packDigest(kind, lower))
+    if (type === this.#binding.keyType) this.#noteKey(lower)
+    this.#add(packDigest(type, lower))
   }
 
   #noteKey(text: string): void {
@@ -270,7 +270,7 @@ export class RowIdentifiers {
     if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
-    return hashKey(keyText(text, this.#binding.keyKind))
+    return hashKey(keyText(text, this.#binding.keyType))
   }
 }
 
@@ -278,9 +278,9 @@ export class RowIdentifiers {
  * Returns the message for an email in a phone column, or a phone number in an email column; undefined for any other value. Many such
  * values show that the mapping is wrong (docs/inputs.md, case 112).
  */
-function signOfOtherType(kind: IdentifierType, text: string): string | undefined {
-  if (kind === 'phone_number' && text.includes('@')) return 'looks like an email'
-  return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
+function signOfOtherType(type: IdentifierType, text: string): string | undefined {
+  if (type === 'phone_number' && text.includes('@')) return 'looks like an email'
+  return type === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
 }
 
 function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {

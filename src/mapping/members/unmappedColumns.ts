@@ -23,7 +23,7 @@ export interface ConsentColumn extends ProposedTest {
 /** Unmapped column of emails or phone numbers. */
 export interface IdentifierColumn {
   readonly column: string
-  readonly kind: 'email' | 'phone_number'
+  readonly type: 'email' | 'phone_number'
   /** Number of rows with an identifier in the column that no mapped column of the row has. */
   readonly count: number
   /** First lines of such rows, at most `linesKept`. */
@@ -58,7 +58,7 @@ export interface SearchSettings {
   /** True if columns of consent are searched for. */
   readonly consent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
-  readonly kinds: readonly IdentifierType[]
+  readonly types: readonly IdentifierType[]
   /** Returns true for names that the preset or the user declares irrelevant, and for columns of row filters. */
   readonly ignored: (column: string) => boolean
 }
@@ -69,7 +69,7 @@ export interface MappedHeader {
   /** Indexes of the mapped columns. */
   readonly used: ReadonlySet<number>
   /** Mapped columns of each identifier type. */
-  readonly identifiers: readonly { readonly kind: IdentifierType; readonly indexes: readonly number[] }[]
+  readonly identifiers: readonly { readonly type: IdentifierType; readonly indexes: readonly number[] }[]
 }
 
 /** State of an unmapped column: its name classified, and counts of its cells so far. */
@@ -112,8 +112,8 @@ export class UnmappedColumns {
   /** Returns the warnings of the header, and a function that checks a row of this header and returns its warnings. */
   bind(read: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = read
-    this.#phoneMapped ||= identifiers.some(({ kind }) => kind === 'phone_number')
-    this.#othersMapped ||= identifiers.some(({ kind }) => kind !== 'phone_number')
+    this.#phoneMapped ||= identifiers.some(({ type }) => type === 'phone_number')
+    this.#othersMapped ||= identifiers.some(({ type }) => type !== 'phone_number')
     const searched = columns.flatMap((column, index) =>
       used.has(index) || this.#settings.ignored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
     )
@@ -143,12 +143,12 @@ export class UnmappedColumns {
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#states].flatMap(
       ([column, { rows, filled, emails, phones, isConstant, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
-        const kind = emails >= phones ? 'email' : 'phone_number'
+        const type = emails >= phones ? 'email' : 'phone_number'
         const found = Math.max(emails, phones)
         // One value in every row belongs to the shop, not to its customers.
         const constant = rows >= 3 && isConstant
         if (found === 0 || found < rows * identifierShare || found * 2 < filled || isConsent || other || constant) return []
-        return [{ column, kind, count: found, lines }]
+        return [{ column, type, count: found, lines }]
       },
     )
   }
@@ -267,10 +267,10 @@ export class UnmappedColumns {
   }
 
   #countIdentifier(row: Row, state: ColumnState, text: string, mapped: readonly number[]): void {
-    const { kinds } = this.#settings
+    const { types } = this.#settings
     const cell = trimText(text)
-    const isEmail = cell.includes('@') && kinds.includes('email') && looksLikeEmail(cell)
-    const isPhone = !isEmail && kinds.includes('phone_number') && looksLikePhone(cell, state.isPhone)
+    const isEmail = cell.includes('@') && types.includes('email') && looksLikeEmail(cell)
+    const isPhone = !isEmail && types.includes('phone_number') && looksLikePhone(cell, state.isPhone)
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
     if (mapped.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return

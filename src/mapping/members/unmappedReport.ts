@@ -11,11 +11,11 @@ import type { IdentifierColumn, UnmappedColumns, UnmappedReport } from './unmapp
 export function unmappedReport(unmapped: UnmappedColumns, header: MemberHeader, binding: MemberBinding): UnmappedReport {
   const found = unmapped.identifierColumns()
   return {
-    identifiers: found.map(({ column, kind, count, lines }) => ({
+    identifiers: found.map(({ column, type, count, lines }) => ({
       column,
       count,
       lines,
-      message: `the column "${redactPersonalData(column)}" contains ${kind === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
+      message: `the column "${redactPersonalData(column)}" contains ${type === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
     })),
     identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
     consentHint: unmapped.consentHint(writtenTests(header)),
@@ -29,16 +29,16 @@ export function unmappedReport(unmapped: UnmappedColumns, header: MemberHeader, 
  * preset as `preset:`, because no preset is recognized for a pipeline with a `map:`.
  */
 function identifierHint({ pipeline, preset, columns }: MemberHeader, binding: MemberBinding, found: readonly IdentifierColumn[]): string {
-  const fields = (['email', 'phone_number'] as const).flatMap((kind) => {
-    const more = found.flatMap((one) => (one.kind === kind ? [one.column] : []))
+  const fields = (['email', 'phone_number'] as const).flatMap((type) => {
+    const more = found.flatMap((one) => (one.type === type ? [one.column] : []))
     if (more.length === 0) return []
-    const bound = binding.identifiers.find((one) => one.kind === kind)
+    const bound = binding.identifiers.find((one) => one.type === type)
     // A configured list may name columns of other sources too.
-    const names = [...(pipeline.map[kind]?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
+    const names = [...(pipeline.map[type]?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
     const country =
-      bound === undefined && kind === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
+      bound === undefined && type === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
     const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
-    return [`${kind}: ${toFlowYaml(value)}`]
+    return [`${type}: ${toFlowYaml(value)}`]
   })
   const known = preset !== undefined && pipeline.preset === undefined ? `preset: ${preset.name} and ` : ''
   return `${known}map: { ${fields.join(', ')} }; or, for columns that are not the customer's: ignore: ${toFlowYaml(found.map(({ column }) => column))}`

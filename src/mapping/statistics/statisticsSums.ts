@@ -49,7 +49,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known:
     if (has(feature.garbled)) garbled.add(count, lines)
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
-    for (const [at, kind] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(kind, (filled.get(kind) ?? 0) + count)
+    for (const [at, type] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(type, (filled.get(type) ?? 0) + count)
     // A row may have an item twice, such as two addresses of a role.
     for (const item of new Set(listed)) {
       const sum = items.get(item) ?? new LineSum()

@@ -6,7 +6,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { IdentifierType } from '../../model/record.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
-import { keyKindOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
+import { keyTypeOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 
 /** Identifiers as they were typed. */
 export interface Person {
@@ -24,16 +24,16 @@ interface PersonDigests {
 }
 
 /**
- * Hashes the identifiers of a person. `keyKind`: identifier type of the customer keys, if they are one.
+ * Hashes the identifiers of a person. `keyType`: identifier type of the customer keys, if they are one.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */
-function digestsOf(person: Person, keyKind: IdentifierType | undefined): PersonDigests {
+function digestsOf(person: Person, keyType: IdentifierType | undefined): PersonDigests {
   const emails = person.emails.map((text, i) => formsOf('email', text, place('--email', person.emails, i)))
   const phones = person.phones.map((text, i) => formsOf('phone_number', text, place('--phone', person.phones, i)))
   return {
     identifiers: unique([...emails, ...phones].flat()),
-    customers: unique(person.keys.flatMap((text) => memberKeysOf(text, keyKind))),
+    customers: unique(person.keys.flatMap((text) => memberKeysOf(text, keyType))),
   }
 }
 
@@ -68,7 +68,7 @@ export async function erasedKeysOf(
   person: Person,
   pipeline: Pipeline | undefined,
 ): Promise<ErasedKeys> {
-  const { identifiers, customers } = digestsOf(person, pipeline && keyKindOf(pipeline))
+  const { identifiers, customers } = digestsOf(person, pipeline && keyTypeOf(pipeline))
   if (pipeline === undefined) return { identifiers, records: [] }
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   return {

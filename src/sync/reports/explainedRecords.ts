@@ -20,7 +20,7 @@ export interface Searched {
   readonly destinationId: number
   readonly text: string
   /** Identifier type of the key column, if it is one. */
-  readonly keyKind: IdentifierType | undefined
+  readonly keyType: IdentifierType | undefined
 }
 
 /** Records that a text names. */
@@ -41,9 +41,9 @@ export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<F
 }
 
 /** Returns the records of a row key, or of an identifier as it was typed, with the erasures of the person. */
-export async function findMember({ db, service }: ExplainDeps, { destinationId, text, keyKind }: Searched): Promise<Found> {
+export async function findMember({ db, service }: ExplainDeps, { destinationId, text, keyType }: Searched): Promise<Found> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
-  const own = memberKeysOf(text, keyKind)
+  const own = memberKeysOf(text, keyType)
   const erasures = await erasureEvents(db, service.origin, destinationId, { own, identifiers })
   const { keys, former } = await memberRecordKeys(db, destinationId, { own, identifiers })
   return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }

@@ -375,7 +375,7 @@ test('zero and one with decimals are no and yes', () => {
 })
 
 function consentLineFor(column: string, cells: readonly string[]) {
-  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: true, types: ['email'], ignored: () => false })
   const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
@@ -392,18 +392,18 @@ test.for([
   ['SMS Consent', 'the column "SMS Consent" is about calls and texts, and no identifier of that channel is sent: it is not applied'],
   ['Push Consent', 'the column "Push Consent" is about another channel, and no identifier of that channel is sent: it is not applied'],
 ])('a consent column of a channel that is not used gives a warning: %s', ([column = '', message]) => {
-  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: true, types: ['email'], ignored: () => false })
   const { warnings } = unmapped.bind({
     columns: ['Email', column],
     used: new Set([0]),
-    identifiers: [{ kind: 'email', indexes: [0] }],
+    identifiers: [{ type: 'email', indexes: [0] }],
   })
   expect(warnings).toEqual([{ line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }])
   expect(unmapped.consentColumns()).toEqual([])
 })
 
 test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
-  const unmapped = new UnmappedColumns({ consent: false, kinds: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: false, types: ['email'], ignored: () => false })
   const columns = ['Note']
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   const add = (rows: number, cell: string) => {
@@ -413,7 +413,7 @@ test('a column with an identifier in fewer than half of its cells is no identifi
   add(11_000, 'jane@example.com')
   expect(unmapped.identifierColumns()).toEqual([])
   add(8_000, 'jane@example.com')
-  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Note', kind: 'email', count: 19_000 }])
+  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Note', type: 'email', count: 19_000 }])
 })
 
 test.for([
@@ -426,8 +426,8 @@ test.for([
   '+491705550100',
 ])('an unmapped column of phone numbers is reported: %j', (phone) => {
   const columns = ['Contact']
-  const unmapped = new UnmappedColumns({ consent: false, kinds: ['phone_number'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: false, types: ['phone_number'], ignored: () => false })
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
-  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', kind: 'phone_number', count: 28 }])
+  expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', type: 'phone_number', count: 28 }])
 })

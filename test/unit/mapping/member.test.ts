@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
-import { keyKindOf, memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
+import { keyTypeOf, memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
 import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
@@ -110,13 +110,13 @@ test.for([
   const pipeline = { map: { key: 'Name', [kind]: 'name' } }
   const key = mapped({ name: stored }, pipeline).record?.key
   expect(mapped({ name: asked }, pipeline).record?.key).toEqual(key)
-  expect(memberKeysOf(asked, keyKindOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf(asked, keyTypeOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
 })
 
 test('a row whose key is an unusable email is found by the text as it is written', () => {
   const pipeline = { map: { key: 'email', email: 'email', phone_number: 'phone' } }
   const { record } = mapped({ email: 'Jane AT example.com', phone: '+12025550143' }, pipeline)
-  const keys = memberKeysOf('Jane AT example.com', keyKindOf(pipelineFrom(pipeline)))
+  const keys = memberKeysOf('Jane AT example.com', keyTypeOf(pipelineFrom(pipeline)))
   expect(keys.some((one) => one.equals(record?.key ?? Buffer.of()))).toBe(true)
 })
 
@@ -130,7 +130,7 @@ test('a row of JSON without its key is rejected, before the first row with a key
 })
 
 test('a key in another column than the handle is found only as it is written', () => {
-  const kind = keyKindOf(pipelineFrom({ map: { key: 'id', handle: 'name' } }))
+  const kind = keyTypeOf(pipelineFrom({ map: { key: 'id', handle: 'name' } }))
   const other = mapped({ id: 'jack', name: 'jack' }, { map: { key: 'id', handle: 'name' } }).record?.key
   expect(memberKeysOf('Jack', kind).some((one) => one.equals(other ?? Buffer.of()))).toBe(false)
 })

@@ -17,7 +17,7 @@ export interface PeopleColumns {
  */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
-  const unmapped = new UnmappedColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ consent: true, types: ['email', 'phone_number'], ignored: () => false })
   const checkByColumns = new Map<readonly string[], ReturnType<UnmappedColumns['bind']>['checkRow']>()
   for (const row of inspection.rows) {
     let checkRow = checkByColumns.get(row.columns)
@@ -25,8 +25,8 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
       const indexes = (names: readonly string[]) => names.map((name) => row.columns.indexOf(name)).filter((index) => index >= 0)
       const [email, phone] = [indexes(known.email), indexes(known.phone_number)]
       const identifiers = [
-        { kind: 'email' as const, indexes: email },
-        { kind: 'phone_number' as const, indexes: phone },
+        { type: 'email' as const, indexes: email },
+        { type: 'phone_number' as const, indexes: phone },
       ]
       checkRow = unmapped.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
       checkByColumns.set(row.columns, checkRow)
@@ -34,11 +34,11 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
     checkRow(row)
   }
   const found = unmapped.identifierColumns()
-  const of = (kind: 'email' | 'phone_number') => {
-    const columns = found.filter((identifiers) => identifiers.kind === kind).map(({ column }) => column)
+  const of = (type: 'email' | 'phone_number') => {
+    const columns = found.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
-    const called = columnCalled(kind, columns)
-    return [...known[kind], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
+    const called = columnCalled(type, columns)
+    return [...known[type], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
   }
   return { email: of('email'), phone_number: of('phone_number') }
 }
