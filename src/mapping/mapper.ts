@@ -23,7 +23,7 @@ export const normalizerVersion = 12
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
-  map: (row: Row) => Mapped
+  readonly map: (row: Row) => Mapped
   /**
    * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
    * rows have more columns. `uri`: address of the source, by default of the first one. `isTable`: true if all rows have these columns, as
@@ -32,11 +32,11 @@ export interface RecordMapper {
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some of the columns with the
    * same name are read
    */
-  bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
+  readonly bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
-  reportUnmapped: () => UnmappedReport
+  readonly reportUnmapped: () => UnmappedReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
-  mask: (row: Row) => readonly string[]
+  readonly mask: (row: Row) => readonly string[]
 }
 
 /** Maximum number of cached headers. Each row of JSON and XML may have its own. */

@@ -4,7 +4,7 @@ import { trimText } from '../text.ts'
 import { meaningOf } from './words.ts'
 
 /** Trimmed value of a column, and the number of cells that have it. */
-export interface SeenValue {
+export interface CountedValue {
   readonly value: string
   readonly count: number
 }
@@ -44,7 +44,7 @@ export class ColumnValues {
   }
 
   /** Distinct values, the empty one included, most frequent first. Undefined if there are over 40, or one is over 40 characters long. */
-  get seen(): readonly SeenValue[] | undefined {
+  get counted(): readonly CountedValue[] | undefined {
     return this.#counts === undefined
       ? undefined
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)

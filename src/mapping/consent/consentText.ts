@@ -1,5 +1,6 @@
 /** Formats consent tests for pipeline files, and the values of a column for messages. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
+import type { CountedValue } from './columnValues.ts'
 
 /** Returns the test with the keys of a pipeline file, such as `not_values` and `for`. */
 export function asWritten({ column, values, notValues, before, after, appliesTo }: ConsentTest): Readonly<Record<string, unknown>> {
@@ -30,7 +31,7 @@ export function toFlowYaml(value: unknown): string {
 }
 
 /** Returns `"yes" 140, "no" 60`: at most eight values, and the number of the others. */
-export function seenText(seen: readonly { readonly value: string; readonly count: number }[]): string {
-  const shown = seen.slice(0, 8).map(({ value, count }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count}`)
-  return `${shown.join(', ')}${seen.length > 8 ? ` and ${seen.length - 8} more` : ''}`
+export function valuesText(values: readonly CountedValue[]): string {
+  const shown = values.slice(0, 8).map(({ value, count }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count}`)
+  return `${shown.join(', ')}${values.length > 8 ? ` and ${values.length - 8} more` : ''}`
 }

@@ -1,7 +1,7 @@
 /** Proposes a consent test for a column, from its name and its values. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { ConsentName } from './columnName.ts'
-import { isShowable, looksLikeDate, type ColumnValues, type SeenValue } from './columnValues.ts'
+import { isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
 import { consentMeaning, isYesOrNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
 
@@ -11,7 +11,7 @@ export interface ProposedTest {
   /** True if the name and the values leave no doubt about the test. If not, its values may be the placeholder `unknownYes`. */
   readonly certain: boolean
   /** Values of the column, most frequent first; empty if most are dates, if they are too many or too long, or may be personal data. */
-  readonly seen: readonly SeenValue[]
+  readonly shown: readonly CountedValue[]
 }
 
 /**
@@ -40,7 +40,7 @@ const opposites: readonly (readonly [string, string])[] = [
 
 /** Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const all = values.seen
+  const all = values.counted
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
   const numberCodes = all.some(({ value }) => isNumberCode(value))
@@ -48,10 +48,10 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
   const unknown = pick(undefined)
-  const seen = all.every(({ value }) => isShowable(value)) ? all : []
-  const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, seen })
+  const shown = all.every(({ value }) => isShowable(value)) ? all : []
+  const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
-  if (seen.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
+  if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) return proposed(yes, unknown.length === 0 && !numberCodes && name?.onlyFlags !== true)
   // It is not known which number means yes, or whether a yes means that the person may be reached. A list of all values would also send
   // people who said no.
@@ -102,20 +102,20 @@ function mayReach(
  * value is `unknownYes`: only the user knows which texts mean yes.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const { seen = [] } = values
-  const noWords = seen.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
+  const { counted = [] } = values
+  const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
-    return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.seen === undefined, seen: [] }
+    return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.counted === undefined, shown: [] }
   }
-  const words = seen.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
-  const allKnown = values.dates === values.filled || (values.seen !== undefined && words.every((meaning) => meaning !== undefined))
+  const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
+  const allKnown = values.dates === values.filled || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
   if (values.mostlyDates && allKnown) {
     if (values.otherDates === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
-      return { test: { column, after: earliestDate }, certain: name?.polarity === 'in', seen: [] }
-    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, seen: [] }
+      return { test: { column, after: earliestDate }, certain: name?.polarity === 'in', shown: [] }
+    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
   }
-  return { test: { column, values: [unknownYes] }, certain: false, seen: [] }
+  return { test: { column, values: [unknownYes] }, certain: false, shown: [] }
 }
 
 /** Earlier than every date of a consent. Databases write it for an empty date. */

@@ -6,7 +6,7 @@ import type { ConsentTest } from '../../model/pipeline.ts'
 import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
-import { consentLine, seenText, toFlowYaml } from '../consent/consentText.ts'
+import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
 import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
@@ -173,8 +173,8 @@ export class UnmappedColumns {
   shownValues(column: string): string {
     const state = this.#states.get(column)
     if (state === undefined) return ''
-    const { seen } = proposeTest(column, state.name, state.values)
-    return seen.length > 0 ? seenText(seen) : state.values.mostlyDates ? 'dates, or empty' : ''
+    const { shown } = proposeTest(column, state.name, state.values)
+    return shown.length > 0 ? valuesText(shown) : state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
   /** Returns the state of a column. Creates the state for the first header with the column. */

@@ -1,4 +1,4 @@
-import { asWritten, seenText } from '../../../mapping/consent/consentText.ts'
+import { asWritten, valuesText } from '../../../mapping/consent/consentText.ts'
 import { safe } from '../../terminal/text.ts'
 import type { Draft } from './draft.ts'
 import type { Inspection } from './inspection.ts'
@@ -97,8 +97,8 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
     ...written,
     ...ignored,
     '# These columns look like consent, and stop the run until they are mapped. Correct the values that mean yes, and remove the #:',
-    ...consent.flatMap(({ column, seen }) =>
-      comment(`${safe(column)}: ${seen.length === 0 ? 'dates or texts, or empty' : seenText(seen)}`, '#   '),
+    ...consent.flatMap(({ column, shown }) =>
+      comment(`${safe(column)}: ${shown.length === 0 ? 'dates or texts, or empty' : valuesText(shown)}`, '#   '),
     ),
     `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
     '',

@@ -1,7 +1,7 @@
 import type { Reject, Warning } from '../../../model/record.ts'
 import { safe } from '../../terminal/text.ts'
 import type { ConsentColumn } from '../../../mapping/members/unmappedColumns.ts'
-import { seenText } from '../../../mapping/consent/consentText.ts'
+import { valuesText } from '../../../mapping/consent/consentText.ts'
 import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { columnNames, type Inspection } from './inspection.ts'
 import { shellWord, type InitOptions } from './options.ts'
@@ -51,13 +51,13 @@ export function columnQuestion(field: string, type: Destination, inspection: Ins
  * Returns the question about a consent column. `isProposed`: true if the test is certain and some inspected rows pass it; otherwise no
  * answer is proposed.
  */
-export function consentQuestion({ column, test, seen }: ConsentColumn, isProposed: boolean, { consent, ignore }: InitOptions): Question {
+export function consentQuestion({ column, test, shown }: ConsentColumn, isProposed: boolean, { consent, ignore }: InitOptions): Question {
   const proposed = formatConsentAnswer(test)
   const restriction = test.appliesTo === undefined ? {} : { appliesTo: test.appliesTo }
   return {
     flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
-    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It contains dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
+    text: `Which values of "${safe(column)}" mean that a person may be reached? ${shown.length === 0 ? 'It contains dates or texts; not:empty means any' : valuesText(shown)} (- if it is not about consent)`,
     ...(proposed !== undefined && isProposed ? { proposed } : {}),
     answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...parseConsentAnswer(column, given), ...restriction }] }),
     declined: { ignore: [...ignore, column] },
