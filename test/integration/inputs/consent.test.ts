@@ -340,12 +340,15 @@ test('an export without its consent column removes no one from a do-not-reach li
   expect(await listed()).toBe(4)
 })
 
-test('an identifier of a row that opted out is not sent for another row, even if the row that opted out has no key', async () => {
+test.for([
+  ['without a key', { id: '', email: address(0) }],
+  ['with several addresses in a cell', { id: 'C2', email: `${address(2)}; Jane <${address(0)}>` }],
+] as const)('an identifier of a row that opted out is not sent for another row: a row %s', async ([, row]) => {
   await using engine = await engineUnderTest()
   const people = [
     { id: 'C0', email: address(0), ok: 'yes' },
     { id: 'C1', email: address(1), ok: 'yes' },
-    { id: '', email: address(0), ok: 'no' },
+    { ...row, ok: 'no' },
   ]
   expect(await crm(engine, people, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({
     status: 'succeeded',
