@@ -21,7 +21,7 @@ const characterKinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') characterKinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 
-/** Separators of a cell with several emails (docs/inputs.md, cases 104 and 191). */
+/** Separators of a cell with several emails or phone numbers (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /\s*(?:[,;|]|:::)\s*/
 
 const role =

@@ -127,7 +127,7 @@ export class RowIdentifiers {
     this.count += 1
     const { type, field } = bound
     if (!this.#isSent || this.#target !== this.packed) {
-      if (type === 'email') this.#optOutAddresses(text)
+      this.#optOutParts(bound, text)
     } else if (this.count > maxIdentifiers) return
     if (type !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     const country = type === 'phone_number' ? this.#country(bound) : undefined
@@ -148,10 +148,17 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds the addresses in an email cell that the row opts out, also if the cell is not valid, because the no holds for all of them. */
-  #optOutAddresses(text: string): void {
-    if (ordinaryAddress.test(text) && !/xn--/i.test(text)) return
-    for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
+  /** Adds all emails or phone numbers in a cell that the row opts out. The no holds for each of them, also if the cell is not valid. */
+  #optOutParts(bound: BoundIdentifier, text: string): void {
+    if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
+      for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
+    if (bound.type !== 'phone_number' || !listSeparator.test(text)) return
+    for (const part of text.split(listSeparator)) {
+      const result = normalizeIdentifier('phone_number', part, this.#country(bound), this.#binding.rules)
+      if ('code' in result) continue
+      this.#add(hashIdentifier('phone_number', result.text))
+      if (result.also !== undefined) this.#add(hashIdentifier('phone_number', result.also))
+    }
   }
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */

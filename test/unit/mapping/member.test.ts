@@ -266,6 +266,13 @@ test.for([
   }
 })
 
+test('a no holds for every phone number in a cell, although a cell with several is not valid', () => {
+  const definition = { map, consent: { column: 'consent', values: ['yes'] } }
+  const { record } = mapped({ id: '1', phone: '(202) 555-0143; +1 202 555 0144', country: 'US', consent: 'no' }, definition)
+  const digests = ['+12025550143', '+12025550144'].map((phone) => `5 ${digest(phone)}`)
+  expect(identifiersOf(record)).toEqual(digests.toSorted())
+})
+
 test('a row without consent opts out every identifier, even if it has too many for a person', () => {
   const definition = {
     map: { key: 'id', email: { column: 'email', transform: { split: ',' } } },
