@@ -132,14 +132,13 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 export function describeMissing(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
   const expected = names[0] ?? field
   const near = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
+  const fallback = field === 'condition' ? constantCondition : `${field}: <column>`
+  const setting = near === undefined ? fallback : settingOf(field, near, columns)
   return {
     field,
     message: `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`,
-    hint:
-      near !== undefined
-        ? `map: { ${settingOf(field, near, columns)} }`
-        : `Add the column, or map it: map: { ${field === 'condition' ? constantCondition : `${field}: <column>`} }`,
-    setting: near !== undefined ? settingOf(field, near, columns) : field === 'condition' ? constantCondition : `${field}: <column>`,
+    hint: `${near === undefined ? 'Add the column, or map it: ' : ''}map: { ${setting} }`,
+    setting,
     ...(near !== undefined || field === 'condition' ? {} : { asks: 'column' }),
   }
 }
