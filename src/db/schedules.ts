@@ -2,7 +2,7 @@
  * Writes the tables `pipeline_schedule` and `tick`: declared schedules, and a row for every tick (docs/guarantees.md#one-run-per-tick).
  */
 import type { Database, Queryable } from './database.ts'
-import type { Present, Row } from './row.ts'
+import type { Row } from './row.ts'
 
 /** Schedule from a pipeline file, for one destination. */
 export interface DeclaredSchedule {

@@ -254,12 +254,7 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
  *
  * @throws RunError WRONG_FORMAT if a place is configured and the file is an array
  */
-async function placeOf(
-  sample: Buffer,
-  definition: SourceDefinition,
-  format: TextFormat,
-  name: string,
-): Promise<RecordsPlace | undefined> {
+async function placeOf(sample: Buffer, definition: SourceDefinition, format: TextFormat, name: string): Promise<RecordsPlace | undefined> {
   const { json, format: configured } = definition
   if (json !== undefined) {
     if (format === 'jsonl') return { path: json.records.split('.'), found: false }

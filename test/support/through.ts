@@ -84,7 +84,8 @@ export async function through(content: string | Uint8Array, settings: Settings =
       for await (const rows of opened.rows) {
         for (const row of rows) {
           if (!started)
-            for (const warning of mapper.bindHeader(row.columns, undefined, isTable(opened.detected?.format ?? 'csv'))) codes.push(warning.code)
+            for (const warning of mapper.bindHeader(row.columns, undefined, isTable(opened.detected?.format ?? 'csv')))
+              codes.push(warning.code)
           started = true
           read += 1
           const { record, reject, warnings } = mapper.map(row)

@@ -183,7 +183,9 @@ export class SourceStager {
     // The header of a file without rows is checked too.
     if (this.#firstColumns === undefined && final.length > 0) this.#start(final)
     const isGrown = this.#firstColumns !== undefined && this.#firstColumns.length !== final.length
-    return isGrown ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.bindHeader(final, this.#uri, this.#isTable)) : this.#firstWarnings
+    return isGrown
+      ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.bindHeader(final, this.#uri, this.#isTable))
+      : this.#firstWarnings
   }
 
   /**

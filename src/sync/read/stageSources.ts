@@ -109,7 +109,9 @@ export async function stageSources(
   }
 
   // Facts of a local file have its absolute path.
-  const uris = await Promise.all(pipeline.sources.map(({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
+  const uris = await Promise.all(
+    pipeline.sources.map(({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : Promise.resolve(uri))),
+  )
   const previousFacts = formerSources(uris, options.previous)
   const lastGood = formerSources(uris, options.lastGood)
   for (const [index, definition] of pipeline.sources.entries()) {

@@ -128,7 +128,9 @@ export interface RunChoice {
 
 /** Lists the newest runs, without their counts. */
 export function newestRuns(db: Database, limit: number): Promise<readonly RunChoice[]> {
-  return db.query<RunChoice>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
+  return db.query<RunChoice>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [
+    limit,
+  ])
 }
 
 /**

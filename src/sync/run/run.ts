@@ -30,12 +30,7 @@ export type OnPlanned = (planId: string, batches: number) => Promise<void>
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
  */
-export async function runPipeline(
-  deps: EngineDeps,
-  pipeline: Pipeline,
-  request: RunRequest,
-  onPlanned?: OnPlanned,
-): Promise<RunReport> {
+export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest, onPlanned?: OnPlanned): Promise<RunReport> {
   const run = await requestAndClaim(deps, pipeline, request)
   return 'report' in run ? run.report : execute(deps, pipeline, run.row, onPlanned)
 }

@@ -28,11 +28,7 @@ const cancelPollMs = 2_000
  * with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are
  * also thrown.
  */
-export async function runUnderLease(
-  deps: EngineDeps,
-  run: RunRow,
-  work: (deps: EngineDeps) => Promise<Ending>,
-): Promise<RunReport> {
+export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
   const heartbeat = setInterval(() => {

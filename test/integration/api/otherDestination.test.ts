@@ -55,7 +55,10 @@ test('a run of a destination that belongs to other credentials is not queued, an
   engine.pipeline('shop', catalogYaml('feed.xml'))
   write(engine, 3)
   await engine.run('shop')
-  expect(await server.call('POST', '/api/pipelines/shop/runs')).toMatchObject({ status: 409, json: { error: { code: 'OTHER_CREDENTIALS' } } })
+  expect(await server.call('POST', '/api/pipelines/shop/runs')).toMatchObject({
+    status: 409,
+    json: { error: { code: 'OTHER_CREDENTIALS' } },
+  })
   expect(await queuedRuns(engine)).toEqual([])
 })
 

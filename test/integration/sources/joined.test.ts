@@ -13,19 +13,34 @@ async function joinPrices(columns?: readonly string[]) {
   const source = sourceOf(await folder.write('prices.jsonl', lines(prices)))
   const join = { source, sourceColumn: 'id', fileColumn: 'sku', ...(columns === undefined ? {} : { columns }) }
   const { code, rows, facts } = await readSource(sourceOf(main, { join }))
-  return { code, columns: facts?.columns, cells: [rows[0], rows[99]].map((row) => row && row.columns.map((name, at) => [name, row.cells[at]])) }
+  return {
+    code,
+    columns: facts?.columns,
+    cells: [rows[0], rows[99]].map((row) => row && row.columns.map((name, at) => [name, row.cells[at]])),
+  }
 }
 
-test.each([[undefined], [['price', 'sale_price']]])('a column that only a later row of the joined file has is joined too: %j', async (columns) => {
-  expect(await joinPrices(columns)).toEqual({
-    code: 'read',
-    columns: ['id', 'price', 'sale_price'],
-    cells: [
-      [['id', 'A0'], ['price', '7 CHF'], ['sale_price', undefined]],
-      [['id', 'A99'], ['price', '7 CHF'], ['sale_price', '6 CHF']],
-    ],
-  })
-})
+test.each([[undefined], [['price', 'sale_price']]])(
+  'a column that only a later row of the joined file has is joined too: %j',
+  async (columns) => {
+    expect(await joinPrices(columns)).toEqual({
+      code: 'read',
+      columns: ['id', 'price', 'sale_price'],
+      cells: [
+        [
+          ['id', 'A0'],
+          ['price', '7 CHF'],
+          ['sale_price', undefined],
+        ],
+        [
+          ['id', 'A99'],
+          ['price', '7 CHF'],
+          ['sale_price', '6 CHF'],
+        ],
+      ],
+    })
+  },
+)
 
 test('a configured column that no row of the joined file has stops the read', async () => {
   expect((await joinPrices(['price', 'cost'])).code).toBe('FILE_COLUMN_MISSING')

@@ -292,10 +292,13 @@ test('a table that the user may not read is reported as such', async () => {
   }
 })
 
-test.each([`repeat('é', 65537)`, `array[repeat('é', 40000), repeat('é', 40000)]`])('a value of more than 128 KiB is rejected: %s', async (value) => {
-  await using database = await testDatabase()
-  expect((await readSource(sourceOf(database.url, { query: `select ${value} as a` }))).code).toBe('FILE_FIELD_TOO_LARGE')
-})
+test.each([`repeat('é', 65537)`, `array[repeat('é', 40000), repeat('é', 40000)]`])(
+  'a value of more than 128 KiB is rejected: %s',
+  async (value) => {
+    await using database = await testDatabase()
+    expect((await readSource(sourceOf(database.url, { query: `select ${value} as a` }))).code).toBe('FILE_FIELD_TOO_LARGE')
+  },
+)
 
 test('a batch of rows above the memory limit is rejected while it arrives', async () => {
   await using database = await testDatabase()

@@ -27,7 +27,7 @@ describe('the meaning of a reason', () => {
         .map((name) => readFileSync(join(folder, name), 'utf8')),
     )
     const reasons = new Set(
-      texts.flatMap((text) => Array.from(text.matchAll(/\breason: '([a-z_-]+)'|ambiguous\('([a-z_-]+)'/g), (m) => m[1] ?? m[2])),
+      texts.flatMap((text) => Array.from(text.matchAll(/\b(?:reason|code): '([a-z_-]+)'|ambiguous\('([a-z_-]+)'/g), (m) => m[1] ?? m[2])),
     )
     expect(reasons.size).toBeGreaterThan(15)
     expect([...reasons].filter((reason) => meaningOf(reason ?? '') === '')).toEqual([])
