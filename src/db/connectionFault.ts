@@ -125,13 +125,14 @@ export function diskFault(error: unknown): RunError | undefined {
 }
 
 /** Causes of failed statements that `sluice doctor` cannot find afterwards, by SQLSTATE: reason and next step. */
-const causes: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+const causes: Readonly<Record<string, readonly [reason: string, hint?: string]>> = {
   '25006': ['it is read-only, for example after a failover', 'point DATABASE_URL at the primary, then the same command again'],
   '53200': ['the server has no memory left', 'give the server more memory, then the same command again'],
   '53400': [
     'a limit of the server was exceeded, such as temp_file_limit',
     'raise temp_file_limit for the role, then the same command again',
   ],
+  '57P01': ['the server closed the connection, for example for a restart'],
   '57014': ['the server cancelled a statement', 'ask who cancels statements of this role (pg_cancel_backend), then the same command again'],
 }
 

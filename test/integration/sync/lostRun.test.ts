@@ -73,7 +73,12 @@ test('a run whose connections are lost between two statements names the database
   )
   expect(await run.resume()).toMatchObject({
     status: 'failed',
-    error: { code: 'DATABASE_FAILED', message: 'the database failed (connection lost); what was confirmed is kept', hint: 'sluice doctor' },
+    // The process may read the last message of the server first, or find the connection closed.
+    error: {
+      code: 'DATABASE_FAILED',
+      message: expect.stringMatching(/^the database failed \((?:connection lost|57P01)\)/),
+      hint: 'sluice doctor',
+    },
   })
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
 })
