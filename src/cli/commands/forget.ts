@@ -4,7 +4,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { type ErasedKeys, type Receipt, listReceipts } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
 import { openWholeFile } from '../wholeFile.ts'
-import { copyErasures, missingErasures, readCopy } from '../../sync/erasure/copy.ts'
+import { exportErasures, missingErasures, readExport } from '../../sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
@@ -77,10 +77,10 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
  */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')
-  const copy = readCopy(readText(file), file)
+  const exported = readExport(readText(file), file)
   const credentials = await credentialsByService(context)
-  const [other] = copy.erasures.map(({ service }) => service)
-  if (other !== undefined && !copy.erasures.some(({ service }) => credentials.has(service)))
+  const [other] = exported.erasures.map(({ service }) => service)
+  if (other !== undefined && !exported.erasures.some(({ service }) => credentials.has(service)))
     throw new UsageError(
       'INVALID_VALUE',
       `${file} is from ${other}, but this environment uses ${[...credentials.keys()].join(', ')}. Nothing was erased.`,
@@ -89,7 +89,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
         hint: 'run it in the environment that the file was exported from',
       },
     )
-  const missing = await withStore(context, ({ db }) => missingErasures(db, copy))
+  const missing = await withStore(context, ({ db }) => missingErasures(db, exported))
   const done: { readonly receipt: Receipt; readonly keys: number }[] = []
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
     const replayAll = async (eraseOne: (keys: ErasedKeys, by: ReturnType<typeof operator>) => Promise<Receipt>) => {
@@ -131,11 +131,11 @@ async function credentialsByService(context: Context): Promise<ReadonlyMap<strin
 /** Writes the erasures at all services to a file, as digests, for `--replay`. */
 async function exportTo(context: Context, path: string): Promise<number> {
   return withStore(context, async ({ db }) => {
-    const copy = await copyErasures(db, new Date(context.clock.now()))
+    const content = await exportErasures(db, new Date(context.clock.now()))
     const file = openWholeFile(path, { private: true })
-    file.write(`${JSON.stringify(copy)}\n`)
+    file.write(`${JSON.stringify(content)}\n`)
     file.finish()
-    const written = { file: path, erasures: copy.erasures.length }
+    const written = { file: path, erasures: content.erasures.length }
     if (context.json) writeJson(context, written)
     else context.stdout.write(`${path}: ${plural(written.erasures, 'erasure')}, digests only, mode 0600\n`)
     return 0

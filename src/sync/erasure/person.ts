@@ -16,24 +16,28 @@ export interface Person {
   readonly keys: readonly string[]
 }
 
-interface PersonDigests {
-  /** Packed identifiers, in every form that may have been sent. */
-  readonly identifiers: readonly Buffer[]
-  /** Record keys of the customer keys. */
-  readonly customers: readonly Buffer[]
-}
-
 /**
- * Hashes the identifiers of a person. `keyType`: identifier type of the customer keys, if they are one.
+ * Returns the keys to suppress: all forms of the identifiers, the identifiers in the stored records of the customer keys, and the keys of
+ * these records. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the
+ * destination of the pipeline if it is new.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */
-function digestsOf(person: Person, keyType: IdentifierType | undefined): PersonDigests {
-  const emails = person.emails.map((text, i) => formsOf('email', text, place('--email', person.emails, i)))
-  const phones = person.phones.map((text, i) => formsOf('phone_number', text, place('--phone', person.phones, i)))
+export async function erasedKeysOf(
+  deps: Pick<EngineDeps, 'db' | 'service'>,
+  { emails, phones, keys }: Person,
+  pipeline: Pipeline | undefined,
+): Promise<ErasedKeys> {
+  const identifiers = [
+    ...emails.flatMap((text, i) => formsOf('email', text, place('--email', emails, i))),
+    ...phones.flatMap((text, i) => formsOf('phone_number', text, place('--phone', phones, i))),
+  ]
+  if (pipeline === undefined) return { identifiers: unique(identifiers), records: [] }
+  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const customers = unique(keys.flatMap((text) => memberKeysOf(text, keyTypeOf(pipeline))))
   return {
-    identifiers: unique([...emails, ...phones].flat()),
-    customers: unique(person.keys.flatMap((text) => memberKeysOf(text, keyType))),
+    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, customers))]),
+    records: customers.map((key) => ({ destinationId: id, key })),
   }
 }
 
@@ -54,25 +58,4 @@ const place = (option: string, all: readonly string[], i: number): string => (al
 /** Returns the keys without repeats, in the order of their first occurrence. */
 export function unique(keys: readonly Buffer[]): readonly Buffer[] {
   return [...new Map(keys.map((key) => [key.toString('hex'), key])).values()]
-}
-
-/**
- * Returns the keys to suppress: all forms of the identifiers, the identifiers in the stored records of the customer keys, and the keys of
- * these records. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the
- * destination of the pipeline if it is new.
- *
- * @throws {UsageError} `INVALID_VALUE`, without the value
- */
-export async function erasedKeysOf(
-  deps: Pick<EngineDeps, 'db' | 'service'>,
-  person: Person,
-  pipeline: Pipeline | undefined,
-): Promise<ErasedKeys> {
-  const { identifiers, customers } = digestsOf(person, pipeline && keyTypeOf(pipeline))
-  if (pipeline === undefined) return { identifiers, records: [] }
-  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  return {
-    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, customers))]),
-    records: customers.map((key) => ({ destinationId: id, key })),
-  }
 }

@@ -54,22 +54,22 @@ interface Audience {
 /** Plans the erasure in one audience. Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
-  const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
-  await storeImplied(tx, audience, own, erased.identifiers)
+  const erasedRecords = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
+  await storeImplied(tx, audience, erasedRecords, erased.identifiers)
   const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, erased.identifiers],
   )
-  const records = await recordsOf(tx, audience, own, known.some(({ ref_count }) => ref_count > 0) ? erased.identifiers : [])
-  const groups = unique([...own, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
+  const records = await recordsOf(tx, audience, erasedRecords, known.some(({ ref_count }) => ref_count > 0) ? erased.identifiers : [])
+  const groups = unique([...erasedRecords, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
     records: records.map((key) => ({ destinationId: audience, key })),
   })
   await removeRecords(tx, audience, records)
-  const carried = await removeFromBatches(tx, deps, { id: audience, type }, erased.identifiers, groups)
-  await planRemote(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, carried })
-  return records.length > 0 || known.length > 0 || carried.length > 0
+  const openEntries = await removeFromBatches(tx, deps, { id: audience, type }, erased.identifiers, groups)
+  await planRemoteDeletes(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, openEntries })
+  return records.length > 0 || known.length > 0 || openEntries.length > 0
 }
 
 /** Stores the implied keys of the records to remove, so that their deletes are planned like the deletes of stored keys. */
@@ -115,7 +115,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
 }
 
 /** Entry of an open update that contained the person. */
-interface Carried {
+interface OpenEntry {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
   readonly runId: number
   readonly recordKey: Buffer
@@ -134,7 +134,7 @@ async function removeFromBatches(
   { id: audience, type }: Audience,
   identifiers: readonly Buffer[],
   groups: readonly Buffer[],
-): Promise<readonly Carried[]> {
+): Promise<readonly OpenEntry[]> {
   const named = await tx.query<
     Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> &
       Row<'batch', 'plan_id' | 'status' | 'maybe_applied'> &
@@ -167,58 +167,51 @@ async function removeFromBatches(
  * Data of a person in one audience. `groups`: record keys of the person, and of other records under which the person's identifiers are
  * sent.
  */
-interface Remote {
+interface PersonInAudience {
   readonly audience: number
   readonly type: Destination
   readonly identifiers: readonly Buffer[]
   readonly groups: readonly Buffer[]
-  readonly carried: readonly Carried[]
+  readonly openEntries: readonly OpenEntry[]
 }
 
-const hex = (key: Buffer) => key.toString('hex')
+type GroupedKey = Row<'remote', 'key' | 'group_key'>
 
 /**
  * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon after the first. Other
  * identifiers of the same users are sent again.
  */
-async function planRemote(
+async function planRemoteDeletes(
   tx: Transaction,
   deps: EngineDeps,
   erasureId: number,
-  { audience, type, identifiers, groups, carried }: Remote,
+  { audience, type, identifiers, groups, openEntries }: PersonInAudience,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  const synced = await tx.query<
-    Row<'remote', 'key' | 'group_key'> & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }
-  >(
+  const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0
        and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
     [audience, identifiers, groups],
   )
-  const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)
-  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
+  const maybeApplied = openEntries.filter((entry) => entry.maybeApplied)
+  const known = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
-    [audience, unique(uncertain.flatMap(({ keys }) => keys))],
+    [audience, unique(maybeApplied.flatMap(({ keys }) => keys))],
   )
+  // Other records have these keys too, so they are not deleted but sent again.
   const shared = known.flatMap(({ key, ref_count }) => (ref_count > 0 ? [key] : []))
-  const [oldest] = uncertain
+  const [oldest] = maybeApplied
   if (oldest !== undefined) await doubtKeys(tx, audience, shared, oldest.runId)
-  // User object of each key: its group, else the record of the update, else the key alone.
-  const users = new Map<string, string>()
-  for (const { recordKey, keys } of uncertain) for (const key of keys) users.set(hex(key), hex(recordKey))
-  for (const { key, group_key } of [...known, ...synced])
-    if (group_key !== null || !users.has(hex(key))) users.set(hex(key), hex(group_key ?? key))
-  for (const key of shared) users.delete(hex(key))
-  if (users.size === 0) return
-  const beside = oldest?.batch ?? (await carrierOf(tx, audience, synced[0]))
+  const users = usersToDelete(maybeApplied, [...known, ...synced], shared)
+  if (users.length === 0) return
+  const beside = oldest?.batch ?? (await updateBeside(tx, audience, synced[0]))
   if (beside === undefined) return
-  const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
-  const objects = [...Map.groupBy(users, ([, user]) => user).values()].map((keys) => keys.map(([key]) => key))
-  const bytes = renderUserOperation({ op: 'delete', users: objects })
-  const entry = { bytes, keys: objects.flat().map((key) => Buffer.from(key, 'hex')), users: objects.length }
-  for (const waitMs of [first, first + horizonMs])
+  const firstWaitMs = maybeApplied.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
+  const bytes = renderUserOperation({ op: 'delete', users })
+  const entry = { bytes, keys: users.flat().map((key) => Buffer.from(key, 'hex')), users: users.length }
+  for (const waitMs of [firstWaitMs, firstWaitMs + horizonMs])
     await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, beside, entry, { phase: erasurePhase, waitMs }))
   await replaceGroupContent(
     tx,
@@ -228,12 +221,23 @@ async function planRemote(
   )
 }
 
+const hex = (key: Buffer) => key.toString('hex')
+
+/** Returns the keys of each user object to delete, in hex. The object of a key is its group, else its record of the update, else the key alone. */
+function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
+  const userOf = new Map<string, string>()
+  for (const { recordKey, keys } of entries) for (const key of keys) userOf.set(hex(key), hex(recordKey))
+  for (const { key, group_key } of stored) if (group_key !== null || !userOf.has(hex(key))) userOf.set(hex(key), hex(group_key ?? key))
+  for (const key of shared) userOf.delete(hex(key))
+  return [...Map.groupBy(userOf, ([, user]) => user).values()].map((keys) => keys.map(([key]) => key))
+}
+
 /** Returns the batch that confirmed the key `synced`; else the last update of the audience; undefined if the audience has no updates. */
-async function carrierOf(
+async function updateBeside(
   tx: Transaction,
   audience: number,
   synced: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
-): Promise<Carried['batch'] | undefined> {
+): Promise<OpenEntry['batch'] | undefined> {
   if (synced?.batch_id != null && synced.plan_id !== null)
     return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId: audience }
   const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(

@@ -20,7 +20,7 @@ const erasureSchema = z.strictObject({
 const header = { format: z.literal('sluice-erasures'), exportedAt: z.string() }
 
 /** Content of the file, as JSON. Version 1 has the erasures of one service. */
-const copySchema = z.discriminatedUnion('version', [
+const exportSchema = z.discriminatedUnion('version', [
   z
     .strictObject({ ...header, version: z.literal(1), service: z.string(), erasures: z.array(erasureSchema) })
     .transform(({ service, erasures, ...rest }) => ({
@@ -32,13 +32,13 @@ const copySchema = z.discriminatedUnion('version', [
 ])
 
 /** Erasures of all services, as the file has them. */
-export type ErasureCopy = z.infer<typeof copySchema>
+export type ErasureExport = z.infer<typeof exportSchema>
 
 /**
  * Returns the erasures of all services with their suppressed digests, to be stored outside of the backup. Leaves out an erasure whose
  * digests all belong to earlier erasures.
  */
-export async function copyErasures(db: Queryable, now: Date): Promise<ErasureCopy> {
+export async function exportErasures(db: Queryable, now: Date): Promise<ErasureExport> {
   const erasures = await listErasures(db)
   return {
     format: 'sluice-erasures',
@@ -57,31 +57,27 @@ export async function copyErasures(db: Queryable, now: Date): Promise<ErasureCop
 /**
  * Parses the text of an export file. `file`: name of the file, for messages.
  *
- * @throws {UsageError} `INVALID_VALUE`: the text is not a copy of erasures
+ * @throws {UsageError} `INVALID_VALUE`: the text is not an export of erasures
  */
-export function readCopy(text: string, file: string): ErasureCopy {
-  const copy = copySchema.safeParse(parseJson(text))
-  if (copy.success) return copy.data
+export function readExport(text: string, file: string): ErasureExport {
+  const parsed = exportSchema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
   throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
     where: '--replay',
     hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
   })
 }
 
-/** Erasure of a copy. `id`: id in the copy. */
-interface MissingErasure {
-  readonly id: string
-  readonly service: string
-  readonly keys: ErasedKeys
-}
-
 /**
- * Returns the erasures of a copy of which the database lacks a digest. Their records name the destinations by the ids of this database;
- * creates destinations that do not exist here.
+ * Returns the erasures of an export of which the database lacks a digest, each with its id there. Their keys name the destinations by the
+ * ids of this database; creates destinations that do not exist here.
  */
-export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly MissingErasure[]> {
+export async function missingErasures(
+  db: Database,
+  { erasures }: ErasureExport,
+): Promise<readonly { readonly id: string; readonly service: string; readonly keys: ErasedKeys }[]> {
   const missing = []
-  for (const erasure of copy.erasures) {
+  for (const erasure of erasures) {
     const records = []
     for (const { kind, accountId, audienceId, key } of erasure.records) {
       const { id } = await ensureDestination(db, { service: erasure.service, kind, accountId, targetId: audienceId })
