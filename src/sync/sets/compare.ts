@@ -1,4 +1,5 @@
 /** Compares the desired product sets of a pipeline with the sets that Sluice created. Pure functions. */
+import { isDeepStrictEqual } from 'node:util'
 import type { ListedSet } from '../../destinations/productSets.ts'
 import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
@@ -12,8 +13,8 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
   // The desired content of a plan has no product keys, because products that the plan creates get their keys later.
-  const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, stored.productKeys)
-  return sameKeys && sameTexts(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
+  const sameKeys = desired.productKeys.length === 0 || isDeepStrictEqual(desired.productKeys, stored.productKeys)
+  return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
@@ -55,9 +56,5 @@ export function withListed(stored: StoredContent, listed: ListedSet | undefined)
 function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
   const texts = (filters: StoredContent['filters']) =>
     filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()
-  return sameTexts(texts(some), texts(others))
-}
-
-function sameTexts(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((text, index) => text === others[index])
+  return isDeepStrictEqual(texts(some), texts(others))
 }
