@@ -12,7 +12,7 @@ const headBytes = 1_048_576
 /**
  * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16.
  * If a spreadsheet saved the file in another encoding, it is read in the encoding of the first source. Every other source is read with the
- * settings of the first source, and with its credentials if `mayShare` permits. Format, compression and proof of completeness are detected.
+ * settings of the first source, and with its credentials if `mayShareCredentials` permits. Format, compression and proof of completeness are detected.
  *
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */
@@ -30,14 +30,16 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
     )
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
-  if (head === undefined || !isRejectsHeader(firstLine(head))) {
+  const text = head && utfText(head)
+  // The names of the added columns are ASCII.
+  if (head === undefined || !isRejectsHeader(firstLine(text ?? head.toString('latin1')))) {
     const { credentials, ...own } = first
-    const kept = credentials === undefined || !mayShare(first.uri, uri) ? {} : { credentials }
+    const kept = credentials === undefined || !mayShareCredentials(first.uri, uri) ? {} : { credentials }
     return { ...pipeline, sources: [{ ...own, ...kept, ...fresh }] }
   }
   const copy: SourceDefinition = {
     ...fresh,
-    encoding: isUtf(head) ? 'auto' : first.encoding,
+    encoding: text === undefined ? first.encoding : 'auto',
     csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
     allowPrivate: false,
     ...(first.products === undefined ? {} : { products: first.products }),
@@ -50,7 +52,7 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
  * itself, so it must also have the same origin. For SFTP the host key is pinned; object stores and databases receive only a proof of the
  * secret.
  */
-function mayShare(own: string, other: string): boolean {
+function mayShareCredentials(own: string, other: string): boolean {
   const [kind] = other.split(':')
   if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false
   return !/^https?$/i.test(kind) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
@@ -73,28 +75,21 @@ async function readHead(uri: string): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function isUtf16(head: Buffer): boolean {
-  return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)
-}
-
-/** Returns the first line, without a byte-order mark and trailing spaces. */
-function firstLine(head: Buffer): string {
-  const text = isUtf16(head)
-    ? new TextDecoder(head[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(head.subarray(0, 131_072))
-    : head.toString('utf8')
-  return (/^\ufeff?([^\r\n]*)/.exec(text)?.[1] ?? '').trimEnd()
-}
-
 /**
- * Returns true for UTF-8, and for UTF-16 with a byte-order mark. The head may end within a character, so it is decoded as a part of a
- * stream.
+ * Returns the text of UTF-8, and of UTF-16 with a byte-order mark, without this mark; undefined for any other encoding. The head may end
+ * within a character, so it is decoded as a part of a stream.
  */
-function isUtf(head: Buffer): boolean {
-  if (isUtf16(head)) return true
+function utfText(head: Buffer): string | undefined {
+  const [first, second] = head
+  const encoding = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
-    return true
+    return new TextDecoder(encoding, { fatal: encoding === 'utf-8' }).decode(head, { stream: true })
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** Returns the first line, without trailing spaces. */
+function firstLine(text: string): string {
+  return (/^[^\r\n]*/.exec(text)?.[0] ?? '').trimEnd()
 }
