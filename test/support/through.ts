@@ -9,7 +9,8 @@ import { isTable } from '../../src/formats/openFormat.ts'
 import { createMapper } from '../../src/destinations/createMapper.ts'
 import { identifierTypes, type Reject } from '../../src/model/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
-import { identifierNotes, watchMapper } from '../../src/sync/read/sourceQuality.ts'
+import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
+import { identifierNotes } from '../../src/sync/read/unmappedNotes.ts'
 import type { WarningSummary } from '../../src/model/report.ts'
 
 export interface Outcome {
@@ -97,7 +98,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
       }
       const facts = opened.facts()
       if (!started && facts.columns.length > 0) mapper.bindHeader(facts.columns)
-      notes = [...mapper.finish(facts, undefined).warnings, ...identifierNotes(mapper.reportUnmapped())]
+      notes = [...mapper.finish(facts).warnings, ...identifierNotes(mapper.reportUnmapped())]
       sourceNotes = facts.notes ?? []
       complete = facts.completeness.complete
     } finally {

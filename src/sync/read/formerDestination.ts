@@ -14,7 +14,11 @@ import type { EngineDeps } from '../engine.ts'
 const sent = `r.trigger <> 'plan' and r.plan_id is not null`
 
 /** Returns the notes on an earlier destination of the pipeline; none once an earlier run may have sent to the present one. */
-export async function formerDestination({ db, service }: EngineDeps, { name }: Pipeline, run: RunRow): Promise<readonly WarningSummary[]> {
+export async function formerDestinationNotes(
+  { db, service }: EngineDeps,
+  { name }: Pipeline,
+  run: RunRow,
+): Promise<readonly WarningSummary[]> {
   const [known] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${sent} limit 1`, [
     name,
     run.destinationId,

@@ -7,25 +7,18 @@ import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
-import { stagedKind } from './stageTable.ts'
-
-/**
- * Number of staged rows that opt out all their identifiers (`optedOut`), of valid rows that opt out only some of them (`withholding`),
- * and of filtered and rejected rows that opt out identifiers (`unsentOptOuts`).
- */
-export interface OptingOut {
-  readonly optedOut: number
-  readonly withholding: number
-  readonly unsentOptOuts: number
-}
+import { stagedKind, type StageTally } from './stageTable.ts'
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(tx: Connection, { optedOut, withholding, unsentOptOuts }: OptingOut): Promise<number> {
-  if (optedOut + withholding + unsentOptOuts === 0) return 0
+export async function collectOptedOut(
+  tx: Connection,
+  { optedOut, partlyOptedOut, unsentOptOuts }: Pick<StageTally, 'optedOut' | 'partlyOptedOut' | 'unsentOptOuts'>,
+): Promise<number> {
+  if (optedOut + partlyOptedOut + unsentOptOuts === 0) return 0
   const collected = await tx.execute(
     `insert into opted_out
      select i.identifier from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-     where s.kind in (${stagedKind.optedOut}, ${stagedKind.optOuts})
+     where s.kind in (${stagedKind.optedOut}, ${stagedKind.unsentOptOuts})
      union
      select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
   )

@@ -14,34 +14,47 @@ import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, dropStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
 import { deleteRejects } from '../../db/rejects.ts'
-import type { RunRow } from '../../db/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
-import { crashPoint } from '../crashPoint.ts'
-import type { EngineDeps } from '../engine.ts'
 import { KnownDigests } from './knownDigests.ts'
-import type { DigestGate } from './recordGate.ts'
+import { DigestGate } from './recordGate.ts'
+import type { LastSnapshot } from './lastSnapshot.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
-import { collectOptedOut, unstagedRecordsHaveOptedOut } from './optedOut.ts'
-import { stageSources, type Staged } from './stageSources.ts'
-import { analyzeStage, stagedKind } from './stageTable.ts'
+import { unstagedRecordsHaveOptedOut } from './optedOut.ts'
+import { stageSources, type StageContext, type Staged } from './stageSources.ts'
+import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Inputs of a read. */
-export interface ReadContext {
-  readonly deps: EngineDeps
-  readonly tx: Connection
-  readonly pipeline: Pipeline
-  readonly run: RunRow
+export interface ReadContext extends StageContext {
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
-  /** Facts about the sources from the last complete read of the pipeline's own sources; empty without one, and for a backfill. */
-  readonly previous: readonly SourceFacts[]
-  /** Sources of the last complete read in whose plan no guard fired; empty without one. */
-  readonly lastGood: readonly SourceFacts[]
-  /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
-  readonly first: boolean
+  /**
+   * `last` if equal bytes of a source or record count as unchanged: definition and suppression are the same, and no full read is
+   * requested or required. Otherwise undefined.
+   */
+  readonly comparable: LastSnapshot | undefined
+  /** Key of the destination's record digests. */
+  readonly digestKey: Buffer
+}
+
+/** Result of reading all sources. */
+export interface ReadRecords {
+  readonly staged: Staged
+  readonly rows: RowCounts
+  /** Known digests that no row had; undefined for a full read. */
+  readonly unseen: readonly UnseenDigests[] | undefined
+  /** Statistics of the current rows, for the next read. */
+  readonly quality: StoredStatistics
+}
+
+/** Reads all sources: in a gated read if it is possible, else in a full read. `opened`: sources that are open already, by their number. */
+export async function readRecords(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
+  const known = await loadKnownRecords(context)
+  if (known === undefined) return fullRead(context, opened, gate)
+  const gated = await gatedRead(context, opened, gate, known)
+  return gated ?? fullRead(context, new Map(), new DigestGate(context.digestKey))
 }
 
 /** Maximum number of known records in memory (at most 29 bytes each). A larger file is read in full, with constant memory. */
@@ -58,9 +71,9 @@ const mostColumns = 256
  * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
  *   and each gated read would end as a full read;
  * - if a source other than CSV or TSV has more than `mostColumns` columns.
- * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`knownRecords`).
+ * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
  */
-export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
+function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
     !('expires_at' in pipeline.map) &&
     !(pipeline.duplicates === 'last' && repeats > 0) &&
@@ -83,24 +96,25 @@ const storedQuality: z.ZodType<StoredStatistics> = z.object({
 export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 
 /** Records of the last complete snapshot, for a gated read. */
-export interface KnownRecords {
+interface KnownRecords {
   readonly digests: KnownDigests
   /** Warnings that the skipped records would have. */
   readonly quality: StoredStatistics
 }
 
 /**
- * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed: if not every valid
- * record has a digest, there are too many records or outdated digests, or the statistics require it. `last`: row counts of that snapshot.
+ * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed: if the reads are not
+ * comparable, not every valid record has a digest, there are too many records or outdated digests, or the statistics require it.
  */
-export async function knownRecords(tx: Connection, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
-  const stored = await loadDigests(tx, destinationId)
-  if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
-  const quality = decodeQuality(stored.quality, destinationId)
+async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
+  if (last === undefined || !isGateable(pipeline, last.sources, last.rows.duplicates)) return undefined
+  const stored = await loadDigests(tx, run.destinationId)
+  if (stored === undefined || stored.count !== last.rows.valid || stored.stored > mostKnown) return undefined
+  const quality = decodeQuality(stored.quality, run.destinationId)
   if (quality.due) return undefined
   // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
   // found would count as new. The result would be the same, but every gated read would end as a full read.
-  const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
+  const known = new KnownDigests(stored.stored, { everywhere: last.rows.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
     // Called after every four megabytes of digests.
@@ -109,61 +123,71 @@ export async function knownRecords(tx: Connection, destinationId: number, last: 
   return { digests: known, quality }
 }
 
-/** Result of reading all sources. */
-export interface ReadRecords {
-  readonly staged: Staged
-  readonly rows: RowCounts
-  /** Known digests that no row had; undefined for a full read. */
-  readonly unseen: readonly UnseenDigests[] | undefined
-  /** Statistics of the current rows, for the next read. */
-  readonly quality: StoredStatistics
+/** Reads all rows. */
+async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
+  // A full read uses only the frequent values of the last read (`createReadStatistics`).
+  const before = await lastQuality(context.tx, context.run.destinationId)
+  const statistics = createReadStatistics(before, { gated: false, sources: context.pipeline.sources.length })
+  const staged = await stageSources(context, opened, gate, statistics)
+  return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
 
 /**
- * Reads all sources. With `known`, skips the known records. Returns undefined if a full read is needed: if a row contradicts, repeats,
- * removes or opts out a record that was skipped, or if new and skipped rows together may exceed a limit. Then nothing stays staged, and
- * the rejects are deleted.
+ * Reads the rows that are not known. Returns undefined if a full read is needed. Then nothing stays staged, and the rejects are deleted.
  */
-export async function readRecords(
+async function gatedRead(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
   gate: DigestGate,
-  known: KnownRecords | undefined,
+  known: KnownRecords,
 ): Promise<ReadRecords | undefined> {
   const { deps, tx, pipeline, run } = context
-  if (known) gate.setKnown(known.digests)
-  // A full read uses only the frequent values of the last read (`createReadStatistics`).
-  const before = known?.quality ?? (await lastQuality(tx, run.destinationId))
-  const statistics = createReadStatistics(before, { gated: known !== undefined, sources: pipeline.sources.length })
-  const staged = await stageSources(deps, pipeline, {
-    tx,
-    runId: run.id,
-    startedAtMs: run.startedAtMs,
-    previous: context.previous,
-    lastGood: context.lastGood,
-    opened,
-    gate,
-    statistics,
-    first: context.first,
-  })
-  crashPoint('read.staged')
-  // A first load joins the stage with nothing, unless keys repeat or rows opt out. A diff analyzes it later.
-  if (!context.first || staged.mayRepeat || staged.optedOut + staged.withholding + staged.unsentOptOuts > 0) await analyzeStage(tx)
-  const type = destinationOf(pipeline.destination.kind)
-  const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, staged) : 0
-  const unseen = known?.digests.unseen()
-  if (unseen) {
-    await collectUnseenKeys(tx, run.destinationId, unseen)
-    // Removing an identifier from a list also removes the skipped records that have it.
-    const removesSkipped = type.removesBy === 'identifier' && staged.optedOut > 0
-    const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(tx, run.destinationId))
-    if (removesSkipped || isShared || staged.doubts.length > 0 || (await meetsUnstaged(tx, run.destinationId))) {
-      await tx.query('truncate stage, opted_out')
-      await tx.query('drop table unseen_key')
-      await deleteRejects(deps.db, [run.id])
-      return undefined
-    }
+  gate.setKnown(known.digests)
+  const statistics = createReadStatistics(known.quality, { gated: true, sources: pipeline.sources.length })
+  const staged = await stageSources(context, opened, gate, statistics)
+  const unseen = known.digests.unseen()
+  await collectUnseenKeys(tx, run.destinationId, unseen)
+  if (await affectsSkipped(context, staged)) {
+    await tx.query('truncate stage, opted_out')
+    await tx.query('drop table unseen_key')
+    await deleteRejects(deps.db, [run.id])
+    return undefined
   }
+  await deleteUnstagedRejects(tx, run.destinationId)
+  return { ...(await resolveRows(context, staged, gate)), unseen, quality: storedStatistics(statistics) }
+}
+
+/**
+ * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped, or if new and skipped rows together may
+ * exceed a limit.
+ */
+async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged): Promise<boolean> {
+  // Removing an identifier from a list also removes the skipped records that have it.
+  const removesSkipped = destinationOf(pipeline.destination.kind).removesBy === 'identifier' && staged.optedOut > 0
+  if (removesSkipped || staged.doubts.length > 0) return true
+  if (staged.optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(tx, run.destinationId))) return true
+  const repeated = await tx.query(
+    `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${unstagedRecord(run.destinationId)}) limit 1`,
+  )
+  return repeated.length === 1
+}
+
+/** Deletes rejected rows that have the key of a skipped record: they change nothing. */
+async function deleteUnstagedRejects(tx: Connection, destinationId: number): Promise<void> {
+  await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstagedRecord(destinationId)})`)
+}
+
+/** Returns SQL of the record that was skipped and has the key of the staged row `s`. */
+const unstagedRecord = (destinationId: number) => `select from record r
+  where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live' and not exists (select from unseen_key l where l.key = s.key)`
+
+/** Reduces the staged rows to one row per key, and counts them together with the skipped rows. */
+async function resolveRows(
+  { deps, tx, pipeline, run, suppressedBy }: ReadContext,
+  staged: Staged,
+  gate: DigestGate,
+): Promise<Pick<ReadRecords, 'staged' | 'rows'>> {
+  const type = destinationOf(pipeline.destination.kind)
   // No transaction is open yet, so the rejects of conflicting rows are committed immediately. A failed run keeps them, like all rejects.
   const resolved = await resolveStage(tx, staged, {
     runId: run.id,
@@ -171,15 +195,14 @@ export async function readRecords(
     removesBy: type.removesBy,
     duplicates: pipeline.duplicates ?? 'reject',
     sources: sourceNames(pipeline),
-    suppressedBy: context.suppressedBy,
+    suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
-    optedOutIdentifiers,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
   const areCollected = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
-  if (known === undefined && !areCollected) await dropStagedDigests(tx)
+  if (!gate.canSkip && !areCollected) await dropStagedDigests(tx)
   const rows = {
-    read: staged.read + gate.unchanged + gate.repeated,
+    read: staged.read + gate.skipped,
     rejected: staged.rejected + resolved.conflicting,
     duplicates: resolved.duplicates + gate.repeated,
     suppressed: resolved.suppressed,
@@ -187,7 +210,7 @@ export async function readRecords(
     valid: resolved.valid + gate.unchanged,
   }
   const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
-  return { staged: { ...staged, warnings }, rows, unseen, quality: storedStatistics(statistics) }
+  return { staged: { ...staged, warnings }, rows }
 }
 
 /** Returns the file name of each source; with the number of the source if several have that name. */
@@ -204,17 +227,4 @@ async function lastQuality(tx: Connection, destinationId: number): Promise<Store
 function optedOutNote(rows: number): WarningSummary {
   const message = `${rows === 1 ? '1 row shares an identifier' : `${rows} rows share identifiers`} with rows that opted out: these identifiers are not sent`
   return { code: 'IDENTIFIER_OPTED_OUT' satisfies RecordCode, field: '', message, count: rows, lines: [] }
-}
-
-/**
- * Returns true if a staged row has the key of a skipped record. Deletes rejected rows with such a key, which do not count, because they
- * change nothing.
- */
-async function meetsUnstaged(tx: Connection, destinationId: number): Promise<boolean> {
-  const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
-    and not exists (select from unseen_key l where l.key = s.key)`
-  const meets = async () => (await tx.query(`select from stage s where exists (${unstaged}) limit 1`)).length === 1
-  if (!(await meets())) return false
-  await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
-  return meets()
 }

@@ -29,40 +29,35 @@ export interface Resolved {
   readonly sharedRows: number
 }
 
+interface ResolveOptions {
+  readonly runId: number
+  readonly keyField: string
+  readonly removesBy: 'key' | 'identifier'
+  readonly duplicates: 'reject' | 'last'
+  /** Names of the sources, for messages. */
+  readonly sources: readonly string[]
+  /** Ids of the do-not-reach lists whose people must not be sent. */
+  readonly suppressedBy: readonly number[]
+  /** Audience whose erased people are suppressed, and the address of its service; undefined if the destination does not reach people. */
+  readonly erasures: { readonly destinationId: number; readonly service: string } | undefined
+}
+
 const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
 /** Reduces the staged rows to one row per key, stores the rejects of contradicting rows, and returns the counts. */
 export async function resolveStage(
   tx: Connection,
-  staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
-  options: {
-    readonly runId: number
-    readonly keyField: string
-    readonly removesBy: 'key' | 'identifier'
-    readonly duplicates: 'reject' | 'last'
-    /** Names of the sources, for messages. */
-    readonly sources: readonly string[]
-    /** Ids of the do-not-reach lists whose people must not be sent. */
-    readonly suppressedBy: readonly number[]
-    /** Audience whose erased people are suppressed; undefined if the destination does not reach people. */
-    readonly erasures: ErasureScope | undefined
-    /** Number of identifiers in the table `opted_out`. */
-    readonly optedOutIdentifiers: number
-  },
+  staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat' | 'optedOutIdentifiers'>,
+  options: ResolveOptions,
 ): Promise<Resolved> {
-  const shared = options.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(tx)
-  const optedOutRows = staged.optedOut + shared.emptied
-  const validRows = staged.valid - shared.emptied
+  const shared = staged.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
-  const suppressed =
-    options.removesBy === 'identifier'
-      ? staged.optedOut === 0
-        ? 0
-        : await suppressWithRemoved(tx)
-      : (options.suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, options.suppressedBy)) +
-        (options.erasures === undefined ? 0 : await suppressErased(tx, options.erasures))
-  if (repeats === undefined)
-    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOutRows, valid: validRows - suppressed, sharedRows: shared.rows }
+  const suppressed = await suppressRows(tx, staged.optedOut > 0, options)
+  if (repeats === undefined) {
+    const optedOut = staged.optedOut + shared.emptied
+    const valid = staged.valid - shared.emptied - suppressed
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, sharedRows: shared.rows }
+  }
   const optedOut = await countKind(tx, stagedKind.optedOut)
   await keepOneRowAKey(tx)
   return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), sharedRows: shared.rows }
@@ -71,12 +66,7 @@ export async function resolveStage(
 /** Resolves repeated keys. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
-  options: {
-    readonly runId: number
-    readonly keyField: string
-    readonly duplicates: 'reject' | 'last'
-    readonly sources: readonly string[]
-  },
+  options: Pick<ResolveOptions, 'runId' | 'keyField' | 'duplicates' | 'sources'>,
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
@@ -126,10 +116,7 @@ async function keepLast(tx: Connection): Promise<number> {
  * Rejects all rows with one key and different contents (docs/inputs.md 58), and returns their number. The message has at most ten lines,
  * with their sources if there are several.
  */
-async function rejectContradictions(
-  tx: Connection,
-  options: { readonly runId: number; readonly keyField: string; readonly sources: readonly string[] },
-): Promise<number> {
+async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions, 'runId' | 'keyField' | 'sources'>): Promise<number> {
   const conflicting = await tx.execute(
     addRejectsSql(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in ' ||
@@ -148,6 +135,32 @@ async function rejectContradictions(
   return conflicting
 }
 
+/** Marks valid rows that must not be sent as suppressed, and returns their number. `anyOptedOut`: true if a row opts out. */
+async function suppressRows(
+  tx: Connection,
+  anyOptedOut: boolean,
+  { removesBy, suppressedBy, erasures }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'>,
+): Promise<number> {
+  if (removesBy === 'identifier') return anyOptedOut ? suppressWithRemoved(tx) : 0
+  const listed = suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, suppressedBy)
+  return listed + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
+}
+
+/**
+ * Suppresses the rows of a do-not-reach list that have an identifier that another row removes (plan/desired.ts, `optOutByIdentifier`).
+ * Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows. Returns
+ * the number of suppressed rows.
+ */
+async function suppressWithRemoved(tx: Connection): Promise<number> {
+  return tx.execute(
+    `update stage s set kind = ${stagedKind.suppressed}
+     where s.kind = ${stagedKind.valid} and s.key in (
+       select t.key from stage t cross join lateral unnest(${rowIdentifiers('t')}) as i (identifier)
+       where i.identifier in (
+         select unnest(${rowIdentifiers('l')}) from stage l where l.kind = ${stagedKind.optedOut}))`,
+  )
+}
+
 /**
  * Marks members with at least one identifier on the do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins). Returns
  * their number.
@@ -164,14 +177,8 @@ async function suppressListedMembers(tx: Connection, listIds: readonly number[])
   )
 }
 
-/** Audience, and the address of its service. */
-export interface ErasureScope {
-  readonly destinationId: number
-  readonly service: string
-}
-
 /** Marks valid staged rows of erased people as suppressed, and returns their number. */
-export async function suppressErased(tx: Connection, { destinationId, service }: ErasureScope): Promise<number> {
+export async function suppressErased(tx: Connection, { destinationId, service }: NonNullable<ResolveOptions['erasures']>): Promise<number> {
   const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
   if (known.length === 0) return 0
   return tx.execute(
@@ -192,21 +199,6 @@ async function keepOneRowAKey(tx: Connection): Promise<void> {
       select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
       from stage t join repeated using (key)) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
-}
-
-/**
- * Suppresses the rows of a do-not-reach list that have an identifier that another row removes (plan/desired.ts, `optOutByIdentifier`).
- * Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows. Returns
- * the number of suppressed rows.
- */
-async function suppressWithRemoved(tx: Connection): Promise<number> {
-  return tx.execute(
-    `update stage s set kind = ${stagedKind.suppressed}
-     where s.kind = ${stagedKind.valid} and s.key in (
-       select t.key from stage t cross join lateral unnest(${rowIdentifiers('t')}) as i (identifier)
-       where i.identifier in (
-         select unnest(${rowIdentifiers('l')}) from stage l where l.kind = ${stagedKind.optedOut}))`,
-  )
 }
 
 async function countKind(tx: Connection, kind: number): Promise<number> {

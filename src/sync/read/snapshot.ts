@@ -2,7 +2,6 @@
  * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
  * and do-not-reach lists), reads no rows and uses the last snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
-import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
@@ -10,16 +9,16 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import type { Database, Connection } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
-import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
 import { readsBackfillSource, updateRun, type RunRow } from '../../db/runs.ts'
-import { decodeRowCounts, decodeSources, discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
+import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { erodedNotes, fallenSources, interruptedValid, type FallenSource } from './fallenRows.ts'
-import { formerDestination } from './formerDestination.ts'
+import { formerDestinationNotes } from './formerDestination.ts'
+import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import type { IdentifierFacts } from './identifierWatch.ts'
@@ -61,131 +60,33 @@ export interface SnapshotResult {
   readonly keyHistogram?: KeyHistogram
 }
 
-/** Last complete snapshot of the destination, without backfills. */
-interface LastSnapshot {
-  readonly id: number
-  readonly runId: number
-  /** Name of the pipeline that read the snapshot. */
-  readonly pipeline: string
-  readonly definitionHash: string
-  readonly suppressionVersion: number
-  readonly sources: readonly SourceFacts[]
-  readonly rows: RowCounts
-  /**
-   * Number of valid rows of the last complete read in whose plan no guard fired; undefined without one. A withheld read must not become
-   * the reference of the next read.
-   */
-  readonly goodValid: number | undefined
-  /** Sources of the read that `goodValid` counts. */
-  readonly goodSources: readonly SourceFacts[]
-  /** Warnings of the run that read the snapshot. */
-  readonly warnings: readonly WarningSummary[]
-  /** Header that the run read. */
-  readonly columns: readonly string[]
-  /**
-   * True if a guard fired in its plan, if a later backfill or incomplete read followed, or if a person of it was erased since. Then equal
-   * bytes must be read again.
-   */
-  readonly mustReread: boolean
-  /** True if the snapshot was read within the last day. Only then a server's answer 304 counts as unchanged. */
-  readonly isRecent: boolean
-}
-
 /**
  * Reads the sources into a new snapshot and the temporary table `stage`, or returns the last snapshot if nothing changed. Stores the
  * warnings and columns with the run. If the read fails, discards the new snapshot and throws the error.
  */
 export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+  const { destinationId, id: runId } = run
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
-  const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]
-  const last = readsBackfillSource(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  // True if a source with equal bytes counts as unchanged: definition and suppression are the same, and no full read is requested or
-  // required.
-  const comparable =
-    last !== undefined &&
+  const notes = [...suppression.notes, ...(await formerDestinationNotes(deps, pipeline, run))]
+  const last = readsBackfillSource(run) ? undefined : await loadLastSnapshot(deps.db, destinationId)
+  const isComparable =
     !run.options.full &&
-    !last.mustReread &&
+    last?.mustReread === false &&
     last.definitionHash === definitionHash &&
     last.suppressionVersion === suppression.version
-  const key = await digestKey(deps.db, run.destinationId)
+  const comparable = isComparable ? last : undefined
+  const key = await digestKey(deps.db, destinationId)
+  const context: ReadContext = { deps, tx, pipeline, run, suppressedBy: suppression.destinationIds, last, comparable, digestKey: key }
   const gate = new DigestGate(key)
-  const bytes = comparable ? await sameBytes(deps, pipeline, last, gate) : { same: false, opened: new Map<number, OpenedSource>() }
+  const bytes = comparable === undefined ? { same: false, opened: new Map() } : await compareBytes(deps, pipeline, comparable, gate)
   try {
     await createStage(tx)
-    if (comparable && bytes.same) {
-      deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-      const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
-      await updateRun(deps.db, run, { columns: last.columns, warnings })
-      return {
-        snapshotId: last.id,
-        rows: last.rows,
-        reading: 'unchanged',
-        unseen: [],
-        previousValid: last.goodValid,
-        fallen: [],
-        incomplete: undefined,
-        suppressedBy: suppression.destinationIds,
-        proof: 'source unchanged since the last complete read',
-        warnings,
-      }
-    }
-
-    const { destinationId, id: runId } = run
-    // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
-    const { isGateable, knownRecords, readRecords } = await import('./readRecords.ts')
+    if (comparable !== undefined && bytes.same) return await unchangedResult(context, comparable, notes)
     const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
     crashPoint('read.opened')
     try {
-      const known =
-        comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
-          ? await knownRecords(tx, run.destinationId, last.rows)
-          : undefined
-      const context: ReadContext = {
-        deps,
-        tx,
-        pipeline,
-        run,
-        suppressedBy: suppression.destinationIds,
-        previous: last?.sources ?? [],
-        lastGood: last?.goodSources ?? [],
-        first: last === undefined,
-      }
-      const read =
-        (known && (await readRecords(context, bytes.opened, gate, known))) ??
-        (await (known
-          ? readRecords(context, new Map(), new DigestGate(key), undefined)
-          : readRecords(context, bytes.opened, gate, undefined)))
-      if (read === undefined) throw new Error('a full read always has a result')
-      const { staged, rows } = read
-      const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
-      const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-      const warnings = [
-        ...notes,
-        ...staged.warnings,
-        ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
-        ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
-          ? []
-          : [otherPipeline(last)]),
-        ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
-      ]
-      await updateRun(deps.db, run, { columns: staged.columns, warnings })
-      await storeSources(deps.db, snapshotId, staged.facts)
-      return {
-        snapshotId,
-        rows,
-        reading: read.unseen === undefined ? 'whole' : 'gated',
-        unseen: read.unseen ?? [],
-        previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
-        fallen: fallenSources(staged.facts, last?.goodSources ?? []),
-        incomplete,
-        suppressedBy: suppression.destinationIds,
-        proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
-        warnings,
-        quality: read.quality,
-        ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
-        ...(staged.keyHistogram === undefined ? {} : { keyHistogram: staged.keyHistogram }),
-      }
+      return await readInto(snapshotId, context, notes, bytes.opened, gate)
     } catch (error) {
       await discardSnapshot(deps.db, snapshotId)
       throw error
@@ -193,6 +94,70 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   } finally {
     // If an earlier source failed, the opened ones were not read. Closing a source twice is safe.
     for (const source of bytes.opened.values()) await source.close()
+  }
+}
+
+/** Returns the last snapshot as the result of a read, because no source changed. */
+async function unchangedResult(
+  { deps, run, suppressedBy }: ReadContext,
+  last: LastSnapshot,
+  notes: readonly WarningSummary[],
+): Promise<SnapshotResult> {
+  deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
+  const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
+  await updateRun(deps.db, run, { columns: last.columns, warnings })
+  return {
+    snapshotId: last.id,
+    rows: last.rows,
+    reading: 'unchanged',
+    unseen: [],
+    previousValid: last.goodValid,
+    fallen: [],
+    incomplete: undefined,
+    suppressedBy,
+    proof: 'source unchanged since the last complete read',
+    warnings,
+  }
+}
+
+/** Reads the sources into an open snapshot. `notes`: notes that do not depend on the rows. */
+async function readInto(
+  snapshotId: number,
+  context: ReadContext,
+  notes: readonly WarningSummary[],
+  opened: ReadonlyMap<number, OpenedSource>,
+  gate: DigestGate,
+): Promise<SnapshotResult> {
+  const { deps, pipeline, run, last, suppressedBy } = context
+  // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
+  const { readRecords } = await import('./readRecords.ts')
+  const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
+  const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
+  const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
+  const isOfOther = last !== undefined && last.pipeline !== pipeline.name && destinationOf(pipeline.destination.kind).guardsDeletes
+  const warnings = [
+    ...notes,
+    ...staged.warnings,
+    ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
+    ...(isOfOther ? [otherPipeline(last)] : []),
+    ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
+  ]
+  await updateRun(deps.db, run, { columns: staged.columns, warnings })
+  await storeSources(deps.db, snapshotId, staged.facts)
+  return {
+    snapshotId,
+    rows,
+    reading: unseen === undefined ? 'whole' : 'gated',
+    unseen: unseen ?? [],
+    previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
+    fallen: fallenSources(staged.facts, last?.goodSources ?? []),
+    incomplete,
+    suppressedBy,
+    proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
+    warnings,
+    quality,
+    ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
+    ...(staged.keyHistogram === undefined ? {} : { keyHistogram: staged.keyHistogram }),
   }
 }
 
@@ -227,55 +192,6 @@ const notRepeated: ReadonlySet<string> = new Set([
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
 
-/** Returns the last complete snapshot of the destination, without backfills. Another pipeline may have read it. */
-async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
-  const [row] = await db.query<
-    Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
-      Row<'run', 'warnings' | 'columns' | 'pipeline'> & {
-        good_valid: number | null
-        good_sources: unknown
-        must_reread: boolean
-        is_recent: boolean
-      }
-  >(
-    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
-       s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
-       (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
-       -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
-       exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
-         -- A later backfill or incomplete read changed the desired content.
-         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
-         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan over a snapshot is
-         -- stored with it, so that it states the erasures that its read knew.
-         or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
-           select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
-     from snapshot s join run r on r.id = s.run_id left join lateral (
-       select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
-       where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
-         and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
-       order by g.id desc limit 1) good on true
-     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
-     order by s.id desc limit 1`,
-    [destinationId],
-  )
-  if (!row) return undefined
-  return {
-    id: Number(row.id),
-    runId: Number(row.run_id),
-    pipeline: row.pipeline,
-    definitionHash: row.definition_hash,
-    suppressionVersion: Number(row.suppression_version),
-    sources: decodeSources(row.sources, row.id),
-    rows: decodeRowCounts(row.counts, row.id),
-    goodValid: row.good_valid ?? undefined,
-    goodSources: row.good_sources === null ? [] : decodeSources(row.good_sources, row.id),
-    warnings: decodeWarnings(row.warnings, row.run_id),
-    columns: decodeColumns(row.columns, row.run_id),
-    mustReread: row.must_reread,
-    isRecent: row.is_recent,
-  }
-}
-
 /**
  * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Stops at the first
  * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
@@ -283,7 +199,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
  * If the snapshot is older than a day, a source on a server counts as changed: a wrong cache or ETag would otherwise hide every later
  * change forever, opt-outs too.
  */
-async function sameBytes(
+async function compareBytes(
   deps: EngineDeps,
   pipeline: Pipeline,
   { sources, isRecent }: Pick<LastSnapshot, 'sources' | 'isRecent'>,

@@ -10,7 +10,6 @@ import { createReadStatistics, type ReadStatistics } from '../../mapping/statist
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
-import type { UnmappedReport } from '../../mapping/members/unmappedColumns.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 /** Result of checking a source. */
@@ -25,18 +24,14 @@ export interface SourceResult {
   readonly doubts: readonly string[]
 }
 
-/** Checks the rows of one source. */
-export interface SourceQuality {
-  /** Adds a mapped row. Returns the number of its feature set (mapping/statistics/rowStatistics.ts). */
-  readonly add: (row: Row, mapped: Mapped) => number
-  /**
-   * Finishes the source. `previous`: facts of the last read, with which columns and fill rates are compared. `known`: counts of unchanged
-   * rows, which were not mapped, by feature set. `lastGood`: facts of the last read in whose plan no guard fired, with which the opt-outs
-   * are compared.
-   *
-   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
-   */
-  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts, lastGood?: SourceFacts) => SourceResult
+/** Facts about earlier reads of a source. */
+interface EarlierReads {
+  /** Facts of the last read, with which columns and fill rates are compared. */
+  readonly previous?: SourceFacts | undefined
+  /** Facts of the last read in whose plan no guard fired, with which the opt-outs are compared. */
+  readonly lastGood?: SourceFacts | undefined
+  /** Counts of unchanged rows, which were not mapped, by feature set. */
+  readonly known?: FeatureSetCounts | undefined
 }
 
 /** Mapper that also checks its rows. Sources are mapped one after the other. */
@@ -45,8 +40,12 @@ export interface WatchedMapper extends RecordMapper {
   readonly begin: (previous: SourceFacts | undefined) => void
   /** Returns the number of the feature set of the last mapped row that was not filtered out. */
   readonly featureSet: () => number
-  /** Ends a source. */
-  readonly finish: SourceQuality['finish']
+  /**
+   * Finishes a source. `facts`: its facts now.
+   *
+   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
+   */
+  readonly finish: (facts: SourceFacts, earlier?: EarlierReads) => SourceResult
 }
 
 /** Returns a mapper that maps like `mapper` and checks the rows of each source. `reachesPeople`: also compares how many rows opt out. */
@@ -73,55 +72,6 @@ export function watchMapper(
   }
 }
 
-/**
- * Returns a note on each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. The
- * counts are of all rows that the mapper has mapped, earlier sources included.
- */
-export function identifierNotes({ identifiers, identifierHint: hint }: UnmappedReport): readonly WarningSummary[] {
-  return identifiers.map(({ column, message, count, lines }) => ({
-    code: 'IDENTIFIER_UNMAPPED',
-    field: column,
-    message,
-    count,
-    lines,
-    ...(hint === undefined ? {} : { hint }),
-  }))
-}
-
-const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
-
-/**
- * Completes a note about consent: adds a hint, in most cases the `consent:` setting for this file. For an unmapped column, also adds its
- * values to the message. Returns other notes unchanged.
- */
-export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
-  note: Note,
-  unmapped: UnmappedReport,
-): Note {
-  if (!consentCodes.includes(note.code)) return note
-  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'remove')
-    return {
-      ...note,
-      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
-    }
-  if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
-    return {
-      ...note,
-      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent',
-    }
-  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unmapped.shownValues(note.field)
-  const hint =
-    unmapped.consentHint ??
-    (note.code === 'CONSENT_UNKNOWN'
-      ? 'export the file again with that column, or set consent: none if every person in it agreed'
-      : undefined)
-  return {
-    ...note,
-    ...(seen === '' ? {} : { message: `${note.message}: ${seen}` }),
-    ...(hint === undefined ? {} : { hint }),
-  }
-}
-
 /** Minimum number of rows for checks of shares (docs/inputs.md). */
 const checkedFrom = 100
 /** Share of rows damaged by a spreadsheet above which the file is rejected. */
@@ -137,12 +87,15 @@ const personalCode = 'PERSONAL_COLUMN'
 /** Codes that count once per column, for any number of rows. */
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
-/** Starts the checks of a source. `previous`: facts of the last read for a gated read. */
+/**
+ * Starts the checks of a source. `previous`: facts of the last read for a gated read. `add` returns the number of the feature set of a row
+ * (mapping/statistics/rowStatistics.ts).
+ */
 function createSourceQuality(
   statistics: ReadStatistics,
   previous: SourceFacts | undefined,
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
-): SourceQuality {
+): Pick<WatchedMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
   const quality = createSourceStatistics(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
@@ -161,41 +114,13 @@ function createSourceQuality(
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
-    finish: (facts, previous, known, lastGood) => {
+    finish: (facts, { previous, lastGood, known } = {}) => {
       const found = quality.finish(known)
-      const { rows: total, members, filled, notes, items } = found
-      if (total >= checkedFrom && damaged.count > total * damagedShare) {
-        throw new RunError(
-          'FILE_SPREADSHEET_DAMAGE',
-          `${damaged.count} of ${total} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
-          {
-            where: `${facts.uri}, first on line ${damaged.first}`,
-            hint: 'Export again with every column formatted as text.',
-          },
-        )
+      const { rows, members, filled, items } = found
+      if (rows >= checkedFrom) {
+        rejectDamaged(facts, rows, damaged)
+        rejectMisplaced(facts, rows, { count: misplaced.count + found.misplaced.count, lines: [misplaced.first, ...found.misplaced.lines] })
       }
-      const moved = misplaced.count + found.misplaced.count
-      if (total >= checkedFrom && moved > total * misplacedShare) {
-        throw new RunError('FILE_MAPPING', `${moved} of ${total} rows have an email where a phone number is mapped, or the reverse`, {
-          where: `${facts.uri}, first on line ${Math.min(misplaced.first || Infinity, found.misplaced.lines[0] ?? Infinity)}`,
-          hint: 'Correct the columns under map:.',
-        })
-      }
-      const warnings: WarningSummary[] = []
-      const report = (code: string, field: string, message: string, count: number, lines: readonly number[] = []) =>
-        warnings.push({ code, field, message, count, lines })
-      for (const { code, message, count, examples } of notes) {
-        report(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count)
-      }
-      for (const { code, field, message } of items) if (code === personalCode) report(code, field, message, 1)
-      const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
-      const withRole = roles.reduce((sum, { count }) => sum + count, 0)
-      if (total >= checkedFrom && withRole > total * roleShare)
-        report('EMAIL_ROLE_SHARE', 'email', `${withRole} of ${total} rows have a role or example address`, withRole, [
-          Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity)),
-        ])
-      for (const column of vanishedColumns(facts, previous))
-        report('COLUMN_VANISHED', column, `the column "${column}" is missing, the last read had it`, 1)
       const figures = {
         members,
         filled,
@@ -203,41 +128,78 @@ function createSourceQuality(
         ...(found.brand === '' ? {} : { brand: found.brand }),
         ...(found.group === '' ? {} : { group: found.group }),
       }
-      for (const [kind, before, now] of fallenFillRates(previous?.quality, figures))
-        report('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      const sentAgain = reachesPeople ? fallenOptOuts(lastGood?.quality, figures) : 0
-      if (sentAgain > 0)
-        report(
-          'OPT_OUTS_FELL',
-          'consent',
-          `${optedOut} rows opt out, last time ${lastGood?.quality?.optedOut ?? 0}, and ${sentAgain} more people would be sent`,
-          sentAgain,
-        )
-      const counted = items.flatMap((item) =>
-        item.code === personalCode
-          ? []
-          : oncePerColumn.includes(item.code)
-            ? [{ ...item, count: 1, lines: item.lines.slice(0, 1) }]
-            : [item],
-      )
+      const warnings = [
+        ...found.notes.map(({ code, message, count, examples }) =>
+          noteOf(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count),
+        ),
+        ...items.flatMap(({ code, field, message }) => (code === personalCode ? [noteOf(code, field, message)] : [])),
+        ...(rows >= checkedFrom ? roleShareNotes(items, rows) : []),
+        ...vanishedColumns(facts, previous).map((column) =>
+          noteOf('COLUMN_VANISHED', column, `the column "${column}" is missing, the last read had it`),
+        ),
+        ...fallenFillRates(previous?.quality, figures).map(([type, before, now]) =>
+          noteOf('FILL_RATE_FELL', type, `${now} % of the members have ${type}, last time ${before} %`),
+        ),
+        ...(reachesPeople ? optOutNotes(lastGood?.quality, figures) : []),
+      ]
+      const counted = items
+        .filter(({ code }) => code !== personalCode)
+        .map((item) => (oncePerColumn.includes(item.code) ? { ...item, count: 1, lines: item.lines.slice(0, 1) } : item))
       return { warnings, counted, figures, doubts: found.doubts }
     },
   }
+}
+
+const noteOf = (code: string, field: string, message: string, count = 1, lines: readonly number[] = []): WarningSummary => ({
+  code,
+  field,
+  message,
+  count,
+  lines,
+})
+
+/** Throws `FILE_SPREADSHEET_DAMAGE` if too many rows are damaged. */
+function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: LineCount): void {
+  if (count <= rows * damagedShare) return
+  throw new RunError(
+    'FILE_SPREADSHEET_DAMAGE',
+    `${count} of ${rows} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
+    { where: `${uri}, first on line ${first}`, hint: 'Export again with every column formatted as text.' },
+  )
+}
+
+/** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: lines of some of these rows; 0: none. */
+function rejectMisplaced({ uri }: SourceFacts, rows: number, { count, lines }: { count: number; lines: readonly number[] }): void {
+  if (count <= rows * misplacedShare) return
+  throw new RunError('FILE_MAPPING', `${count} of ${rows} rows have an email where a phone number is mapped, or the reverse`, {
+    where: `${uri}, first on line ${Math.min(...lines.filter((line) => line > 0))}`,
+    hint: 'Correct the columns under map:.',
+  })
+}
+
+/** Returns the note on a large share of role and example addresses; none for a small share. */
+function roleShareNotes(items: readonly WarningSummary[], rows: number): WarningSummary[] {
+  const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
+  const count = roles.reduce((sum, role) => sum + role.count, 0)
+  if (count <= rows * roleShare) return []
+  const first = Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity))
+  return [noteOf('EMAIL_ROLE_SHARE', 'email', `${count} of ${rows} rows have a role or example address`, count, [first])]
 }
 
 /** Minimum number of rows that opted out in the earlier read, to compare their number. */
 const optOutsFrom = 20
 
 /**
- * Returns by how much the number of members who do not opt out rose, if opt-outs fell by more than half and this rise is at least half of
- * their fall; otherwise 0. A smaller rise means that most of the rows that opted out are missing now. `before`: figures of the last read in
+ * Returns the note on fallen opt-outs, if they fell by more than half and the number of members who do not opt out rose by at least half of
+ * this fall. A smaller rise means that most of the rows that opted out are missing now. `before`: figures of the last read in
  * whose plan no guard fired. Rows that opt out are mapped in every read, because they have no stored digest.
  */
-function fallenOptOuts(before: QualityFigures | undefined, now: QualityFigures): number {
+function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const [was, is] = [before?.optedOut ?? 0, now.optedOut ?? 0]
-  if (before === undefined || was < optOutsFrom || is * 2 >= was) return 0
+  if (before === undefined || was < optOutsFrom || is * 2 >= was) return []
   const added = now.members - is - (before.members - was)
-  return added * 2 >= was - is ? added : 0
+  if (added * 2 < was - is) return []
+  return [noteOf('OPT_OUTS_FELL', 'consent', `${is} rows opt out, last time ${was}, and ${added} more people would be sent`, added)]
 }
 
 /** Returns at most 20 columns that only the last read had; none for XML and JSON, whose items omit empty fields. */

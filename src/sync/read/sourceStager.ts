@@ -10,8 +10,9 @@ import type { Reject, Row, Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RejectWriter } from './rejectWriter.ts'
-import { identifierNotes, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
+import type { WatchedMapper } from './sourceQuality.ts'
 import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
+import { identifierNotes, withConsentHint } from './unmappedNotes.ts'
 import { UnseenColumns } from './unseenColumns.ts'
 import type { WarningCounter } from './warningCounter.ts'
 
@@ -43,6 +44,8 @@ export interface Staging {
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
+  /** True while V8's space for new objects may grow (`letYoungGrow`). */
+  growing: boolean
   /** Number of rows from which on the stage is partitioned; undefined if it is already partitioned, or never will be. */
   partitionFrom: number | undefined
 }
@@ -50,14 +53,22 @@ export interface Staging {
 /** Number of bytes of rows that may wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
 const waitingBytes = 2_000_000
 
+/** Source to stage. */
+interface StagedSource {
+  readonly uri: string
+  /** True if all rows have the same columns (`formats/openFormat.ts`). */
+  readonly isTable: boolean
+  /** Facts of the last read of the source. */
+  readonly previous: SourceFacts | undefined
+  /** Facts of the last read in whose plan no guard fired. */
+  readonly lastGood: SourceFacts | undefined
+}
+
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
 export class SourceStager {
   readonly #staging: Staging
   readonly #index: number
-  readonly #uri: string
-  readonly #isTable: boolean
-  /** Facts of the last read of the source. */
-  readonly #previous: SourceFacts | undefined
+  readonly #source: StagedSource
   readonly #lines = new SharedLines()
   readonly #deciding: readonly DecidingColumns[]
   readonly #unseen: UnseenColumns
@@ -73,22 +84,16 @@ export class SourceStager {
   /** Warnings on these columns, or on the header of a source without rows. */
   #firstWarnings: readonly Warning[] = []
 
-  constructor(
-    staging: Staging,
-    index: number,
-    { uri, isTable, previous }: { readonly uri: string; readonly isTable: boolean; readonly previous: SourceFacts | undefined },
-  ) {
+  constructor(staging: Staging, index: number, source: StagedSource) {
     const { gate, mapper, tx, tally, writerClass } = staging
     this.#staging = staging
     this.#index = index
-    this.#uri = uri
-    this.#isTable = isTable
-    this.#previous = previous
+    this.#source = source
     this.#deciding = decidingColumnsOf(staging.pipeline)
     this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
     this.#before = { read: staging.read, skipped: gate.skipped }
     this.#writer = new writerClass(tx, { source: index, tally })
-    const known = gate.canSkip ? previous : undefined
+    const known = gate.canSkip ? source.previous : undefined
     gate.columns = known?.columns ?? []
     mapper.begin(known)
   }
@@ -138,12 +143,9 @@ export class SourceStager {
     })
   }
 
-  /**
-   * Ends the source. `lastGood`: facts of the last read in whose plan no guard fired.
-   *
-   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
-   */
-  async end(ended: SourceFacts, lastGood: SourceFacts | undefined): Promise<void> {
+  /** Ends the source. @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING` */
+  async end(ended: SourceFacts): Promise<void> {
+    const { previous, lastGood } = this.#source
     await this.#between
     await this.#writer.copy.end()
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
@@ -154,7 +156,8 @@ export class SourceStager {
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, report)
     for (const warning of ofColumns) warnings.add(hinted(warning))
-    const result = mapper.finish(ended, this.#previous, gate.canSkip ? gate.takeCounts() : undefined, lastGood)
+    const known = gate.canSkip ? gate.takeCounts() : undefined
+    const result = mapper.finish(ended, { previous, lastGood, known })
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
@@ -172,10 +175,15 @@ export class SourceStager {
     await this.#between
   }
 
-  /** Binds the mapper to the columns of the first row. */
+  /** Binds the mapper to the first columns. */
   #start(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
-    this.#firstWarnings = this.#staging.mapper.bindHeader(columns, this.#uri, this.#isTable)
+    this.#firstWarnings = this.#bind(columns)
+  }
+
+  /** Binds the mapper to columns, and returns the warnings on them. */
+  #bind(columns: readonly string[]): readonly Warning[] {
+    return this.#staging.mapper.bindHeader(columns, this.#source.uri, this.#source.isTable)
   }
 
   /** Returns the warnings on the final columns. Rows of JSON and XML have their own columns, so even the last row may add one. */
@@ -183,9 +191,7 @@ export class SourceStager {
     // The header of a file without rows is checked too.
     if (this.#firstColumns === undefined && final.length > 0) this.#start(final)
     const isGrown = this.#firstColumns !== undefined && this.#firstColumns.length !== final.length
-    return isGrown
-      ? mergedWarnings(this.#firstWarnings, this.#staging.mapper.bindHeader(final, this.#uri, this.#isTable))
-      : this.#firstWarnings
+    return isGrown ? mergedWarnings(this.#firstWarnings, this.#bind(final)) : this.#firstWarnings
   }
 
   /**

@@ -4,6 +4,7 @@
  */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
+import type { RunRow } from '../../db/runs.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
@@ -11,8 +12,10 @@ import { storable } from '../../mapping/text.ts'
 import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
+import { crashPoint } from '../crashPoint.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
+import type { LastSnapshot } from './lastSnapshot.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
@@ -22,9 +25,10 @@ import { watchMapper } from './sourceQuality.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { findFile } from '../../sources/file/localFile.ts'
 import { formerSources } from './formerSources.ts'
+import { collectOptedOut } from './optedOut.ts'
 import { isTable } from '../../formats/openFormat.ts'
 import { SourceStager, type Staging } from './sourceStager.ts'
-import { stageWriters, type StageTally } from './stageTable.ts'
+import { analyzeStage, stageWriters, type StageTally } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -34,45 +38,47 @@ const rowsUntilFlat = 30_000
 /** Number of rows of a first load from which on its stage is partitioned, in multiples of `usersInFirstPart`. Partitioning takes 0.1 s. */
 const firstPartsUntilPartitioned = 8
 
+/** Inputs of staging. */
+export interface StageContext {
+  readonly deps: EngineDeps
+  readonly tx: Connection
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  /** Last complete read of the pipeline's own sources; undefined without one, and for a backfill. */
+  readonly last: LastSnapshot | undefined
+}
+
 /** Result of staging all sources. */
 export interface Staged
   extends
-    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'withholding' | 'unsentOptOuts' | 'keyHistogram'>>,
+    Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'keyHistogram'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
   /** Number of collected digests of valid rows; undefined for a gated read. */
   readonly digests: number | undefined
   /** False if no key was staged twice. */
   readonly mayRepeat: boolean
-  /** Facts about the staged identifiers; undefined unless the option `first` of `stageSources` is true. */
+  /** Number of identifiers in the table `opted_out`. */
+  readonly optedOutIdentifiers: number
+  /** Facts about the staged identifiers; undefined if an earlier read was complete, except for a backfill. */
   readonly identifiers: IdentifierFacts | undefined
   readonly warnings: readonly WarningSummary[]
 }
 
 /**
- * Reads every source to its end into the table `stage`, and stores the rejects. Throws errors of a source (unreadable, damaged, wrong
- * header) and of its checks; rejects that were written before are kept.
+ * Reads every source to its end into the table `stage`, stores the rejects, and fills the table `opted_out`. `opened`: sources that are open
+ * already, by their number. Throws errors of a source (unreadable, damaged, wrong header) and of its checks; rejects that were written
+ * before are kept.
  *
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, and other codes
  */
 export async function stageSources(
-  deps: EngineDeps,
-  pipeline: Pipeline,
-  options: {
-    readonly tx: Connection
-    readonly runId: number
-    readonly startedAtMs: number
-    readonly previous: readonly SourceFacts[]
-    readonly lastGood: readonly SourceFacts[]
-    readonly opened: ReadonlyMap<number, OpenedSource>
-    readonly gate: DigestGate
-    readonly statistics: ReadStatistics
-    /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
-    readonly first: boolean
-  },
+  { deps, tx, pipeline, run, last }: StageContext,
+  opened: ReadonlyMap<number, OpenedSource>,
+  gate: DigestGate,
+  statistics: ReadStatistics,
 ): Promise<Staged> {
   keepMemoryFlat()
-  const { tx, startedAtMs, gate, first } = options
-  let growing = !gate.canSkip
+  const growing = !gate.canSkip
   if (growing) letYoungGrow()
   const type = destinationOf(pipeline.destination.kind)
   const writerClass = stageWriters[type.keys]
@@ -80,22 +86,22 @@ export async function stageSources(
   const tally: StageTally = {
     valid: 0,
     optedOut: 0,
-    withholding: 0,
+    partlyOptedOut: 0,
     unsentOptOuts: 0,
     keys: new RepeatDetector({ areDigests: keysAreDigests }),
-    identifiers: first ? new IdentifierWatch() : undefined,
+    identifiers: last === undefined ? new IdentifierWatch() : undefined,
     keyHistogram: keysAreDigests ? new KeyHistogram() : undefined,
     digests: gate.canSkip ? undefined : new StagedDigests(),
   }
   const staging: Staging = {
     tx,
     pipeline,
-    startedAtMs,
+    startedAtMs: run.startedAtMs,
     gate,
     writerClass,
-    mapper: watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics, type),
+    mapper: watchMapper(createMapper(pipeline, new Date(deps.clock.now())), statistics, type),
     tally,
-    rejects: new RejectWriter(deps.db, options.runId),
+    rejects: new RejectWriter(deps.db, run.id),
     warnings: new WarningCounter(),
     notes: [],
     unmapped: new Map(),
@@ -105,62 +111,58 @@ export async function stageSources(
     read: 0,
     rejected: 0,
     filtered: 0,
-    partitionFrom: first && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsUntilPartitioned : undefined,
+    growing,
+    partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsUntilPartitioned : undefined,
   }
 
   // Facts of a local file have its absolute path.
   const uris = await Promise.all(
     pipeline.sources.map(({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : Promise.resolve(uri))),
   )
-  const previousFacts = formerSources(uris, options.previous)
-  const lastGood = formerSources(uris, options.lastGood)
+  const previous = formerSources(uris, last?.sources ?? [])
+  const lastGood = formerSources(uris, last?.goodSources ?? [])
   for (const [index, definition] of pipeline.sources.entries()) {
-    const previous = previousFacts[index]
-    const source = options.opened.get(index) ?? (await openWhole(deps, definition, previous, gate))
-    const stager = new SourceStager(staging, index, {
-      uri: definition.uri,
-      isTable: isTable(source.detected?.format),
-      previous,
-    })
-    try {
-      for await (const rows of source.rows) {
-        if (deps.signal?.aborted) throw interrupted()
-        for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1]) // below the length
-        await stager.flush()
-        if (growing && staging.read >= rowsUntilFlat) {
-          keepMemoryFlat()
-          growing = false
-        }
-        deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
-      }
-      await stager.end(source.facts(), lastGood[index])
-    } catch (error) {
-      await stager.abort()
-      throw error
-    } finally {
-      await source.close()
-      await staging.rejects.flush()
-    }
+    const source = opened.get(index) ?? (await openWhole(deps, definition, previous[index], gate))
+    const facts = { uri: definition.uri, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
+    await stageSource(deps, staging, source, new SourceStager(staging, index, facts))
   }
-  const { keys, identifiers, digests, ...counts } = tally
+
+  const { keys, identifiers, digests, valid, optedOut, keyHistogram } = tally
   await digests?.store(tx, { isLast: true })
+  crashPoint('read.staged')
+  const mayRepeat = keys.finish()
+  // A first load joins the stage with nothing, unless keys repeat or rows opt out. A diff analyzes it later.
+  if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
+  const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
     // A message may contain a value of a row, which may be cut within a surrogate pair.
     (warning): WarningSummary => ({ ...warning, message: storable(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
-  return {
-    read,
-    rejected,
-    filtered,
-    columns,
-    doubts,
-    facts,
-    ...counts,
-    digests: digests?.count,
-    mayRepeat: keys.finish(),
-    identifiers: identifiers?.finish(),
-    warnings,
+  const counts = { read, rejected, filtered, valid, digests: digests?.count, optedOut, optedOutIdentifiers }
+  return { ...counts, columns, doubts, facts, keyHistogram, mayRepeat, identifiers: identifiers?.finish(), warnings }
+}
+
+/** Reads one source to its end, and closes it. */
+async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSource, stager: SourceStager): Promise<void> {
+  try {
+    for await (const rows of source.rows) {
+      if (deps.signal?.aborted) throw interrupted()
+      for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1]) // below the length
+      await stager.flush()
+      if (staging.growing && staging.read >= rowsUntilFlat) {
+        keepMemoryFlat()
+        staging.growing = false
+      }
+      deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
+    }
+    await stager.end(source.facts())
+  } catch (error) {
+    await stager.abort()
+    throw error
+  } finally {
+    await source.close()
+    await staging.rejects.flush()
   }
 }
 

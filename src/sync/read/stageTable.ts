@@ -14,10 +14,10 @@ import type { RepeatDetector } from './repeatDetector.ts'
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
  * `resolveStage.ts` also gives this kind to rows that another row opts out. `suppressed`: a valid row that must not be sent
- * (`resolveStage.ts`), such as the row of an erased person. `optOuts`: identifiers that a filtered or rejected row opts out, under a key
+ * (`resolveStage.ts`), such as the row of an erased person. `unsentOptOuts`: identifiers that a filtered or rejected row opts out, under a key
  * that no record has.
  */
-export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, optOuts: 4 } as const
+export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
@@ -72,7 +72,7 @@ export interface StageTally {
   /** Member rows staged as `optedOut`. */
   optedOut: number
   /** Valid rows that opt out some of their identifiers. */
-  withholding: number
+  partlyOptedOut: number
   /** Filtered and rejected rows that opt out identifiers. */
   unsentOptOuts: number
   /** Keys of all staged rows. */
@@ -151,7 +151,7 @@ export abstract class StageWriter {
   }
 }
 
-class ProductStage extends StageWriter {
+class ProductWriter extends StageWriter {
   static readonly keysAreDigests = false
   override readonly recordKind = 'product'
 
@@ -167,7 +167,7 @@ class ProductStage extends StageWriter {
   }
 }
 
-class MemberStage extends StageWriter {
+class MemberWriter extends StageWriter {
   /** True, because the key of a member is 16 bytes of a SHA-256. */
   static readonly keysAreDigests = true
   override readonly recordKind = 'member'
@@ -184,7 +184,7 @@ class MemberStage extends StageWriter {
       this.tally.valid++
       this.tally.keyHistogram?.add(record.key)
     } else this.tally.optedOut++
-    if (record.withoutConsent !== undefined) this.tally.withholding++
+    if (record.withoutConsent !== undefined) this.tally.partlyOptedOut++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // A valid row that opts out some identifiers gets no digest. So every read maps the row, because these identifiers affect other rows.
     const kept = record.withoutConsent === undefined ? digest : undefined
@@ -201,7 +201,7 @@ class MemberStage extends StageWriter {
 
   override addOptOuts(optedOut: readonly PackedIdentifier[], line: number): void {
     this.tally.unsentOptOuts++
-    this.writeCommonColumns(keyOfOptOuts(optedOut), noHash, stagedKind.optOuts, line, undefined, 0)
+    this.writeCommonColumns(keyOfOptOuts(optedOut), noHash, stagedKind.unsentOptOuts, line, undefined, 0)
     this.#addIdentifiers(optedOut)
     for (let i = 0; i < 3; i++) this.copy.null()
   }
@@ -229,7 +229,7 @@ function keyOfOptOuts(identifiers: readonly PackedIdentifier[]): Buffer {
 }
 
 /** Writers of the table `stage`, by type of key. `keysAreDigests`: true if the record keys are evenly distributed digests. */
-export const stageWriters = { products: ProductStage, identifiers: MemberStage } satisfies Record<Destination['keys'], unknown>
+export const stageWriters = { products: ProductWriter, identifiers: MemberWriter } satisfies Record<Destination['keys'], unknown>
 
 /** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */
 export function contentHash(json: string): Buffer {

@@ -4,7 +4,8 @@ import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
-import { identifierNotes, watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
+import { watchMapper, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
+import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
 import type { SampleRecord } from '../../reports/check.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
@@ -119,7 +120,7 @@ export class RowTally {
   finish(facts: SourceFacts): void {
     // A header without rows is checked too.
     if (this.#rows === 0 && facts.columns.length > 0) this.#readHeader(facts.columns)
-    const { warnings: notes } = this.#mapper.finish(facts, undefined)
+    const { warnings: notes } = this.#mapper.finish(facts)
     this.#warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
   }
 

@@ -1,0 +1,85 @@
+import type { SourceFacts } from '../../formats/rows.ts'
+import type { Queryable } from '../../db/database.ts'
+import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
+import { decodeRowCounts, decodeSources } from '../../db/snapshots.ts'
+import type { Row } from '../../db/row.ts'
+import type { RowCounts, WarningSummary } from '../../model/report.ts'
+
+/** Last complete snapshot of the destination, without backfills. */
+export interface LastSnapshot {
+  readonly id: number
+  readonly runId: number
+  /** Name of the pipeline that read the snapshot. */
+  readonly pipeline: string
+  readonly definitionHash: string
+  readonly suppressionVersion: number
+  readonly sources: readonly SourceFacts[]
+  readonly rows: RowCounts
+  /**
+   * Number of valid rows of the last complete read in whose plan no guard fired; undefined without one. A withheld read must not become
+   * the reference of the next read.
+   */
+  readonly goodValid: number | undefined
+  /** Sources of the read that `goodValid` counts. */
+  readonly goodSources: readonly SourceFacts[]
+  /** Warnings of the run that read the snapshot. */
+  readonly warnings: readonly WarningSummary[]
+  /** Header that the run read. */
+  readonly columns: readonly string[]
+  /**
+   * True if a guard fired in its plan, if a later backfill or incomplete read followed, or if a person of it was erased since. Then equal
+   * bytes must be read again.
+   */
+  readonly mustReread: boolean
+  /** True if the snapshot was read within the last day. Only then a server's answer 304 counts as unchanged. */
+  readonly isRecent: boolean
+}
+
+/** Returns the last complete snapshot of the destination, without backfills. Another pipeline may have read it. */
+export async function loadLastSnapshot(db: Queryable, destinationId: number): Promise<LastSnapshot | undefined> {
+  const [row] = await db.query<
+    Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
+      Row<'run', 'warnings' | 'columns' | 'pipeline'> & {
+        good_valid: number | null
+        good_sources: unknown
+        must_reread: boolean
+        is_recent: boolean
+      }
+  >(
+    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
+       s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
+       (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
+       -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
+       exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+         -- A later backfill or incomplete read changed the desired content.
+         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
+         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan over a snapshot is
+         -- stored with it, so that it states the erasures that its read knew.
+         or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
+           select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
+     from snapshot s join run r on r.id = s.run_id left join lateral (
+       select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
+       where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
+         and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
+       order by g.id desc limit 1) good on true
+     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
+     order by s.id desc limit 1`,
+    [destinationId],
+  )
+  if (!row) return undefined
+  return {
+    id: Number(row.id),
+    runId: Number(row.run_id),
+    pipeline: row.pipeline,
+    definitionHash: row.definition_hash,
+    suppressionVersion: Number(row.suppression_version),
+    sources: decodeSources(row.sources, row.id),
+    rows: decodeRowCounts(row.counts, row.id),
+    goodValid: row.good_valid ?? undefined,
+    goodSources: row.good_sources === null ? [] : decodeSources(row.good_sources, row.id),
+    warnings: decodeWarnings(row.warnings, row.run_id),
+    columns: decodeColumns(row.columns, row.run_id),
+    mustReread: row.must_reread,
+    isRecent: row.is_recent,
+  }
+}

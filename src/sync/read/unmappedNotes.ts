@@ -1,0 +1,52 @@
+/** Notes on columns that no setting uses, and their hints. */
+import type { UnmappedReport } from '../../mapping/members/unmappedColumns.ts'
+import type { WarningSummary } from '../../model/report.ts'
+
+/**
+ * Returns a note on each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. The
+ * counts are of all rows that the mapper has mapped, earlier sources included.
+ */
+export function identifierNotes({ identifiers, identifierHint: hint }: UnmappedReport): readonly WarningSummary[] {
+  return identifiers.map(({ column, message, count, lines }) => ({
+    code: 'IDENTIFIER_UNMAPPED',
+    field: column,
+    message,
+    count,
+    lines,
+    ...(hint === undefined ? {} : { hint }),
+  }))
+}
+
+const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
+
+/**
+ * Completes a note about consent: adds a hint, in most cases the `consent:` setting for this file. For an unmapped column, also adds its
+ * values to the message. Returns other notes unchanged.
+ */
+export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
+  note: Note,
+  unmapped: UnmappedReport,
+): Note {
+  if (!consentCodes.includes(note.code)) return note
+  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'remove')
+    return {
+      ...note,
+      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
+    }
+  if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
+    return {
+      ...note,
+      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent',
+    }
+  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unmapped.shownValues(note.field)
+  const hint =
+    unmapped.consentHint ??
+    (note.code === 'CONSENT_UNKNOWN'
+      ? 'export the file again with that column, or set consent: none if every person in it agreed'
+      : undefined)
+  return {
+    ...note,
+    ...(seen === '' ? {} : { message: `${note.message}: ${seen}` }),
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
