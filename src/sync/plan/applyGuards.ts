@@ -4,6 +4,7 @@ import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './changes.ts'
 import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './guard.ts'
 import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
+import type { Missing } from '../../destinations/destination.ts'
 import type { GuardResult } from '../../model/report.ts'
 import { noneDeferred, type Deferred } from './pendingChanges.ts'
 import type { PlanWork } from './planWork.ts'
@@ -42,19 +43,19 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   await desired.applyRemovals()
   if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (missingPolicy === 'keep') await markMissing(desired.context)
-  const removed = missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0
+  const removed = removesMissing(missingPolicy) ? diff.missing : 0
   const firstDeferred = await pending.collect()
   // The removals of do-not-reach lists are explicit in the source, so no guard applies.
   if (!type.guardsDeletes) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them. After an incomplete read the missing rows
   // are only counted, for the report.
-  const removesMissing = ['delete', 'out-of-stock'].includes(type.missing(work.pipeline.destination))
-  const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing)
+  const ownPolicy = type.missing(work.pipeline.destination)
+  const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(ownPolicy))
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
   const missing = guardsMissing ? diff.missing : 0
   const deletes = all + missing
-  const outOfStock = type.missing(work.pipeline.destination) === 'out-of-stock' ? missing : 0
+  const outOfStock = ownPolicy === 'out-of-stock' ? missing : 0
   const largestCount = Math.max(deletes - cleared - replaced, replaced)
   // The percent limit is checked only above the count limit.
   const confirmed =
@@ -63,11 +64,11 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
       : 0
   const found = reasonsToWithhold({ ...facts, deletes, outOfStock, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
   await stopIfPeopleReplaced(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
-  const results: GuardResult[] = []
-  for (const guard of found)
-    results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await pending.replacedIdentifiers() } : guard)
-  const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, missing: removed }
+  const [firstResult] = found
+  if (firstResult === undefined) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
+  // Called before the rollback, which undoes the pending changes.
+  const replacedIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.replacedIdentifiers() : []
+  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: replacedIdentifiers } : guard))
 
   await tx.query('rollback to savepoint removals')
   await collectRemovals(tx, { missing: false })
@@ -75,8 +76,12 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   await desired.applyRemovals()
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)
-  await pending.withholdDeletes(result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred, missing: unsent }
+  await pending.withholdDeletes(firstResult.withheld < deletes)
+  return { results, withheld: firstResult.withheld, deferred, missing: unsent }
+}
+
+function removesMissing(policy: Missing): boolean {
+  return policy === 'delete' || policy === 'out-of-stock'
 }
 
 /**

@@ -89,71 +89,74 @@ export function tooManyRejects(
  * there are none of these, or if `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
-  const results: GuardResult[] = []
-  const fresh = facts.deletes - facts.cleared
-  const deletedOr =
-    facts.outOfStock === 0 ? 'deleted' : facts.outOfStock < facts.deletes ? 'deleted or set out of stock' : 'set out of stock'
-  const withhold = (code: string, message: string, hint: string, withheld: number) =>
-    results.push({ code, message, hint, withheld, examples: facts.examples })
+  const unreliable = unreliableRead(facts)
+  return unreliable.length > 0 ? unreliable : excessiveDeletes(facts)
+}
 
-  if (!facts.ignoresMissing && facts.valid < facts.guards.minRows) {
-    const leftOut = facts.valid === 0 && facts.rejected < facts.read
-    withhold(
-      'GUARD_MIN_ROWS',
-      `${count(facts.valid)} of ${count(facts.read)} rows are valid, fewer than min_rows ${count(facts.guards.minRows)}: nothing is ${deletedOr}`,
-      leftOut
-        ? `compare the cells of the consent and filter columns with those in the pipeline: sluice check ${facts.pipeline}; if all are right, set guards.min_rows there`
-        : `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
-      facts.deletes,
-    )
+/** Returns the guard results for too few valid rows, and for an incomplete read. */
+function unreliableRead(facts: GuardFacts): GuardResult[] {
+  const { pipeline, guards, valid, read, deletes, incomplete, fromPipe, examples } = facts
+  const results: GuardResult[] = []
+  const nothing = `nothing is ${effectOn(facts)}`
+  if (!facts.ignoresMissing && valid < guards.minRows) {
+    const leftOut = valid === 0 && facts.rejected < read
+    results.push({
+      code: 'GUARD_MIN_ROWS',
+      message: `${count(valid)} of ${count(read)} rows are valid, fewer than min_rows ${count(guards.minRows)}: ${nothing}`,
+      hint: leftOut
+        ? `compare the cells of the consent and filter columns with those in the pipeline: sluice check ${pipeline}; if all are right, set guards.min_rows there`
+        : `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${pipeline}`,
+      withheld: deletes,
+      examples,
+    })
   }
   // A pipe without `complete:` never has a proven end, so a run without deletes only warns. For any other source the guard result is
   // returned even without deletes.
-  if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
-    withhold(
-      'GUARD_INCOMPLETE',
-      `the end of the source is not proven (${facts.incomplete}): nothing is ${deletedOr}`,
-      facts.fromPipe
+  if (incomplete !== undefined && (deletes > 0 || !fromPipe)) {
+    results.push({
+      code: 'GUARD_INCOMPLETE',
+      message: `the end of the source is not proven (${incomplete}): ${nothing}`,
+      hint: fromPipe
         ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
-        : `sluice run ${facts.pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
-      facts.deletes,
-    )
+        : `sluice run ${pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
+      withheld: deletes,
+      examples,
+    })
   }
-  if (results.length > 0) return results
-
-  const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
-  if (approved || fresh === 0) return results
-  const approve = `sluice run ${facts.pipeline} --approve-deletes ${fresh}`
-  const { maxDeleteCount, maxDeletePercent } = facts.guards
-  const percentOf = (deletes: number) => (facts.confirmed === 0 ? 100 : (deletes / facts.confirmed) * 100)
-  const overBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
-  const share = (deletes: number) => `${count(deletes)} of ${count(facts.confirmed)} synced ${facts.noun}`
-  const limits = (deletes: number) =>
-    `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
-  const deleted = fresh - facts.replaced
-  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be ${deletedOr} ${limits(deleted)}`, approve, fresh)
-  if (overBoth(facts.replaced)) {
-    withhold(
-      'GUARD_IDENTIFIERS',
-      `${share(facts.replaced)} would lose identifiers that their rows no longer have ${limits(facts.replaced)}; the rows are still in the source`,
-      approve,
-      fresh,
-    )
-  }
-  if (
-    !facts.ignoresMissing &&
-    facts.previousValid !== undefined &&
-    facts.previousValid >= 20 &&
-    facts.valid + facts.suppressed < facts.previousValid / 2
-  ) {
-    withhold(
-      'GUARD_ROWS_FELL',
-      `valid rows fell from ${count(facts.previousValid)} to ${count(facts.valid)}, by more than half`,
-      approve,
-      fresh,
-    )
-  }
-  for (const { uri, before, now } of facts.ignoresMissing ? [] : facts.fallen)
-    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`, approve, fresh)
   return results
+}
+
+/** Returns the guard results for too many deletes, and for rows that fell by more than half. */
+function excessiveDeletes(facts: GuardFacts): GuardResult[] {
+  const { pipeline, guards, noun, confirmed, replaced, examples } = facts
+  const fresh = facts.deletes - facts.cleared
+  const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
+  if (approved || fresh === 0) return []
+  const results: GuardResult[] = []
+  const hint = `sluice run ${pipeline} --approve-deletes ${fresh}`
+  const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: fresh, examples })
+  const { maxDeleteCount, maxDeletePercent } = guards
+  const percentOf = (deletes: number) => (confirmed === 0 ? 100 : (deletes / confirmed) * 100)
+  const overBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
+  const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
+  const limits = (deletes: number) =>
+    `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
+  const deleted = fresh - replaced
+  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be ${effectOn(facts)} ${limits(deleted)}`)
+  if (overBoth(replaced)) {
+    const lost = `${share(replaced)} would lose identifiers that their rows no longer have ${limits(replaced)}`
+    withhold('GUARD_IDENTIFIERS', `${lost}; the rows are still in the source`)
+  }
+  if (facts.ignoresMissing) return results
+  const { valid, previousValid } = facts
+  if (previousValid !== undefined && previousValid >= 20 && valid + facts.suppressed < previousValid / 2)
+    withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
+  for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
+  return results
+}
+
+/** Returns what the deletes do to their records, for messages. */
+function effectOn({ outOfStock, deletes }: GuardFacts): string {
+  if (outOfStock === 0) return 'deleted'
+  return outOfStock < deletes ? 'deleted or set out of stock' : 'set out of stock'
 }
