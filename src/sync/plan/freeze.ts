@@ -133,7 +133,7 @@ class OperationGroups {
 }
 
 /** Maximum number of deleted ids that a plan compares with the ids that it puts. */
-const mostCompared = 20_000
+const maxCompared = 20_000
 
 /** Ids that a plan deletes, in the form in which ids collide. Empty for people. */
 class DeletedIds {
@@ -145,18 +145,18 @@ class DeletedIds {
   }
 
   add({ recordKey }: PlannedOperation): void {
-    if (this.#ids.size > mostCompared) return
+    if (this.#ids.size > maxCompared) return
     const folded = this.#destination.collisionOf?.(recordKey)
     if (folded !== undefined) this.#ids.add(folded)
   }
 
   /**
-   * Returns `certain` if the operation puts an id that differs only in case from a deleted id. After more than `mostCompared` deletes
+   * Returns `certain` if the operation puts an id that differs only in case from a deleted id. After more than `maxCompared` deletes
    * returns `possible` for every put. Must be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined
-    if (this.#ids.size > mostCompared) return 'possible'
+    if (this.#ids.size > maxCompared) return 'possible'
     const folded = this.#destination.collisionOf?.(recordKey)
     return folded !== undefined && this.#ids.has(folded) ? 'certain' : undefined
   }

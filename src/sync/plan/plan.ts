@@ -35,27 +35,26 @@ export async function makePlan(
   input: PlanInput,
   onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
-  let pages = await recordPages(tx)
-  let stored = await planTransaction(tx, async () =>
-    planInTransaction(await openWork(deps, tx, pipeline, run, input), onPart !== undefined),
-  )
+  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input), onPart !== undefined)
   for (;;) {
-    const { planned, next } = stored
+    const pages = await recordPages(tx)
+    const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
     if (next !== undefined) await onPart?.(planned.planId)
-    if (stored.isLoad) await markRecordsVisible(tx, run.destinationId, pages)
+    if (isLoad) await markRecordsVisible(tx, run.destinationId, pages)
     if (next === undefined) return planned
-    pages = await recordPages(tx)
-    stored = await planTransaction(tx, next)
+    makePart = next
   }
 }
 
-/** Runs `work` in a transaction. Repeats it after a deadlock, which is possible with a worker that records an answer at the same time. */
-async function planTransaction(tx: Connection, work: () => Promise<PlannedPart>): Promise<PlannedPart> {
+/**
+ * Runs `makePart` in a transaction. Repeats it after a deadlock, which is possible with a worker that records an answer at the same time.
+ */
+async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const stored = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
     await tx.query(`set local work_mem = '64MB'`)
     try {
-      const result = await work()
+      const result = await makePart()
       crashPoint('plan.before_commit')
       return result
     } catch (thrown) {
@@ -67,7 +66,7 @@ async function planTransaction(tx: Connection, work: () => Promise<PlannedPart>)
 }
 
 /** Makes the whole plan. With `inParts`, makes only the first part of a first load in several parts; `next` makes the others. */
-async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
+async function makePlanOrFirstPart(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)

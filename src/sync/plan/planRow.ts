@@ -62,7 +62,7 @@ export async function storePlan(
   frozen: Frozen,
   { isFirst, isLast, keyLookups = 0, missing = 0 }: StoredPart & { readonly keyLookups?: number; readonly missing?: number },
 ): Promise<Planned> {
-  const { tx, planId, run, input } = work
+  const { tx, planId, run, destinationId, input } = work
   const { entries } = frozen
   const sent = Math.max(0, entries.create + entries.update - missing - keyLookups) + entries.renewal + guarded.deferred.valid
   const notSent = Math.max(0, input.rows.valid - sent)
@@ -78,10 +78,11 @@ export async function storePlan(
     // The next plan deletes the products of key lookups. If this run is interrupted, the next plan also has the later parts.
     deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : notSent),
   }
+  const isChanged = changesDesired(changes, guarded.missing)
   await plans.storeFigures(tx, planId, {
     digest: frozen.bodies.copy().digest('hex'),
     counts,
-    review: isFirst ? await reviewOf(work, changes, guarded) : undefined,
+    review: isFirst ? reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0)) : undefined,
   })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   // Another process has ended this run. A later run may have read a newer source, and its plan replaces the parts so far.
@@ -96,14 +97,14 @@ export async function storePlan(
   }
 }
 
-/** Returns the figures for the review, as stored in `plan.review`. Raises the desired version if this plan changed the desired content. */
-async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChanges): Promise<object> {
-  const { tx, destinationId, planId, input } = work
+/** Returns the figures for the review, as stored in `plan.review`. */
+function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): object {
+  const { planId, input } = work
   return {
     updateFields: changes.updateFields,
-    desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.missing) ? 1 : 0),
+    desiredVersion,
     erasures: work.latestErasureId,
-    writesContent: work.desired.context.newContent !== undefined,
+    writesContent: work.writesContent,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
     // A plan takes over the outstanding keys of earlier full refreshes, except the plan of `rerun --failed`.

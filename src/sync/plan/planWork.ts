@@ -54,6 +54,11 @@ export interface PlanWork {
   readonly plannedAtMs: number
   readonly desired: DesiredState
   readonly pending: PendingChanges
+  /**
+   * True if this plan writes the new content of changed groups. False if no plan of the destination was started yet, and for a plan that
+   * may never be applied: then `startApplying` writes it.
+   */
+  readonly writesContent: boolean
   /** Undefined for a catalog, which has no memberships. */
   readonly terms: MembershipTerms | undefined
   /** True for a full refresh: every desired key is sent, also those in sync. */
@@ -79,16 +84,11 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
   await input.prepare?.(tx)
-  const rows = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
-    `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
-    [destinationId],
-  )
-  const [locked] = rows
-  if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
+  const { stateVersion, allChanged, plannedAtMs } = await lockDestination(tx, destinationId)
   const latestErasureId = await latestErasure(tx, deps.service.origin)
   const type = destinationOf(destination.kind)
   const membership = type.membership(destination)
-  const changed = new ChangedKeys(tx, destinationId, locked.all_changed)
+  const changed = new ChangedKeys(tx, destinationId, allChanged)
   const full = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
   // A full refresh sends all keys, so implied keys get their rows in `remote` first (docs/decisions/implied-keys.md).
@@ -100,7 +100,6 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   const hadPlan = (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
   const writesContent = run.trigger !== 'plan' && hadPlan
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
-  const plannedAtMs = Math.floor(Number(locked.now_ms) / 1000) * 1000
   const context: DesiredContext = {
     tx,
     destinationId,
@@ -131,8 +130,9 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     input,
     planId,
     destinationId,
-    stateVersion: locked.state_version,
+    stateVersion,
     plannedAtMs,
+    writesContent,
     ...stepsOfType,
     full,
     resyncPlans,
@@ -141,6 +141,20 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     latestErasureId,
     sourceless,
   }
+}
+
+/** Locks the destination's row until the end of the transaction. Returns its versions, and the time of the plan in whole seconds. */
+async function lockDestination(
+  tx: Transaction,
+  destinationId: number,
+): Promise<{ readonly stateVersion: string; readonly allChanged: boolean; readonly plannedAtMs: number }> {
+  const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
+    `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
+    [destinationId],
+  )
+  if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
+  const plannedAtMs = Math.floor(Number(row.now_ms) / 1000) * 1000
+  return { stateVersion: row.state_version, allChanged: row.all_changed, plannedAtMs }
 }
 
 /** Returns the steps and terms of a plan for people. */

@@ -9,14 +9,14 @@ export interface UpdatedField {
 }
 
 /** Number of updates above which the fields are not counted, because that would take seconds. */
-const mostCompared = 20_000
+const maxUpdates = 20_000
 
 /**
  * Compares the updated products with the stored content, so it must run before the records are updated. Returns the changed fields, the
- * most frequent first; none above `mostCompared` updates.
+ * most frequent first; none above `maxUpdates` updates.
  */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
-  if (updates === 0 || updates > mostCompared) return []
+  if (updates === 0 || updates > maxUpdates) return []
   const rows = await tx.query<{ field: string; n: string }>(
     `select f.field, count(*) as n
      from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
