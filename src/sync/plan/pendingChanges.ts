@@ -66,10 +66,10 @@ export interface Deferred {
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
-/** Runs `taking`, SQL that deletes the deferred rows and returns for each `Deferred.valid` as `valid`. Returns their numbers. */
-export async function takeDeferred(tx: Transaction, taking: string): Promise<Deferred> {
+/** Runs `deleting`, SQL that deletes the deferred rows and returns for each `Deferred.valid` as `valid`. Returns their numbers. */
+export async function removeDeferred(tx: Transaction, deleting: string): Promise<Deferred> {
   const [counts] = await tx.query<{ all: string; valid: string }>(
-    `with taken as (${taking}) select count(*) as all, count(*) filter (where valid) as valid from taken`,
+    `with removed as (${deleting}) select count(*) as all, count(*) filter (where valid) as valid from removed`,
   )
   return { all: Number(counts?.all), valid: Number(counts?.valid) }
 }

@@ -13,8 +13,9 @@ import { firstMembers, memberOperations, type MembershipTerms } from './operatio
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
   countRows,
+  noneDeferred,
   onlyFailed,
-  takeDeferred,
+  removeDeferred,
   type Deferred,
   type GuardedDeletes,
   type PendingChanges,
@@ -34,7 +35,7 @@ export interface MembershipContext extends PendingContext {
   readonly terms: MembershipTerms
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
-  /** True if this plan writes the new content of groups: if `hadPlan`, and it does not wait for `apply`. Else `startApplying` does. */
+  /** As in `PlanWork`. */
   readonly writesContent: boolean
 }
 
@@ -58,70 +59,102 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 
 /** Fills `pending_group` with the groups that have pending changes. Returns the numbers of deferred groups, which it leaves out. */
 async function collect(context: MembershipContext): Promise<Deferred> {
-  const { tx, destinationId, full, planId, hasResync } = context
+  const { tx, destinationId, full } = context
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
-  const unresolved = await hasRows(tx, 'select from unresolved')
   const confirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const ending = confirmed && !full && (await mayBeDue(context))
-  const timed = await collectOwnEnds(tx, destinationId)
-  const mine = `from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
-  const due = timed
-    ? `from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
-    : mine
-  const parts = full
-    ? [`select m.*, ${outOfSync} as out_of_sync, true as again, false as overdue ${due} and (m.ref_count > 0 or ${outOfSync})`]
-    : [
-        `select m.*, true as out_of_sync, false as again, false as overdue ${due} and ${context.changed.outOfSync}`,
-        ...(hasResync
-          ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.key in (select key from resync)`]
-          : []),
-        ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
-        // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or
-        // removed.
-        ...(confirmed && timed
-          ? [
-              `select m.*, true, false, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
-            ]
-          : []),
-      ]
-  // Deletes memberships whose row has ended. An entry of a do-not-reach list may last too long without harm.
-  if (confirmed && timed && context.endsExactly) {
-    parts.push(
-      `select m.*, true, false, true from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${overdue} ${onlyFailed(context)}`,
-    )
-  }
+  const mayEnd = confirmed && !full && (await updateEndsIfDue(context))
+  const rowsExpire = await collectOwnEnds(tx, destinationId)
+  await fillPendingGroups(context, { confirmed, mayEnd, rowsExpire })
+  const deferred = await removeDeferredGroups(context)
+  await setContentVersions(context, confirmed)
+  return deferred
+}
+
+/** Facts about the keys of a destination, which leave out parts of the search for pending keys. */
+interface KeyFacts {
+  /** True if a key is confirmed. */
+  readonly confirmed: boolean
+  /** True if a membership may be due for renewal. */
+  readonly mayEnd: boolean
+  /** True if a row has its own end. */
+  readonly rowsExpire: boolean
+}
+
+/** Fills `pending_group` with the groups of the pending keys. */
+async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): Promise<void> {
+  const { tx, onlyFailedOf } = context
+  const isDelete = 'm.ref_count = 0 and m.synced_hash is not null'
   await fillTable(
     tx,
     'pending_group',
     `select m.group_key,
-       bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes,
+       bool_or(m.overdue or (${isDelete})) as deletes,
        bool_or(m.overdue) as overdue,
-       bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed,
+       bool_or(m.suppressed and ${isDelete}) as suppressed,
        bool_or(m.out_of_sync) as out_of_sync,
        not bool_or(m.out_of_sync or m.again) as renewal,
        bool_or(m.ref_count > 0 and not m.overdue) as desired,
        bool_and(m.synced_hash is null) as created,
-       ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as content_version,
-       ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.ref_count = 0 and m.synced_hash is not null)` : 'null'} as keys_to_delete
-     from (${parts.join(' union all ')}) m
+       ${onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where ${isDelete})` : 'null'} as keys_to_delete
+     from (${pendingKeys(context, facts)}) m
      group by m.group_key`,
   )
   await tx.query('analyze pending_group (group_key, deletes, overdue, out_of_sync, desired, created)')
-  if (unresolved) {
-    await tx.query(
-      `update pending_group t set deferred = true where not deferred and exists (
-         select ${mine} and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))`,
-    )
+}
+
+/**
+ * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
+ * `overdue`: the end of its rows has passed. A key without these three is due for renewal.
+ */
+function pendingKeys(context: MembershipContext, { confirmed, mayEnd, rowsExpire }: KeyFacts): string {
+  const { destinationId, full, hasResync, changed, endsExactly } = context
+  const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
+    `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
+     from remote m ${rowsExpire ? joinOwnEnds(destinationId) : ''} where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
+  const sendable = rowsExpire ? `${notEnded} and` : ''
+  const inSync = `${sendable} not ${outOfSync}`
+  const parts: string[] = []
+  if (full) parts.push(keysWhere(`${sendable} (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
+  else {
+    parts.push(keysWhere(`${sendable} ${changed.outOfSync}`, { out_of_sync: 'true' }))
+    if (hasResync) parts.push(keysWhere(`${inSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
+    if (mayEnd) parts.push(keysWhere(`${inSync} and ${renewalDue(context, rowsExpire)}`, {}))
+    // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
+    const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
+    if (confirmed && rowsExpire) parts.push(keysWhere(`${inSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
-  const deferred = await takeDeferred(tx, 'delete from pending_group where deferred returning desired as valid')
+  // Deletes memberships whose row has ended. An entry of a do-not-reach list may last too long without harm.
+  if (confirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
+  return parts.join(' union all ')
+}
+
+/** Removes the groups that have an unresolved key, whether it is pending or not. Returns their numbers. */
+async function removeDeferredGroups(context: MembershipContext): Promise<Deferred> {
+  const { tx, destinationId } = context
+  if (!(await hasRows(tx, 'select from unresolved'))) return noneDeferred
+  return removeDeferred(
+    tx,
+    `delete from pending_group t where exists (
+       select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
+         and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))
+     returning desired as valid`,
+  )
+}
+
+/**
+ * Completes `created`, and sets the new content of groups. A changed group that is not new, or that loses identifiers, gets one new content,
+ * so that one answer confirms all its identifiers. A renewal keeps its content.
+ */
+async function setContentVersions(context: MembershipContext, confirmed: boolean): Promise<void> {
+  const { tx, destinationId, planId, hadPlan } = context
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the selected identifiers only. A group is new only if none of its identifiers is confirmed.
-    // A changed group that is not new, or that loses identifiers, gets one new content, so that one answer confirms all its identifiers. A
-    // renewal keeps its content.
     await tx.query(
-      `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
+      `update pending_group t set created = false where created and exists (
+         select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
+           and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
     await tx.query(`update pending_group t set content_version = ${contentVersion} where deletes or (out_of_sync and not created)`, [
       planId,
@@ -129,31 +162,29 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   }
   // If a user gained an identifier after an interrupted update, the user's identifiers have different desired contents, and one answer
   // could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
-  if (context.hadPlan) {
-    await tx.query(
-      `update pending_group t set content_version = ${contentVersion} from (
-         select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
-         where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
-       where t.group_key = x.group_key`,
-      [planId],
-    )
-  }
-  return deferred
+  if (!hadPlan) return
+  await tx.query(
+    `update pending_group t set content_version = ${contentVersion} from (
+       select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
+       where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+     where t.group_key = x.group_key`,
+    [planId],
+  )
 }
 
 /**
  * Returns the SQL condition that a membership is due for renewal: it ends too late (`dueEnds`), or within 1.1 to 1.5 times `renewBeforeMs`
  * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
- * for monthly runs, because a month may be longer than 30 days. A membership that ends with its rows is never due. `timed`: result of
- * `collectOwnEnds`.
+ * for monthly runs, because a month may be longer than 30 days. A membership that ends with its rows is never due. `rowsExpire`:
+ * as in `KeyFacts`.
  */
-function renewalDue(context: MembershipContext, timed: boolean): string {
+function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
   const { renewBeforeMs } = context
   const { after } = dueEnds(context)
   return `m.ref_count > 0 and ${isDue('m.expires_at', dueEnds(context))} and (m.expires_at > ${after}
     or m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
       + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond')
-${timed ? `and ${ownExpiresAt} is null` : ''}`
+${rowsExpire ? `and ${ownExpiresAt} is null` : ''}`
 }
 
 /**
@@ -165,8 +196,11 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
   after: `to_timestamp(${(terms.expiresAtMs + 86_400_000) / 1000})`,
 })
 
-/** Returns true if a membership may be due for renewal. Updates the stored ends of batches whose keys were removed or end later. */
-async function mayBeDue(context: MembershipContext): Promise<boolean> {
+/**
+ * Updates the stored ends of batches whose keys were removed or end later, if a membership may be due for renewal. Returns true if one may
+ * be due after that.
+ */
+async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context
   const due = dueEnds(context)
   if (!(await mayMembersEnd(tx, destinationId, due))) return false

@@ -8,7 +8,7 @@ import { begunPlans } from '../../db/plans.ts'
 import {
   countRows,
   onlyFailed,
-  takeDeferred,
+  removeDeferred,
   type Deferred,
   type GuardedDeletes,
   type PendingChanges,
@@ -44,7 +44,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId, full, hasResync } = context
   const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
-  const unlike = full ? outOfSync : context.changed.outOfSync
+  const outOfSyncKeys = full ? outOfSync : context.changed.outOfSync
   await fillTable(
     tx,
     'pending_product',
@@ -52,11 +52,11 @@ async function collect(context: PendingContext): Promise<Deferred> {
     // answer has the current product_key (docs/decisions/lost-delete-answers.md).
     `select m.key, case when m.ref_count > 0 then ${productChange.upsert}
        when m.remote_key is null or m.refused_code is not null then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred
-     from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
+     from remote m where m.destination_id = ${destinationId} and (${outOfSyncKeys} ${again}) ${onlyFailed(context)}`,
   )
   await keepRenamed(context)
   await deferRenamed(context)
-  const deferred = await takeDeferred(
+  const deferred = await removeDeferred(
     tx,
     `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
   )

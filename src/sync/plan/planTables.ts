@@ -73,7 +73,6 @@ export const planTables = {
     renewal: 'boolean',
     desired: 'boolean',
     created: 'boolean',
-    deferred: 'boolean',
     content_version: 'bytea',
     keys_to_delete: 'text',
   },
