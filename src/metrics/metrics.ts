@@ -144,7 +144,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       gauges.unsettled.set({ pipeline }, operations)
       gauges.unsettledAge.set({ pipeline }, oldestS)
     }
-    for (const { limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)
+    for (const { budget, seconds } of rateWaits()) rateWait.inc({ class: budget }, seconds)
     for (const row of now.budgets) {
       gauges.budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
     }

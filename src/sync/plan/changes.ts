@@ -1,5 +1,4 @@
 /** Applies the creates and updates of a read to the desired state, and computes figures for the review. */
-import type { Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
@@ -34,8 +33,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
   // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
-  const heedsErasures = work.type.reachesPeople && work.latestErasureId > 0
-  if (heedsErasures && work.input.reading !== 'unchanged') await suppressErased(tx, erasures)
+  if (heedsErasures(work) && work.input.reading !== 'unchanged') await suppressErased(tx, erasures)
   if (!work.untouched) return applyDiff(work)
   await createTable(tx, 'change')
   crashPoint('plan.diffed')
@@ -55,12 +53,13 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
-  const { removesBy, reachesPeople } = work.type
-  const found = input.reading === 'unchanged' ? await noChanges(tx) : await diffStage(tx, destinationId, input.reading)
+  const { removesBy } = work.type
+  if (input.reading === 'unchanged') await createTable(tx, 'change')
+  const found = input.reading === 'unchanged' ? noDiff : await diffStage(tx, destinationId, input.reading)
   const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
+  const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const listed = await suppressByLists(context, input.suppressedBy)
-  const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
+  const byOtherRows = work.type.reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
   await desired.stopIfDoubtful(
@@ -77,14 +76,12 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
 
-  await desired.dropUnneededRecords()
-  const outOfStock = missingPolicy === 'out-of-stock' ? await desired.skipOutOfStock() : 0
-  const earlierMissing = await desired.addEarlierMissing(missingPolicy)
+  const correction = await desired.correctMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
     optedOut: found.optedOut - erased.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
-    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing - outOfStock + earlierMissing,
+    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing + correction,
     stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }
@@ -92,6 +89,10 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // `changed_key` would get the keys of up to ten million people.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
+}
+
+function heedsErasures({ type, latestErasureId }: PlanWork): boolean {
+  return type.reachesPeople && latestErasureId > 0
 }
 
 /** Returns the effect on missing records: `ignore` after an incomplete read, or if the run does not read the pipeline's own sources. */
@@ -116,10 +117,4 @@ async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<
     [destinationId],
   )
   return Number(rows[0]?.n)
-}
-
-/** Creates the empty table `change` for the reading `unchanged`, and returns an empty diff. */
-async function noChanges(tx: Transaction): Promise<Diff> {
-  await createTable(tx, 'change')
-  return noDiff
 }

@@ -30,8 +30,8 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined if no plan of the destination was started
-   * yet, and for a plan that may never be applied: then `startApplying` writes the content. Also undefined for an erasure.
+   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined unless the plan writes this content
+   * (`PlanWork.writesContent`), and for an erasure.
    */
   readonly newContent: ((group: string) => string) | undefined
 }

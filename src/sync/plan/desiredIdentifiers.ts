@@ -28,9 +28,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
     // The record of a removed member is deleted immediately, so no record is kept for its delete, and none was missing before.
-    dropUnneededRecords: () => Promise.resolve(),
-    addEarlierMissing: () => Promise.resolve(0),
-    skipOutOfStock: () => Promise.resolve(0),
+    correctMissing: () => Promise.resolve(0),
     collectUnsent: () =>
       collectUnsent(context, {
         group: 'group_key',

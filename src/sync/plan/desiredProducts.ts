@@ -3,6 +3,7 @@ import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
 import type { Row } from '../../db/row.ts'
+import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
@@ -20,9 +21,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     stopIfDoubtful: (run, diff) => stopIfDoubtful(context, run, diff),
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
-    dropUnneededRecords: () => dropUnneededRecords(context),
-    addEarlierMissing: async (policy) => (policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0),
-    skipOutOfStock: () => skipOutOfStock(context),
+    correctMissing: (policy) => correctMissing(context, policy),
     collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
@@ -37,18 +36,23 @@ async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  await context.tx.query('analyze change')
+  const { tx, destinationId, changed } = context
+  await tx.query('analyze change')
   await storeRecords(context)
-  await storeDesiredProducts(context)
-}
-
-async function storeDesiredProducts({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await desireProducts(
     tx,
     destinationId,
     `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChange.create}, ${recordChange.update})`,
   )
   await changed.add(`select key from change where what in (${recordChange.create}, ${recordChange.update})`)
+}
+
+async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
+  // The service does not have the products of these records, and no request for them is unresolved.
+  await records.forgetMissing(context.tx, context.destinationId, 'select key from unresolved')
+  const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
+  const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
+  return added - skipped
 }
 
 /** SQL: true if `outOfStock` does not change the record `r`. A quote within a text has a backslash, so texts do not match. */
@@ -68,18 +72,14 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
   )
 }
 
+/**
+ * Applies the policy `out-of-stock` to the missing products that are out of stock already, and removes them from the changes, so that they
+ * do not count for the guards. Returns their number.
+ */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skipped = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
   await records.markMissing(tx, destinationId, `select c.key from ${skipped}`)
   return tx.execute(`delete from change where key in (select c.key from ${skipped})`)
-}
-
-/**
- * Deletes records that were kept only for the delete of their product, once this delete is not needed: the service does not have the
- * product, and no request for it is unresolved.
- */
-async function dropUnneededRecords({ tx, destinationId }: DesiredContext): Promise<void> {
-  await records.forgetMissing(tx, destinationId, 'select key from unresolved')
 }
 
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {

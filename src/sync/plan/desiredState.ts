@@ -23,18 +23,12 @@ export interface DesiredState {
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
-  /** Deletes records that were kept only for a delete that is no longer needed. */
-  readonly dropUnneededRecords: () => Promise<void>
   /**
-   * Adds to the changes the records that were missing before this read and that `policy` affects only now, because an earlier policy kept
-   * them or set them out of stock. Returns their number.
+   * Corrects the missing records in the changes for `policy`, and returns the difference of their number. Adds those that were missing
+   * before and that `policy` affects only now. Leaves out those that it does not change, because they are out of stock already. Deletes
+   * records that were kept only for a delete that is no longer needed.
    */
-  readonly addEarlierMissing: (policy: Missing) => Promise<number>
-  /**
-   * Applies `missing: out-of-stock` to the missing products that it does not change, because they are out of stock already. Removes them
-   * from the changes, so that they do not count for the guards. Returns their number; 0 for people.
-   */
-  readonly skipOutOfStock: () => Promise<number>
+  readonly correctMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
   readonly collectUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */

@@ -1,10 +1,10 @@
 /**
- * Yields the operations of a plan: from its pending changes, or for a first load from the records. Reads the keys through a cursor, so that memory does not grow with the plan.
- * Yields some thousand operations at a time, because a promise for each operation would double the time.
+ * Yields the operations of a plan: from its pending changes, or for a first load from the records. Reads the keys through a cursor, so that
+ * memory does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would double the time.
  */
+import type pg from 'pg'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
-import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
@@ -13,6 +13,7 @@ import { eachPortion } from '../../db/cursor.ts'
 import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { createsAgain, isNotListed } from '../../db/invalidated.ts'
+import type { DesiredContext } from './desired.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 import { productChange } from './planTables.ts'
@@ -29,10 +30,7 @@ export interface PlannedOperation extends FrozenEntry {
 }
 
 /** Transaction and destination whose operations are read. */
-export interface OperationContext {
-  readonly tx: Transaction
-  readonly destinationId: number
-}
+type OperationContext = Pick<DesiredContext, 'tx' | 'destinationId'>
 
 /** Times and size of the operations on people. */
 export interface MembershipTerms {
@@ -227,8 +225,8 @@ interface GroupRow {
 
 /** Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. */
 async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
-  let pending: GroupRow[] = []
-  let pendingBytes = 0
+  let collected: GroupRow[] = []
+  let collectedBytes = 0
   const sameOperation = (a: GroupRow, b: GroupRow) =>
     a.deletes === b.deletes &&
     a.effective_ms === b.effective_ms &&
@@ -238,20 +236,23 @@ async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: M
   for await (const portion of portions) {
     const operations: PlannedOperation[] = []
     for (const group of portion) {
-      const first = pending[0]
+      const first = collected[0]
       // Estimate: a key in hex with its comma has about 68 characters.
       const bytes = 16 + (group.keys.length / 68 + 1) * longestIdentifierBytes
-      if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
-        operations.push(userOperation(pending, terms))
-        pending = []
-        pendingBytes = 0
+      if (
+        first &&
+        (collected.length >= terms.usersPerOperation || collectedBytes + bytes > operationBytes || !sameOperation(first, group))
+      ) {
+        operations.push(userOperation(collected, terms))
+        collected = []
+        collectedBytes = 0
       }
-      pending.push(group)
-      pendingBytes += bytes
+      collected.push(group)
+      collectedBytes += bytes
     }
     yield operations
   }
-  if (pending.length > 0) yield [userOperation(pending, terms)]
+  if (collected.length > 0) yield [userOperation(collected, terms)]
 }
 
 function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {

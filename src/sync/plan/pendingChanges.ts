@@ -43,8 +43,8 @@ export interface PendingChanges {
   /** Removes the deletes from this plan, except exempt deletes and, with `sendCleared`, deletes that an earlier plan cleared. */
   readonly withholdDeletes: (sendCleared: boolean) => Promise<void>
   /**
-   * Gives all identifiers of a changed group one common desired content. Does nothing if no plan of the destination was started yet, and
-   * for a plan that may never be applied: then `startApplying` does it. Does nothing for products.
+   * Gives all identifiers of a changed group one common desired content. Does nothing for products, and unless the plan writes this content
+   * (`PlanWork.writesContent`).
    */
   readonly unifyGroups: () => Promise<void>
   /** Counts the people to send of whom the service has nothing yet; 0 for products. */

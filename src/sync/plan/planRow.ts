@@ -50,8 +50,8 @@ export interface StoredPart {
 }
 
 /**
- * Stores the counts and figures of the operations that are frozen so far. `keyLookups`: number of products that are put once more so that
- * the next plan can delete them. `missing`: number of products that are sent although their row is missing.
+ * Stores the counts and figures of the operations that are frozen so far, and the digest of the plan. `keyLookups`: number of products that
+ * are put once more so that the next plan can delete them. `missing`: number of products that are sent although their row is missing.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */

@@ -144,10 +144,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
 }
 
 /** Locks the destination's row until the end of the transaction. Returns its versions, and the time of the plan in whole seconds. */
-async function lockDestination(
-  tx: Transaction,
-  destinationId: number,
-): Promise<{ readonly stateVersion: string; readonly allChanged: boolean; readonly plannedAtMs: number }> {
+async function lockDestination(tx: Transaction, destinationId: number) {
   const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
     [destinationId],

@@ -47,8 +47,8 @@ const sendable = { parked: false, attempts: 0, waitMs: 0 } as const
  *     c      refused: it is alone, so it is the failing record; d is set aside
  *     d      confirmed, in one request with all records that were set aside
  *
- * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed. Following wrong pointers would cost
- * one request per record, so this batch is halved.
+ * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed. Then the batch is halved, because
+ * following wrong pointers would cost one request per record.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */

@@ -6,7 +6,7 @@ export function noteRateWait(budget: string, ms: number): void {
   waitedMs.set(budget, (waitedMs.get(budget) ?? 0) + ms)
 }
 
-/** Returns the sums since the start of the process. `limitClass`: name of the budget, as for `noteRateWait`. */
-export function rateWaits(): readonly { readonly limitClass: string; readonly seconds: number }[] {
-  return [...waitedMs].map(([limitClass, ms]) => ({ limitClass, seconds: ms / 1000 }))
+/** Returns the sums since the start of the process. */
+export function rateWaits(): readonly { readonly budget: string; readonly seconds: number }[] {
+  return [...waitedMs].map(([budget, ms]) => ({ budget, seconds: ms / 1000 }))
 }

@@ -121,7 +121,11 @@ async function beginUnderGrant(
 ): Promise<(Begun & { readonly grant: Grant }) | undefined> {
   for (;;) {
     const grant = await allowance.takeGrant(sending)
-    if (grant === undefined) return release(sending, batch)
+    if (grant === undefined) {
+      const { reason, maybeApplied, miscounts } = batch
+      await releaseBatch(sending.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
+      return undefined
+    }
     const begun = await begin(sending, batch)
     if (begun === 'split') return undefined
     if (begun !== 'blocked') return { ...begun, grant }
@@ -178,11 +182,4 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
 function isTransportFailure(exchange: Exchange): boolean {
   if (exchange === notInTime) return false
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
-}
-
-/** Releases the batch without an attempt. */
-async function release({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
-  const { reason, maybeApplied, miscounts } = batch
-  await releaseBatch(deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
-  return undefined
 }
