@@ -2,7 +2,7 @@
 import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
 import type { Pause } from '../db/pauses.ts'
-import { countEndingMembers, listUnresolved } from '../db/alertCounts.ts'
+import { countEndingMembers, listUnresolved, type EndingMembers, type Unresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
@@ -49,43 +49,32 @@ export async function findConditions(
   loaded: { readonly pauses: ReadonlyMap<string, Pause>; readonly overviews?: Promise<readonly PipelineOverview[]> },
 ): Promise<readonly Condition[]> {
   const names = pipelines.map(({ name }) => name)
+  const limits = pipelines.flatMap(({ name, staleAfterRuns: runs }) => (runs === undefined ? [] : [{ pipeline: name, runs }]))
   const [overviews, unresolved, ending, unchanged] = await Promise.all([
     loaded.overviews ?? loadOverviews(db, names, 0),
     listUnresolved(db, unresolvedAfterMin),
     countEndingMembers(db, [lapseDays]),
-    findUnchangedSources(db, limitsOf(pipelines)),
+    findUnchangedSources(db, limits),
   ])
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
-  const found = pipelines.flatMap((pipeline): Condition[] => {
+  const found = pipelines.flatMap((pipeline) => {
     const overview = overviewByName.get(pipeline.name)
     if (overview === undefined) return []
-    const open = unresolved.find((requests) => requests.pipeline === pipeline.name)
-    const lapsing = ending.find((members) => members.pipeline === pipeline.name)
+    const isOwn = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
+    const isPaused = loaded.pauses.has(pipeline.name)
     return [
-      ...(overview.last === undefined ? [] : conditionOfRun(overview.last)),
-      ...(open === undefined
-        ? []
-        : [
-            {
-              pipeline: pipeline.name,
-              event: 'unresolved' as const,
-              code: 'UNRESOLVED',
-              message: `${count(open.operations)} ${open.operations === 1 ? 'operation has' : 'operations have'} no clear answer from the service for over ${unresolvedAfterMin} minutes`,
-              hint: `sluice run ${pipeline.name}`,
-              runId: open.runId,
-              counts: { unresolved: open.operations },
-              since: open.since.toISOString(),
-            },
-          ]),
-      ...(loaded.pauses.has(pipeline.name) ? [] : stale(pipeline, overview, now, unchanged)),
-      ...(lapsing === undefined ? [] : lapse(pipeline, lapsing.users, now)),
-    ]
+      conditionOfRun(overview.last),
+      conditionOfUnresolved(unresolved.find(isOwn)),
+      isPaused ? undefined : (conditionOfSchedule(pipeline, overview, now) ?? conditionOfSource(unchanged.find(isOwn))),
+      conditionOfMembers(pipeline, ending.find(isOwn), now),
+    ].filter((condition) => condition !== undefined)
   })
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
 }
 
-/** Returns the condition of a run; empty if the run needs no operator. */
-function conditionOfRun(run: RunLine): Condition[] {
+/** Returns the condition of a run; undefined if the run needs no operator. */
+function conditionOfRun(run: RunLine | undefined): Condition | undefined {
+  if (run === undefined) return undefined
   const { pipeline, runId, counts } = run
   const base = {
     pipeline,
@@ -95,57 +84,49 @@ function conditionOfRun(run: RunLine): Condition[] {
   }
   const { error } = run
   if (error && isAboutCredentials(error))
-    return [{ ...base, event: 'credentials', code: error.code, message: error.message, hint: 'sluice auth status', counts: {} }]
+    return { ...base, event: 'credentials', code: error.code, message: error.message, hint: 'sluice auth status', counts: {} }
   if (run.status === 'failed')
-    return [
-      {
-        ...base,
-        event: 'failed',
-        code: error?.code ?? 'FAILED',
-        message: error?.message ?? 'the run failed',
-        hint: error?.hint ?? `sluice show ${runId}`,
-        counts: {},
-      },
-    ]
+    return {
+      ...base,
+      event: 'failed',
+      code: error?.code ?? 'FAILED',
+      message: error?.message ?? 'the run failed',
+      hint: error?.hint ?? `sluice show ${runId}`,
+      counts: {},
+    }
   const [guard] = run.guards
   if (run.status === 'withheld' && guard !== undefined) {
     const withheld = counts.withheld ?? 0
-    return [
-      {
-        ...base,
-        event: run.planId === null ? 'stopped' : 'withheld',
-        code: guard.code,
-        message: guard.message,
-        hint: guard.hint,
-        counts: { withheld, confirmed: counts.confirmed ?? 0, rejected: counts.rejected ?? 0 },
-      },
-    ]
+    return {
+      ...base,
+      event: run.planId === null ? 'stopped' : 'withheld',
+      code: guard.code,
+      message: guard.message,
+      hint: guard.hint,
+      counts: { withheld, confirmed: counts.confirmed ?? 0, rejected: counts.rejected ?? 0 },
+    }
   }
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts
   if (run.status === 'partial' && refused + ambiguous + pending > 0)
-    return [
-      {
-        ...base,
-        event: 'partial',
-        code: error?.code ?? 'PARTIAL',
-        message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(textOf).join(', '),
-        hint: `sluice rerun ${runId} --failed`,
-        counts: { refused, ambiguous, pending, deferred },
-      },
-    ]
+    return {
+      ...base,
+      event: 'partial',
+      code: error?.code ?? 'PARTIAL',
+      message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(textOf).join(', '),
+      hint: `sluice rerun ${runId} --failed`,
+      counts: { refused, ambiguous, pending, deferred },
+    }
   const [set] = run.openSets
   if (run.status === 'partial' && set !== undefined)
-    return [
-      {
-        ...base,
-        event: 'partial',
-        code: set.code ?? 'PARTIAL',
-        message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${count(run.openSets.length - 1)} more` : ''}`,
-        hint: `sluice run ${pipeline}`,
-        counts: { productSets: run.openSets.length },
-      },
-    ]
-  return []
+    return {
+      ...base,
+      event: 'partial',
+      code: set.code ?? 'PARTIAL',
+      message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${count(run.openSets.length - 1)} more` : ''}`,
+      hint: `sluice run ${pipeline}`,
+      counts: { productSets: run.openSets.length },
+    }
+  return undefined
 }
 
 /**
@@ -157,35 +138,42 @@ function isAboutCredentials({ code, message }: { readonly code: string; readonly
   return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
 }
 
-/** Returns the condition STALE, else SOURCE_UNCHANGED if the source was unchanged in `stale_after_runs` runs; else empty. */
-function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
-  const late = withoutSuccess(pipeline, overview, now)
-  if (late !== undefined) return [late]
-  const same = unchanged.find((source) => source.pipeline === pipeline.name)
-  if (same === undefined) return []
-  return [
-    {
-      pipeline: pipeline.name,
-      event: 'stale',
-      code: 'SOURCE_UNCHANGED',
-      message: `the source was unchanged in the last ${count(same.runs)} runs`,
-      hint: `sluice check ${pipeline.name}`,
-      counts: { unchangedRuns: same.runs },
-      since: same.unchangedAtLeastSince.toISOString(),
-    },
-  ]
+/** Returns the condition UNRESOLVED. */
+function conditionOfUnresolved(open: Unresolved | undefined): Condition | undefined {
+  if (open === undefined) return undefined
+  const { pipeline, runId, operations, since } = open
+  return {
+    pipeline,
+    event: 'unresolved',
+    code: 'UNRESOLVED',
+    message: `${count(operations)} ${operations === 1 ? 'operation has' : 'operations have'} no clear answer from the service for over ${unresolvedAfterMin} minutes`,
+    hint: `sluice run ${pipeline}`,
+    runId,
+    counts: { unresolved: operations },
+    since: since.toISOString(),
+  }
 }
 
-/** Returns `stale_after_runs` of the pipelines that have it. */
-function limitsOf(pipelines: readonly Pipeline[]): { readonly pipeline: string; readonly runs: number }[] {
-  return pipelines.flatMap(({ name, staleAfterRuns }) => (staleAfterRuns === undefined ? [] : [{ pipeline: name, runs: staleAfterRuns }]))
+/** Returns the condition SOURCE_UNCHANGED: the source was unchanged in `stale_after_runs` runs. */
+function conditionOfSource(source: UnchangedSource | undefined): Condition | undefined {
+  if (source === undefined) return undefined
+  const { pipeline, runs, unchangedAtLeastSince } = source
+  return {
+    pipeline,
+    event: 'stale',
+    code: 'SOURCE_UNCHANGED',
+    message: `the source was unchanged in the last ${count(runs)} runs`,
+    hint: `sluice check ${pipeline}`,
+    counts: { unchangedRuns: runs },
+    since: unchangedAtLeastSince.toISOString(),
+  }
 }
 
 /**
  * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule; undefined otherwise, and for a
  * pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not late on a Monday.
  */
-function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
+function conditionOfSchedule(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
   const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
   const since = deliveredAt ?? last?.createdAt ?? open?.createdAt
@@ -203,23 +191,21 @@ function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: Pipelin
   }
 }
 
-/** Returns the condition LAPSE_AT_RISK if memberships ended or end soon; else empty. `users`: their number, as the first element. */
-function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {
-  const [ending = 0] = users
-  const membership = destinationOf(pipeline.destination.kind).membership(pipeline.destination)
-  if (ending === 0 || membership === undefined) return []
+/** Returns the condition LAPSE_AT_RISK if memberships ended or end within `lapseDays`; else undefined. */
+function conditionOfMembers({ name, destination }: Pipeline, members: EndingMembers | undefined, now: Date): Condition | undefined {
+  const [ending = 0] = members?.users ?? []
+  const membership = destinationOf(destination.kind).membership(destination)
+  if (ending === 0 || membership === undefined) return undefined
   // An end within three days is normal if the pipeline renews no earlier.
   const { renewBefore } = membership
-  if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return []
-  return [
-    {
-      pipeline: pipeline.name,
-      event: 'lapse',
-      code: 'LAPSE_AT_RISK',
-      message: `up to ${count(ending)} memberships end within ${lapseDays} days and were not renewed`,
-      hint: `sluice run ${pipeline.name}`,
-      counts: { ending },
-      since: now.toISOString(),
-    },
-  ]
+  if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return undefined
+  return {
+    pipeline: name,
+    event: 'lapse',
+    code: 'LAPSE_AT_RISK',
+    message: `up to ${count(ending)} memberships end within ${lapseDays} days and were not renewed`,
+    hint: `sluice run ${name}`,
+    counts: { ending },
+    since: now.toISOString(),
+  }
 }

@@ -49,8 +49,8 @@ const sessionHours = 12
  */
 export function checkedAccess(settings: AccessSettings): AccessSettings {
   const openSettings = [
-    ...(isLoopback(bracketed(settings.host)) ? [] : [`--host ${settings.host}`]),
-    ...(settings.publicUrl === undefined || isLoopback(new URL(settings.publicUrl).hostname) ? [] : ['SLUICE_PUBLIC_URL']),
+    ...(listensOnLoopback(settings) ? [] : [`--host ${settings.host}`]),
+    ...(isPublished(settings) ? ['SLUICE_PUBLIC_URL'] : []),
   ]
   if (openSettings.length === 0 || settings.token !== undefined) return settings
   throw new UsageError(
@@ -161,7 +161,7 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
 
 /** Returns true for a direct request, and for a request whose user the trusted proxy on this machine names. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
-  return isDirect(settings, c) || (isLoopback(bracketed(settings.host)) && userIn(settings, c) !== undefined)
+  return isDirect(settings, c) || (listensOnLoopback(settings) && userIn(settings, c) !== undefined)
 }
 
 /**
@@ -169,9 +169,18 @@ function isLocal(settings: AccessSettings, c: Context): boolean {
  * proxy may not be recognizable, because nginx by default passes on neither the original host nor a forwarding header.
  */
 function isDirect(settings: AccessSettings, c: Context): boolean {
-  const isPublished = settings.publicUrl !== undefined && !isLoopback(new URL(settings.publicUrl).hostname)
-  const isOnLoopback = isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
-  return !isPublished && isOnLoopback && !isForwarded(c)
+  const isForLoopback = listensOnLoopback(settings) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
+  return !isPublished(settings) && isForLoopback && !isForwarded(c)
+}
+
+/** Returns true if there is a public address beyond loopback. */
+function isPublished({ publicUrl }: AccessSettings): boolean {
+  return publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname)
+}
+
+function listensOnLoopback({ host }: AccessSettings): boolean {
+  // An IPv6 address has brackets in a URL.
+  return isLoopback(host.includes(':') ? `[${host}]` : host)
 }
 
 /** Headers that a proxy adds to a request which it passes on. */
@@ -184,7 +193,7 @@ function isForwarded(c: Context): boolean {
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
   // On other addresses any host is allowed, because pages, API and metrics need the token or a cookie of this host.
-  return isLoopback(bracketed(settings.host)) ? isLoopback(hostnameOf(host)) : host !== ''
+  return listensOnLoopback(settings) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 
 /**
@@ -237,11 +246,6 @@ function equals(a: string, b: string): boolean {
 /** Returns the name in a `Host` header, without the port; empty if the header is not valid. */
 function hostnameOf(host: string): string {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
-}
-
-/** Adds the brackets of a URL to an IPv6 address. */
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }
 
 function deny(c: Context, status: 401 | 403 | 421, code: string, message: string, hint: string) {
