@@ -29,9 +29,9 @@ export interface FrequentRows {
    * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and, if the read has a
    * single source, of those whose stored bound is above the limit.
    */
-  readonly first: number
+  readonly highestCount: number
   /** Upper bound of the rows of any value. */
-  readonly most: number
+  readonly highestBound: number
   /**
    * True if a value may be above the limit: its stored bound was within the limit, or is about several sources together. Only a full read
    * can decide.
@@ -73,7 +73,7 @@ export class FrequentValues {
     this.#sources = sources
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
-      for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.item(code, value, '')
+      for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.addItem(code, value, '')
     }
     this.#exact = new Set(sets.trackedValues(code))
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
@@ -89,30 +89,30 @@ export class FrequentValues {
    */
   addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
-    let first = 0
+    let highestCount = 0
     let doubtful = false
     for (const [value, count] of exact) {
-      first = Math.max(first, count)
+      highestCount = Math.max(highestCount, count)
       if (count > this.#limit) above.push([value, count])
       this.#now.set(value, (this.#now.get(value) ?? 0) + count)
     }
     // A value that is not stored may have up to `slack` rows.
     const unstored = this.#gated ? this.#slack : 0
-    let most = Math.max(first, unstored)
+    let highestBound = Math.max(highestCount, unstored)
     const counted = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map([...counted].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstored)]))
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
-      most = Math.max(most, bound)
+      highestBound = Math.max(highestBound, bound)
       const isKnown = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
       // A stored bound counts the rows of all sources, so it is not a share of one of them.
-      if (isKnown && (!this.#gated || this.#sources === 1)) first = Math.max(first, bound)
+      if (isKnown && (!this.#gated || this.#sources === 1)) highestCount = Math.max(highestCount, bound)
       if (bound <= this.#limit) continue
       if (isKnown) above.push([value, bound])
       else doubtful = true
     }
     this.#keep(counted)
-    return { above: sorted(above), first, most, doubtful }
+    return { above: sorted(above), highestCount, highestBound, doubtful }
   }
 
   /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and fewer than `mostTracked` are. */

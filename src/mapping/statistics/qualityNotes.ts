@@ -100,9 +100,9 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
       `${identifiers.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
     )
   const shareLimit = members * 0.3
-  if (members >= minRowsForShare && identifiers.first > shareLimit)
-    note('IDENTIFIER_SHARE', identifiers.first, `${percent(identifiers.first, members)} of the members have one identifier`)
-  else if (members >= minRowsForShare && identifiers.most > shareLimit) doubts.push('IDENTIFIER_SHARE')
+  if (members >= minRowsForShare && identifiers.highestCount > shareLimit)
+    note('IDENTIFIER_SHARE', identifiers.highestCount, `${percent(identifiers.highestCount, members)} of the members have one identifier`)
+  else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
 }
 

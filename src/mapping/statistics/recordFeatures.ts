@@ -65,7 +65,7 @@ export class RecordFeatures {
       // Neighbouring products mostly have the same currency.
       if (!json.startsWith(this.#lastCurrency, end - 3) || this.#lastCurrency === '') {
         this.#lastCurrency = json.slice(end - 3, end)
-        this.#currencyBits = this.#featureSets.currency(this.#lastCurrency)
+        this.#currencyBits = this.#featureSets.addCurrency(this.#lastCurrency)
       }
       bits += this.#currencyBits
     }

@@ -79,7 +79,7 @@ export class FeatureSets {
   /** `stored`: sets of the last read; undefined in a full read. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
-    for (const [code, field, message] of stored.items) this.item(code, field, message)
+    for (const [code, field, message] of stored.items) this.addItem(code, field, message)
     this.#currencies.push(...stored.currencies)
     for (const [of, more] of stored.sets) {
       if (of === null) this.#bare.set(more, this.#sets.length)
@@ -88,8 +88,8 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of an item, which is created if it is new; -1 for a new one above `mostItems`. */
-  item(code: string, field: string, message: string): number {
+  /** Returns the number of an item, which is added if it is new; -1 for a new one above `mostItems`. */
+  addItem(code: string, field: string, message: string): number {
     let fields = this.#itemAt.get(code)
     if (fields === undefined) this.#itemAt.set(code, (fields = new Map()))
     const known = fields.get(field)
@@ -110,8 +110,8 @@ export class FeatureSets {
     return [...(this.#itemAt.get(code)?.keys() ?? [])]
   }
 
-  /** Returns the bits of a currency; 0 for a new one above `mostCurrencies`. */
-  currency(name: string): number {
+  /** Returns the bits of a currency, which is added if it is new; 0 for a new one above `mostCurrencies`. */
+  addCurrency(name: string): number {
     let at = this.#currencies.indexOf(name)
     if (at === -1 && this.#currencies.length < mostCurrencies) at = this.#currencies.push(name) - 1
     return (at + 1) * currencyFactor
@@ -249,7 +249,7 @@ export class FeatureSetCounts {
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {
-    const item = sets.item(code, field, message)
+    const item = sets.addItem(code, field, message)
     if (item >= 0) items.push(item)
   }
   return items

@@ -99,7 +99,7 @@ function createSourceQuality(
   const quality = createSourceStatistics(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
-    statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`)
+    statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${what}`)
   let optedOut = 0
   const damaged = new LineCount()
   const misplaced = new LineCount()

@@ -74,10 +74,10 @@ test('a value on more rows than the limit is reported, or requires a full read',
           total.delete(`v${leave}`)
           for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
           const values = new FrequentValues(sets, { ...options, before, gated: true })
-          const { above, doubtful, most } = values.addSource(new Map(), [...own])
+          const { above, doubtful, highestBound } = values.addSource(new Map(), [...own])
           const large = [...total].filter(([, count]) => count > limit)
           for (const [value] of large) expect(doubtful || above.some(([one]) => one === value), `${value} unseen`).toBe(true)
-          expect(most).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
+          expect(highestBound).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
           if (doubtful) doubted++
           reported++
           if (doubtful) return
@@ -117,13 +117,13 @@ test('a value that an earlier source of the same read has once counts in the bou
   const before = { counts: {}, slack: 17 }
   const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
   values.addSource(new Map(), [['a', 1]])
-  expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ most: 21, doubtful: true })
+  expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ highestBound: 21, doubtful: true })
 })
 
 test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
-  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], first: 0, most: 60, doubtful: false })
+  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestCount: 0, highestBound: 60, doubtful: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
-  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], first: 60, most: 60, doubtful: false })
+  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestCount: 60, highestBound: 60, doubtful: false })
 })
