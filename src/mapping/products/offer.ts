@@ -42,21 +42,21 @@ function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
 function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
   const { currency } = row.binding
   if (currency === undefined) return text
-  const bare = !/[^\d.,'’\s]/u.test(text)
+  const isBare = !/[^\d.,'’\s]/u.test(text)
   const added = row.binding[field]?.mapping.transforms.find(({ name }) => name === 'price')?.args['currency']
-  const named = typeof added === 'string' && text.endsWith(added) ? added : undefined
-  if (!bare && named === undefined) return text
+  const ofTransform = typeof added === 'string' && text.endsWith(added) ? added : undefined
+  const setByPipeline = isBare ? row.rules.price.defaultCurrency?.toUpperCase() : ofTransform
+  if (!isBare && setByPipeline === undefined) return text
   const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()
   const code = currencySigns.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
   if (code === undefined) return text
-  const fixed = bare ? row.rules.price.defaultCurrency?.toUpperCase() : named
-  if (fixed !== undefined && fixed !== code)
+  if (setByPipeline !== undefined && setByPipeline !== code)
     throw new RowRejected(
       'PRICE_CURRENCY_CONFLICT',
       field,
-      `is in ${code} by the column "${showValue(currency.name)}", but the pipeline sets ${fixed}`,
+      `is in ${code} by the column "${showValue(currency.name)}", but the pipeline sets ${setByPipeline}`,
     )
-  return bare ? `${text} ${code}` : text
+  return isBare ? `${text} ${code}` : text
 }
 
 /** Signs that a currency column may contain. Not `$` and `¥`, which several currencies use. */
