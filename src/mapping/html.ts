@@ -1,27 +1,17 @@
 /** Decodes the entities and removes the tags of HTML. */
+import { htmlEntities } from './htmlEntities.ts'
 
-/** Names of entities, each followed by a space (U+0020) and its character. */
-const namesAndCharacters = [
-  `amp & lt < gt > quot " apos ' nbsp \u00a0 copy © reg ® trade ™ hellip … mdash — ndash – lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ”`,
-  `bdquo „ laquo « raquo » bull • middot · deg ° euro € pound £ yen ¥ cent ¢ sect § para ¶ plusmn ± times × divide ÷ frac12 ½`,
-  `frac14 ¼ frac34 ¾ sup2 ² sup3 ³ micro µ szlig ß shy \u00ad iexcl ¡ iquest ¿ ordf ª ordm º not ¬ permil ‰ prime ′ Prime ″`,
-  `lsaquo ‹ rsaquo › larr ← rarr → uarr ↑ darr ↓ hearts ♥ check ✓ star ☆ ensp \u2002 emsp \u2003 thinsp \u2009 zwnj \u200c`,
-  `zwj \u200d agrave à aacute á acirc â atilde ã auml ä aring å aelig æ ccedil ç egrave è eacute é ecirc ê euml ë igrave ì iacute í`,
-  `icirc î iuml ï eth ð ntilde ñ ograve ò oacute ó ocirc ô otilde õ ouml ö oslash ø ugrave ù uacute ú ucirc û uuml ü yacute ý`,
-  `thorn þ yuml ÿ Agrave À Aacute Á Acirc Â Atilde Ã Auml Ä Aring Å AElig Æ Ccedil Ç Egrave È Eacute É Ecirc Ê Euml Ë Igrave Ì`,
-  `Iacute Í Icirc Î Iuml Ï ETH Ð Ntilde Ñ Ograve Ò Oacute Ó Ocirc Ô Otilde Õ Ouml Ö Oslash Ø Ugrave Ù Uacute Ú Ucirc Û Uuml Ü`,
-  `Yacute Ý THORN Þ oelig œ OElig Œ scaron š Scaron Š Yuml Ÿ inodot ı gbreve ğ Gbreve Ğ scedil ş Scedil Ş Idot İ`,
-].join(' ')
-const named: ReadonlyMap<string, string> = new Map(
-  Array.from(namesAndCharacters.matchAll(/(\w+) ([^])(?: |$)/g), ([, name = '', character = '']): [string, string] => [name, character]),
-)
+const namedEntities: ReadonlyMap<string, string> = new Map([
+  ...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", check: '✓', star: '☆' }),
+  ...htmlEntities,
+])
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Decodes HTML entities once. Entities with a name that is not in `named`, or with an invalid code point, stay as they are. */
+/** Decodes HTML entities once. Entities with an unknown name, or with an invalid code point, stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return named.get(name) ?? whole
+    if (name !== undefined) return namedEntities.get(name) ?? whole
     const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16)
     if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return whole
     return String.fromCodePoint(code)
