@@ -101,11 +101,11 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
     )
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && identifiers.highestCount > shareLimit)
-    note('IDENTIFIER_SHARE', identifiers.highestCount, `${percent(identifiers.highestCount, members)} of the members have one identifier`)
+    note(
+      'IDENTIFIER_SHARE',
+      identifiers.highestCount,
+      `${Math.round((identifiers.highestCount / members) * 1000) / 10} % of the members have one identifier`,
+    )
   else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }
-}
-
-function percent(part: number, whole: number): string {
-  return `${whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10} %`
 }
