@@ -2,6 +2,7 @@
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
+import { idOfHandle, userOf } from '../posts/state.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
@@ -71,20 +72,14 @@ function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
 
 /** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle (ignoring case). */
 function isTaken(world: World, id: string, handle: string): boolean {
-  const { users } = world.stateOf(areaRefs.posts)
-  const lowerHandle = handle.toLowerCase()
-  return (
-    world.users.has(id) ||
-    users.has(id) ||
-    [...world.users.values()].some((user) => user.screenName.toLowerCase() === lowerHandle) ||
-    [...users.values()].some((user) => String(user['username']).toLowerCase() === lowerHandle)
-  )
+  const posts = world.stateOf(areaRefs.posts)
+  return userOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined
 }
 
 /** Returns the lowest free id from 1002. */
 function nextUserId(world: World): string {
-  const { users } = world.stateOf(areaRefs.posts)
+  const posts = world.stateOf(areaRefs.posts)
   let id = 1002
-  while (world.users.has(String(id)) || users.has(String(id))) id++
+  while (userOf(world, posts, String(id)) !== undefined) id++
   return String(id)
 }

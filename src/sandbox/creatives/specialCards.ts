@@ -13,12 +13,13 @@ import type { CreativesState, SpecialCard } from './state.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-const card = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
+/** What the handlers of both types of cards share. */
+const shared = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
 
 export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
-  ...recordHandlers('pollCards', { ...card, table: (state: CreativesState) => state.polls }),
+  ...recordHandlers('pollCards', { ...shared, table: (state: CreativesState) => state.polls }),
   'pollCards.create': (call) => ok(createPoll(call)),
-  ...recordHandlers('videoConversationCards', { ...card, table: (state: CreativesState) => state.conversations }),
+  ...recordHandlers('videoConversationCards', { ...shared, table: (state: CreativesState) => state.conversations }),
   'videoConversationCards.create': (call) => ok(createConversation(call)),
   'videoConversationCards.update': (call) => {
     const card = findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')
