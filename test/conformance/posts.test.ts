@@ -241,6 +241,7 @@ describe('creation', () => {
   test.for([
     [{}, 'text'],
     [{ text: ' ' }, 'text'],
+    [{ text: ' ', card_uri: null }, 'text'],
     [{ text: 'a', share_with_followers: true }, 'community_id'],
     [{ text: 'a', colour: 'red' }, 'colour'],
     [{ text: 'a', paid_partnership: 'perhaps' }, 'paid_partnership'],

@@ -1,6 +1,6 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply } from '../area.ts'
-import { isStrict, listParam } from '../params.ts'
+import { isStrict, listParam, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
 import { codePoints } from '../text.ts'
@@ -79,15 +79,15 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
 function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
   const author = call.user?.id ?? ''
   const { params, state } = call
-  const text = typeof params['text'] === 'string' ? params['text'] : ''
+  const text = textParam(call, 'text') ?? ''
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
-  if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined)
+  const cardUri = textParam(call, 'card_uri')
+  const quoted = textParam(call, 'quote_tweet_id')
+  if (text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
-  const quoted = typeof params['quote_tweet_id'] === 'string' ? params['quote_tweet_id'] : undefined
-  if (quoted !== undefined && !state.posts.has(quoted))
-    throw v2ParameterRefusal('quote_tweet_id', quoted, 'the post to quote was not found')
+  if (quoted !== null && !state.posts.has(quoted)) throw v2ParameterRefusal('quote_tweet_id', quoted, 'the post to quote was not found')
   const poll = pollOf(call)
   const place = placeOf(call)
   const id = call.world.newId()
@@ -99,16 +99,16 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
     author_id: author,
     createdAt: call.now,
     media_keys: mediaKeys,
-    card_uri: typeof params['card_uri'] === 'string' ? params['card_uri'] : null,
+    card_uri: cardUri,
     conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id,
     in_reply_to_user_id: replied?.author_id ?? null,
     referenced: [
       ...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]),
-      ...(quoted === undefined ? [] : [{ type: 'quoted', id: quoted }]),
+      ...(quoted === null ? [] : [{ type: 'quoted', id: quoted }]),
     ],
-    community_id: typeof params['community_id'] === 'string' ? params['community_id'] : null,
+    community_id: textParam(call, 'community_id'),
     paid_partnership: params['paid_partnership'] === true,
-    reply_settings: typeof params['reply_settings'] === 'string' ? params['reply_settings'] : 'everyone',
+    reply_settings: textParam(call, 'reply_settings') ?? 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
   })
   return { post, poll }
