@@ -233,7 +233,7 @@ export interface World {
   readonly random: () => number
   /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
   readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
-  /** Returns the state of an area. Other areas only read it. */
+  /** Returns the state of an area. Other areas only read it, except that the posts area marks media as used (`tweeted`). */
   readonly stateOf: <S>(area: AreaRef<S, unknown>) => S
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
   readonly record: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void

@@ -13,7 +13,7 @@ import type { CreativesState, SpecialCard } from './state.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-/** What the handlers of both types of cards share. */
+/** Options that both types of cards share. */
 const shared = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
 
 export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
