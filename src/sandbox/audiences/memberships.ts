@@ -100,17 +100,14 @@ export class Memberships {
     this.#setNext(b, nextOfA)
   }
 
-  /** Removes all identifiers of the user that the record belongs to. Returns their number. */
-  removeUser(record: number): number {
-    let removed = 0
+  /** Removes all identifiers of the user that the record belongs to. */
+  removeUser(record: number): void {
     let current = record
     do {
       const next = this.#next(current)
       this.#drop(current)
-      removed++
       current = next
     } while (current !== record)
-    return removed
   }
 
   /** Removes one identifier and keeps the others of its user. */

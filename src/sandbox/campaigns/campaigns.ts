@@ -86,7 +86,7 @@ export function updateCampaign(call: Call<CampaignsState>): Campaign {
 /** Marks the campaign that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = markDeleted(call, campaignOf(call))
-  addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign })
   return campaign
 }
 

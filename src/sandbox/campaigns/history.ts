@@ -5,7 +5,7 @@ import type { CampaignsState } from './state.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Adds an entry to the history of the call's account. `before`: the entity before an update or deletion; absent for a creation. */
+/** Adds an entry to the history of the call's account. `before`: the entity before an update. */
 export function addToHistory(
   call: Call<CampaignsState>,
   change: {
@@ -15,12 +15,13 @@ export function addToHistory(
     readonly before?: object
   },
 ): void {
+  const before = change.type === 'DELETE' ? { ...change.after, deleted: false } : change.before
   const account = accountOf(call).id
   const entries = call.state.history.get(account) ?? []
   call.state.history.set(account, entries)
   entries.push({
     change_by: { user_id: call.user?.id ?? '', platform: 'Ads API' },
-    changes: differences(change.before, change.after),
+    changes: differences(before, change.after),
     change_time: isoSeconds(call.now),
     entity_id: change.after.id,
     entity: change.entity,

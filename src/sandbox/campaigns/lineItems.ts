@@ -95,7 +95,7 @@ export function updateLineItem(call: Call<CampaignsState>): LineItem {
 /** Marks the line item that the path names as deleted. The promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   const item = markDeleted(call, lineItemOf(call))
-  addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item, before: { ...item, deleted: false } })
+  addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item })
   return item
 }
 

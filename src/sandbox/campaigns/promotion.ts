@@ -25,7 +25,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
   },
   'promotedTweets.delete': (call) => {
     const promoted = markDeleted(call, findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND'))
-    addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
+    addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted })
     return ok(promoted)
   },
   ...recordHandlers('targetingCriteria', {
@@ -105,6 +105,6 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
 /** Marks the targeting criterion that the path names as deleted. @throws {Refusal} 404 */
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const criterion = markDeleted(call, findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND'))
-  addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
+  addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion })
   return criterion
 }
