@@ -73,17 +73,12 @@ export class Ledger {
   /** Request whose handler was called last. Violations that areas report are recorded for it. */
   current: LedgerEntry | undefined
   readonly #inFlight = new Map<string, { now: number; most: number }>()
-  #seq = 0
 
-  /** Adds an entry. The caller sets its other fields while it handles the request. */
+  /** Adds an entry, and counts its request as in flight. The caller sets the other fields of the entry while it handles the request. */
   open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
-      seq: ++this.#seq,
-      time: first.time,
-      method: first.method,
-      path: first.path,
-      query: first.query,
-      endpoint: first.endpoint,
+      seq: this.entries.length + 1,
+      ...first,
       status: null,
       bytes: 0,
       body_sha256: '',
@@ -91,8 +86,6 @@ export class Ledger {
       applied: false,
       fault: null,
       fault_id: null,
-      connection: first.connection,
-      worker: first.worker,
       body_end_at: null,
       applied_at: null,
       answer_started_at: null,
@@ -101,26 +94,21 @@ export class Ledger {
       client_closed: false,
     }
     this.entries.push(entry)
+    const counter = this.#inFlight.get(nameOf(entry)) ?? { now: 0, most: 0 }
+    counter.now++
+    counter.most = Math.max(counter.most, counter.now)
+    this.#inFlight.set(nameOf(entry), counter)
     return entry
   }
 
   /** Returns the entries with a higher `seq`. */
   after(seq: number): readonly LedgerEntry[] {
-    const first = this.entries[0]?.seq ?? 1
-    return this.entries.slice(Math.max(0, seq - first + 1))
+    return this.entries.slice(Math.max(0, seq))
   }
 
-  /** Counts a request to the endpoint as in flight. */
-  begin(endpoint: string): void {
-    const counter = this.#inFlight.get(endpoint) ?? { now: 0, most: 0 }
-    counter.now++
-    counter.most = Math.max(counter.most, counter.now)
-    this.#inFlight.set(endpoint, counter)
-  }
-
-  /** Counts a request to the endpoint as ended. */
-  end(endpoint: string): void {
-    const counter = this.#inFlight.get(endpoint)
+  /** Counts a request as ended. */
+  finish(entry: LedgerEntry): void {
+    const counter = this.#inFlight.get(nameOf(entry))
     if (counter !== undefined && counter.now > 0) counter.now--
   }
 
@@ -139,7 +127,7 @@ export class Ledger {
     const stats: Record<string, EndpointStats> = {}
     const starts = new Map<string, { times: number[]; first: number }>()
     for (const entry of this.entries) {
-      const name = entry.endpoint ?? 'unknown'
+      const name = nameOf(entry)
       const one = (stats[name] ??= {
         requests: 0,
         by_status: {},
@@ -166,6 +154,9 @@ export class Ledger {
     this.entries.length = 0
     this.violations.length = 0
     this.#inFlight.clear()
-    this.#seq = 0
   }
+}
+
+function nameOf({ endpoint }: LedgerEntry): string {
+  return endpoint ?? 'unknown'
 }

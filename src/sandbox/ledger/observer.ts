@@ -30,9 +30,8 @@ export class Observer {
     this.#productIds = new ProductIds(parts.world)
   }
 
-  /** Records and checks a request whose headers are complete. */
+  /** Checks a request whose headers are complete. */
   begin({ entry }: RequestContext): void {
-    this.#ledger.begin(entry.endpoint ?? 'unknown')
     this.#trafficRules.begin(entry)
     if (entry.endpoint === 'oauth2.token' && this.#ledger.inFlight('oauth2.token') > 1)
       this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
@@ -58,10 +57,10 @@ export class Observer {
 
   /** Records that the answer was sent, or that the connection ended. */
   finish(context: RequestContext): void {
-    this.#ledger.end(context.entry.endpoint ?? 'unknown')
+    this.#ledger.finish(context.entry)
     this.#trafficRules.finish(context.entry)
     if (context.content.keys.length > 0)
-      this.#valueOrder.end(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
+      this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
   /** Deletes everything that was recorded. */

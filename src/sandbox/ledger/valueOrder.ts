@@ -67,7 +67,7 @@ export class ValueOrder {
    * Records the outcome of a request, as its caller sees it. `keysOfRequest`, `strict`: as for `arrive`. Calls `values` only if they are
    * needed.
    */
-  end(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
+  finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
     else if (outcome === 'known' && this.concerns(keysOfRequest))
