@@ -1,2 +1,5 @@
-/** Error that drops a request, because the sandbox is closed, or a reset or restore replaced the state. The request gets no answer. */
+/**
+ * Error that drops a request without an answer: the sandbox is closed, a reset or restore replaced the state, or a switch resets the
+ * connection.
+ */
 export class DroppedRequest extends Error {}

@@ -1,7 +1,8 @@
 /** Reads and checks a request before its handler runs: path, endpoint, form, JSON, content type and size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from '../paths.ts'
-import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, v2Problem, Refusal } from '../refusal.ts'
+import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, v2Problem, Refusal, type RefusalBody } from '../refusal.ts'
+import { DroppedRequest } from '../droppedRequest.ts'
 import { matchesRetiredPath, retiredRefusal } from './retired.ts'
 import type { Names } from '../names.ts'
 import type { RequestContext } from './requestContext.ts'
@@ -25,32 +26,20 @@ export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = context
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
   if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint
-  const core = isCorePath(rawPath)
   const retired = strict ? undefined : retiredRefusal(context.entry.method, rawPath)
   if (retired !== undefined) throw retired
   if (isServed) return route.endpoint
-  if (route.kind === 'method') {
-    const headers = { allow: route.allowed.join(', ') }
-    if (core)
-      throw new Refusal(
-        405,
-        rawPath.startsWith('/2/')
-          ? { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } }
-          : { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] },
-        headers,
-      )
-    throw new Refusal(
-      405,
-      {
-        kind: 'ads',
-        errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${context.entry.method} is not allowed for this route` }],
-      },
-      headers,
-    )
-  }
+  if (route.kind === 'method') throw new Refusal(405, wrongMethodBody(context), { allow: route.allowed.join(', ') })
   if (rawPath.startsWith('/2/')) throw v2Problem(404, 'Not Found', 'Not Found', 'about:blank')
-  if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
+  if (isCorePath(rawPath)) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
   throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
+}
+
+function wrongMethodBody({ rawPath, entry }: RequestContext): RefusalBody {
+  if (rawPath.startsWith('/2/'))
+    return { kind: 'json', body: { title: 'Method Not Allowed', detail: 'Method not allowed', type: 'about:blank', status: 405 } }
+  if (isCorePath(rawPath)) return { kind: 'core', errors: [{ code: 86, message: 'This method is not allowed for this resource.' }] }
+  return { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${entry.method} is not allowed for this route` }] }
 }
 
 /** Returns the decoded pairs of a form body; none for another content type. */
@@ -97,6 +86,7 @@ export function checkContentType(context: RequestContext, endpoint: Endpoint): v
  * switch `over_limit`, can make both 400, or reset the connection.
  *
  * @throws {Refusal}
+ * @throws {DroppedRequest} after a reset
  */
 export function checkSize(context: RequestContext, endpoint: Endpoint, choice: string): void {
   const limit = endpoint.bodyLimit
@@ -107,7 +97,7 @@ export function checkSize(context: RequestContext, endpoint: Endpoint, choice: s
   if (!tooLong && !tooMany) return
   if (choice === 'reset') {
     reset(context.request.socket)
-    throw new Refusal(400, { kind: 'ads', errors: [] })
+    throw new DroppedRequest('the connection was reset')
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
   throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
