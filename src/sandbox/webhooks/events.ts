@@ -15,7 +15,7 @@ const ATTEMPTS = 3
 /** Time between two attempts, by the sandbox's clock. */
 const PAUSE_MS = 60_000
 /** Age up to which an event can be replayed. */
-const REPLAY_MS = 5 * 86_400_000
+export const REPLAYABLE_MS = 5 * 86_400_000
 
 /** Event to emit. */
 export interface ActivityEvent {
@@ -180,7 +180,7 @@ export function applyEntries(
     const key = `delivery ${state.nextDelivery++}`
     state.pending.set(key, { key, webhookId: entry.webhookId, uuid: entry.uuid, body: entry.body, ...how, attempts: 0, dueAt: entry.at })
   }
-  const oldest = world.now() - REPLAY_MS
+  const oldest = world.now() - REPLAYABLE_MS
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 

@@ -4,15 +4,15 @@ import type { Call, Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
 import { challenge, recordCheck } from './checks.ts'
+import { REPLAYABLE_MS } from './events.ts'
 import { parseMinute, runJobs } from './replay.ts'
 import { cancelSignal } from './runtime.ts'
-import type { Webhook, WebhooksState } from './state.ts'
+import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 import { webhookUrlProblem } from './url.ts'
 
 /** Maximum number of webhooks of the app. Assumed, because the number is not published. */
 const MAX_WEBHOOKS = 10
 const MINUTE = 60_000
-const REPLAY_BACK_MS = 5 * 86_400_000
 
 type Reason = (typeof webhookReasons)[number]
 
@@ -72,7 +72,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const webhook = findWebhook(call, call.params['webhook_id'])
     const from = minuteOf(call, 'from_date')
     const to = minuteOf(call, 'to_date')
-    if (from < call.now - REPLAY_BACK_MS - MINUTE || from > call.now)
+    if (from < call.now - REPLAYABLE_MS - MINUTE || from > call.now)
       throw v2ParameterRefusal('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
     if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date is later than from_date')
     const id = call.world.newId()
@@ -112,7 +112,8 @@ function minuteOf(call: Call<WebhooksState>, name: string): number {
   return at
 }
 
-function explain(outcome: string): string {
+/** Returns the reason for which a check failed. */
+function explain(outcome: CheckOutcome): string {
   switch (outcome) {
     case 'wrong-token':
       return 'the answer to the challenge had no correct response_token'

@@ -19,17 +19,20 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Challenge to send. */
-export interface ChallengeRequest {
+/** Request to a receiver. `secret`: consumer secret, with which it is signed or must be answered. */
+interface ReceiverRequest {
   readonly url: string
   readonly secret: string
   readonly form: SignatureForm
-  /** Default: random. A test may send a hostile token. */
-  readonly token?: string | undefined
   /** Time for the complete answer. Default: `RESPONSE_LIMIT_MS`. */
   readonly limitMs?: number
   /** Ends the request when it aborts. */
   readonly cancelled?: AbortSignal
+}
+
+/** Challenge to send. `token`: default random. A test may send a hostile token. */
+export interface ChallengeRequest extends ReceiverRequest {
+  readonly token?: string | undefined
 }
 
 /** Sends a challenge and classifies the answer (spec 3.1). Does not reject if the request fails. @throws {TypeError} for an invalid URL */
@@ -45,20 +48,13 @@ export async function checkWebhook({ url, secret, form, token, limitMs, cancelle
 }
 
 /** Event to post. */
-export interface EventRequest {
-  readonly url: string
+export interface EventRequest extends ReceiverRequest {
   readonly body: string
-  readonly secret: string
-  readonly form: SignatureForm
   readonly signature: 'good' | 'bad' | 'none'
   /** Name of the header with the signature. */
   readonly header: string
   /** Speed of the body. Default: no limit. */
   readonly bytesPerS?: number
-  /** Time for the complete answer. Default: `RESPONSE_LIMIT_MS`. */
-  readonly limitMs?: number
-  /** Ends the request when it aborts. */
-  readonly cancelled?: AbortSignal
 }
 
 /** Posts an event. Resolves to the status of the answer; 0 if the request failed. Follows no redirect. */
