@@ -8,6 +8,7 @@ import { namesOf } from './names.ts'
 import { ControlServer } from './controlServer.ts'
 import { sandboxControl, type SandboxControl } from './controlClient.ts'
 import { StateChanges } from './state/stateChanges.ts'
+import type { SandboxWorld } from './state/world.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
 import { ArmedFaults } from './faults/armedFaults.ts'
 import { ValueOrder } from './ledger/valueOrder.ts'
@@ -32,7 +33,7 @@ export interface SandboxOptions {
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
-  /** Seed of tokens and random numbers. Default: 1. Ignored if the state file has a state. */
+  /** Seed of tokens and random numbers. Default: 1. Ignored if the state file is not empty: it contains the seed. */
   readonly seed?: number
   /** Default: logs nothing. */
   readonly logger?: Logger
@@ -111,13 +112,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     throw error
   })
   world.url = `http://127.0.0.1:${listensAt}`
-  const ticker = setInterval(() => {
-    for (const area of world.areas)
-      Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>
-        world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'),
-      )
-  }, 1000)
-  ticker.unref()
+  const ticker = setInterval(() => runDueWork(world), 1000).unref()
   const close = async () => {
     clearInterval(ticker)
     handler.close()
@@ -137,4 +132,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Starts the work of every area that is due. Logs failures. */
+function runDueWork(world: SandboxWorld): void {
+  for (const area of world.areas)
+    Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>
+      world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'),
+    )
 }
