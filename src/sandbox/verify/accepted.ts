@@ -48,26 +48,26 @@ function documented(endpoint: Endpoint): Accepted {
 function withReturnedFields(endpoint: Endpoint): Accepted {
   const parameters = takesWithDeleted(endpoint) ? [...endpoint.parameters, withDeleted] : endpoint.parameters
   const names = byName(endpoint, parameters)
-  if (endpoint.method === 'DELETE') {
-    const fields = new Set(fieldsOf(endpoint).map(({ name }) => name))
-    return { parameters, byName: names, ignored: fields, createOnly: NO_PARAMETERS }
-  }
+  return { parameters, byName: names, ignored: ignoredFields(endpoint, names), createOnly: createOnlyFields(endpoint, names) }
+}
+
+function ignoredFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>): ReadonlySet<string> {
+  if (endpoint.method === 'DELETE') return new Set(fieldsOf(endpoint).map(({ name }) => name))
+  if (endpoint.method === 'PUT') return new Set(unwrittenFields(endpoint, names, 'read-only'))
   // Clients copy a record by sending all of its properties to the endpoint that creates records.
-  if (endpoint.method === 'POST' && endpoint.host !== 'core')
-    return { parameters, byName: names, ignored: readOnlyFields(endpoint), createOnly: NO_PARAMETERS }
-  if (endpoint.method !== 'PUT') return { parameters, byName: names, ignored: NO_NAMES, createOnly: NO_PARAMETERS }
-  const access = fieldAccess(endpoint)
-  const namesWith = (searched: FieldAccess): string[] =>
-    [...access].flatMap(([name, own]) => (own === searched && !names.has(name) ? [name] : []))
-  const creation = creationParameters(endpoint)
+  return endpoint.method === 'POST' && endpoint.host !== 'core' ? readOnlyFields(endpoint) : NO_NAMES
+}
+
+function createOnlyFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>): ReadonlyMap<string, Parameter> {
   // Without an endpoint that reads the record, a changed value cannot be detected. Then create-only fields are refused as unknown.
-  const createOnly = readerOf(endpoint) === undefined ? [] : namesWith('create-only')
-  return {
-    parameters,
-    byName: names,
-    ignored: new Set(namesWith('read-only')),
-    createOnly: new Map([...creation].filter(([name]) => createOnly.includes(name))),
-  }
+  if (endpoint.method !== 'PUT' || readerOf(endpoint) === undefined) return NO_PARAMETERS
+  const fields = unwrittenFields(endpoint, names, 'create-only')
+  return new Map([...creationParameters(endpoint)].filter(([name]) => fields.includes(name)))
+}
+
+/** Returns the fields of the record with this access that are not parameters of the endpoint. */
+function unwrittenFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>, searched: FieldAccess): string[] {
+  return [...fieldAccess(endpoint)].flatMap(([name, access]) => (access === searched && !names.has(name) ? [name] : []))
 }
 
 /**
