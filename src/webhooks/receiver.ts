@@ -83,8 +83,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         // Still down. The next probe or the next stored event ends the gap.
         return
       }
-      const ended = gap.end()
-      if (ended !== undefined) await reportGap(ended)
+      await endGap()
     },
     async handle(request, response) {
       const target = request.url ?? '/'
@@ -126,8 +125,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
     }
     answer(response, 200, {})
-    const ended = gap.end()
-    if (ended !== undefined) await reportGap(ended)
+    await endGap()
     if (isNew) notify('onEvent', () => options.onEvent?.(event))
   }
 
@@ -159,8 +157,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     }
   }
 
-  /** Records the gap, then calls `onGap`. */
-  async function reportGap(ended: Gap): Promise<void> {
+  /** Ends the gap, if there is one: records it, then calls `onGap`. */
+  async function endGap(): Promise<void> {
+    const ended = gap.end()
+    if (ended === undefined) return
     try {
       await store.recordGap?.(ended)
     } catch (error) {
