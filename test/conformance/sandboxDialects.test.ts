@@ -63,6 +63,9 @@ test('12 over the limits: 400 for bytes too, or a reset', async () => {
   expect((await users(large)).status).toBe(400)
   await use({ over_limit: 'reset' })
   await expect(users(large)).rejects.toThrow('fetch failed')
+  const ended = async (): Promise<Loose> => (await sandbox.control.ledger()).at(-1)
+  await expect.poll(async () => (await ended()).answer_ended_at).not.toBeNull()
+  expect(await ended()).toMatchObject({ status: null, client_closed: true })
 })
 test('13 error bodies as HTML, or empty', async () => {
   await use({ error_body: 'HTML' })
