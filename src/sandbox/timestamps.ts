@@ -1,10 +1,10 @@
 /** Reads and writes times in the formats of the service (docs/spec-notes.md#echoes-and-cursors). */
 
 /** Maximum number of entries of each cache below. An upload has about two different times. */
-const remembered = 64
+const CACHE_SIZE = 64
 // An upload has thousands of operations, nearly all with the same times. Without the caches, reading and writing times took a third of an
 // upload's duration.
-const parsedTexts = new Map<string, number | undefined>()
+const parsedTexts = new Map<string, number>()
 const writtenTimes = new Map<number, string>()
 
 /**
@@ -13,9 +13,10 @@ const writtenTimes = new Map<number, string>()
  */
 export function parseTimestamp(text: string): number | undefined {
   const known = parsedTexts.get(text)
-  if (known !== undefined || text.length > 40) return known ?? parse(text)
+  if (known !== undefined) return known
   const parsed = parse(text)
-  if (parsedTexts.size >= remembered) parsedTexts.clear()
+  if (parsed === undefined) return undefined
+  if (parsedTexts.size >= CACHE_SIZE) parsedTexts.clear()
   parsedTexts.set(text, parsed)
   return parsed
 }
@@ -43,7 +44,7 @@ export function isoSeconds(ms: number): string {
   const known = writtenTimes.get(ms)
   if (known !== undefined) return known
   const written = new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
-  if (writtenTimes.size >= remembered) writtenTimes.clear()
+  if (writtenTimes.size >= CACHE_SIZE) writtenTimes.clear()
   writtenTimes.set(ms, written)
   return written
 }

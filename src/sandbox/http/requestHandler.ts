@@ -52,7 +52,7 @@ export class RequestHandler {
    * Applies a part of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals
    * as answers.
    *
-   * @throws {DroppedRequest} if the sandbox is closed, or the state was replaced
+   * @throws {DroppedRequest} if the request gets no answer
    * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
    */
   handle(context: RequestContext, part: AppliedPart): Answer | Promise<Answer> {

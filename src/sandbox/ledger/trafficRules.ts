@@ -19,7 +19,7 @@ interface Seen {
 /** Wait that an answer requested. Machine times, milliseconds since 1970. */
 interface Wait {
   readonly until: number
-  readonly askedAt: number
+  readonly requestedAt: number
 }
 
 /** Requests in flight, and the waits that answers requested. */
@@ -84,7 +84,7 @@ export class TrafficRules {
   /** Records that an answer of the endpoint requested a wait until `until`, a machine time. Of several waits, keeps the last to end. */
   noteWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
-    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, requestedAt: this.#now() })
   }
 
   /** Records a violation if the request began after the grace time, but before the wait of its endpoint and caller was over. */
@@ -93,7 +93,7 @@ export class TrafficRules {
     const wait = this.#waits.get(key)
     if (wait === undefined) return
     if (startedAt >= wait.until) return void this.#waits.delete(key)
-    if (startedAt > wait.askedAt + this.#graceMs())
+    if (startedAt > wait.requestedAt + this.#graceMs())
       this.#recordViolation(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
   }
 

@@ -33,15 +33,15 @@ export function lockFile(file: string): FileLock {
   const me: Holder = { pid: process.pid, host: hostname(), startedAt: startOf(process.pid) }
   writeFileSync(mine, JSON.stringify(me), { mode: 0o600 })
   try {
-    while (!linked(mine, lock)) {
-      const holder = read(lock)
+    while (!tryLink(mine, lock)) {
+      const holder = readHolder(lock)
       if (holder !== undefined && isAlive(holder)) throw locked(path, lock, holder.pid)
       // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock by mistake puts it
       // back.
       const stale = `${mine}.stale`
-      if (!renamed(lock, stale)) continue
-      const moved = read(stale)
-      if (moved !== undefined && isAlive(moved)) linked(stale, lock)
+      if (!tryRename(lock, stale)) continue
+      const moved = readHolder(stale)
+      if (moved !== undefined && isAlive(moved)) tryLink(stale, lock)
       rmSync(stale, { force: true })
     }
   } finally {
@@ -63,11 +63,11 @@ function locked(path: string, lock: string, pid: number): UsageError {
   })
 }
 
-function linked(from: string, to: string): boolean {
+function tryLink(from: string, to: string): boolean {
   return succeeds(() => linkSync(from, to), 'EEXIST')
 }
 
-function renamed(from: string, to: string): boolean {
+function tryRename(from: string, to: string): boolean {
   return succeeds(() => renameSync(from, to), 'ENOENT')
 }
 
@@ -82,7 +82,7 @@ function succeeds(run: () => void, code: string): boolean {
   }
 }
 
-function read(lock: string): Holder | undefined {
+function readHolder(lock: string): Holder | undefined {
   try {
     const { pid, host, startedAt } = recordOf(JSON.parse(readFileSync(lock, 'utf8')))
     if (typeof pid !== 'number' || typeof host !== 'string') return undefined

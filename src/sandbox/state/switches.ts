@@ -119,7 +119,7 @@ export class Switches {
   set(input: Readonly<Record<string, unknown>>): void {
     const changes: [string, string][] = []
     for (const [name, value] of Object.entries(input)) {
-      const definition = find(name)
+      const definition = definitionOf(name)
       changes.push([definition.name, value === null ? definition.values[0] : valueOf(definition, value)])
     }
     for (const [name, value] of changes) this.#values.set(name, value)
@@ -141,7 +141,7 @@ export class Switches {
   }
 }
 
-function find(name: string): SwitchDefinition {
+function definitionOf(name: string): SwitchDefinition {
   const found = DEFINITIONS.find((one) => one.name === name || String(one.number) === name)
   if (found === undefined) throw new ControlError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found

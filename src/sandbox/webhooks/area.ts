@@ -3,7 +3,7 @@ import { activityHandlers } from './activity.ts'
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { expire, recordCheck, runChecks } from './checks.ts'
-import { emitControl } from './control.ts'
+import { emitEvents } from './control.ts'
 import { applyEntries, deliverDue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
 import { runJobs } from './replay.ts'
@@ -14,7 +14,7 @@ export const webhooksArea = defineArea({
   ref: areaRefs.webhooks,
   createState: createWebhooks,
   handlers: { ...webhookHandlers, ...activityHandlers },
-  control: { 'POST /_sandbox/events': emitControl },
+  control: { 'POST /_sandbox/events': emitEvents },
   onClock: async (world, state) => {
     const cancelled = cancelSignal(world)
     await runChecks(world, state)

@@ -57,7 +57,7 @@ const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'ch
  *
  * Sends a challenge instead if the body has one. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
-export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
+export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const inputs = (Array.isArray(body) ? listOf(body) : [body ?? {}]).map(readInput)
   const [first] = inputs
   if (first?.challenge !== undefined) {
