@@ -87,12 +87,19 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
 
 /** Adds keys to an erasure. Keys that are already erased stay with the first erasure. */
 export async function addErased(tx: Queryable, service: string, erasureId: number, keys: ErasedKeys): Promise<void> {
-  const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
   await tx.execute(
     `insert into erased_key (service, destination_id, key, erasure_id)
      select $1, k.destination_id, k.key, $2 from unnest($3::int[], $4::bytea[]) as k (destination_id, key) on conflict do nothing`,
-    [service, erasureId, all.map(({ destinationId }) => destinationId), all.map(({ key }) => key)],
+    [service, erasureId, ...columnsOf(keys)],
   )
+}
+
+/** Returns the columns `destination_id` and `key` of the rows of erased keys. The destination of an identifier is 0. */
+function columnsOf({ identifiers, records }: ErasedKeys): readonly [number[], Buffer[]] {
+  return [
+    [...identifiers.map(() => 0), ...records.map(({ destinationId }) => destinationId)],
+    [...identifiers, ...records.map(({ key }) => key)],
+  ]
 }
 
 /** Returns the ids of the erasures of a service whose deletes are not planned yet, oldest first. */
@@ -164,11 +171,10 @@ export async function listErasures(db: Queryable): Promise<readonly StoredErasur
 
 /** Returns true if all these keys are already suppressed. */
 export async function hasErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
-  const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
   const missing = await db.query(
     `select from unnest($2::int[], $3::bytea[]) as k (destination_id, key)
      where not exists (select from erased_key x where x.service = $1 and x.destination_id = k.destination_id and x.key = k.key) limit 1`,
-    [service, all.map(({ destinationId }) => destinationId), all.map(({ key }) => key)],
+    [service, ...columnsOf(keys)],
   )
   return missing.length === 0
 }

@@ -2,7 +2,7 @@
  * Notifies other processes about new work. Every connection of a pool listens, so that an idle process needs only one connection. A
  * notification may be lost with its connection, so processes still poll, but at long intervals.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Queryable } from './queryable.ts'
 
@@ -22,7 +22,7 @@ const reopenAfterMs = [100, 1_000, 5_000, 15_000]
 
 /** Returns the name of the channel of a schema. Channels belong to the whole database, so the schema is a part of the name. */
 export function channelOf(schema: string): string {
-  return `${prefix}${createHash('sha256').update(schema).digest('hex').slice(0, digits)}`
+  return `${prefix}${hash('sha256', schema).slice(0, digits)}`
 }
 
 /** Notifies all processes of this schema, at the commit of the transaction; on the pool, immediately. */

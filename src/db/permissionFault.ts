@@ -3,18 +3,11 @@ import { RunError } from '../errors.ts'
 import { quoteName } from '../schemaName.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Schema and address of the database, for messages. */
-export interface Place {
-  readonly schema: string
-  /** Address of the database, for the names of role and database. */
-  readonly url: string
-}
-
 /**
  * Returns `DATABASE_UNUSABLE` for a missing right, a connection limit or a read-only database; undefined for any other error. Messages
  * contain names, never values.
  */
-export function permissionFault(error: unknown, place: Place): RunError | undefined {
+export function permissionFault(error: unknown, place: { readonly schema: string; readonly url: string }): RunError | undefined {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message : ''
   const { role, database } = namesOf(place.url)

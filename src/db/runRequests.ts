@@ -1,5 +1,5 @@
 /** Finds the queued run that a request over HTTP joins, and stores the run of each `Idempotency-Key`. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
@@ -66,14 +66,10 @@ export async function rememberRequest(
  * same name in two environments (docs/guarantees.md#environments-never-mix).
  */
 function requestKey({ destinationId, pipeline }: RequestedPipeline, key: string): string {
-  return sha256(`${destinationId}\n${pipeline}\n${key}`)
+  return hash('sha256', `${destinationId}\n${pipeline}\n${key}`)
 }
 
 /** Returns the key as earlier versions stored it, without the destination. */
 function keyOfEarlierVersion(pipeline: string, key: string): string {
-  return sha256(`${pipeline}\n${key}`)
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', `${pipeline}\n${key}`)
 }

@@ -12,6 +12,7 @@ import { isExpired } from './batches/lease.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 import { noCounts, type RunTrigger } from '../model/report.ts'
+import { errorCode } from '../unknownValue.ts'
 
 /** Claimed run. */
 export interface RunRow {
@@ -143,10 +144,13 @@ export async function claimRun(db: Database, runId: number, claim: RunClaim): Pr
   try {
     return await db.transaction((tx) => claimInTransaction(tx, runId, claim))
   } catch (error) {
-    if (isUniqueViolation(error)) return 'busy'
+    if (errorCode(error) === uniqueViolation) return 'busy'
     throw error
   }
 }
+
+/** SQLSTATE `unique_violation`. */
+const uniqueViolation = '23505'
 
 async function claimInTransaction(
   tx: Queryable,
@@ -185,10 +189,6 @@ async function claimInTransaction(
   }
 }
 
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '23505'
-}
-
 /** Renews the lease. Returns false if another process has ended the run, or if it must be cancelled. Then the caller must stop the run. */
 export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: number): Promise<boolean> {
   const rows = await db.query<{ cancelled: boolean }>(
@@ -215,7 +215,7 @@ export type Cancellation =
 export async function cancelRun(
   db: Database,
   runId: number,
-  error: unknown,
+  error: object,
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<Cancellation | undefined> {
   return db.transaction(async (tx) => {
@@ -231,7 +231,7 @@ export async function cancelRun(
     if (run.status === 'queued') {
       await tx.execute(
         `update run set status = 'cancelled', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1`,
-        [runId, asParameter(error)],
+        [runId, json(error)],
       )
       return 'cancelled'
     }
@@ -285,7 +285,6 @@ export async function updateRun(
     readonly productSets?: readonly object[]
   },
 ): Promise<void> {
-  const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
   await db.execute(
     `update run set counts = coalesce($3, counts), guards = coalesce($4, guards), snapshot_id = coalesce($5, snapshot_id),
        columns = coalesce($6, columns), warnings = coalesce($7, warnings), product_sets = coalesce($8, product_sets)
@@ -385,23 +384,24 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
 export async function finishRun(
   db: Queryable,
   run: RunRow,
-  end: { readonly status: string; readonly guards: unknown; readonly counts: object; readonly error: unknown },
+  end: { readonly status: string; readonly guards: readonly object[]; readonly counts: object; readonly error: object | null },
 ): Promise<void> {
   await db.execute(
     `update run set status = $3, guards = coalesce(nullif($4::jsonb, '[]'), guards), counts = $7::jsonb || counts || $5::jsonb, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
      where id = $1 and epoch = $2 and status = 'running'`,
-    [run.id, run.epoch, end.status, asParameter(end.guards), JSON.stringify(end.counts), asParameter(end.error), JSON.stringify(noCounts)],
+    [run.id, run.epoch, end.status, json(end.guards), JSON.stringify(end.counts), json(end.error), JSON.stringify(noCounts)],
   )
 }
 
 /** Ends a queued run as skipped, because it must not start. `error`: the reason. Does nothing if the run is no longer queued. */
-export async function skipRun(db: Queryable, runId: number, error: unknown): Promise<void> {
+export async function skipRun(db: Queryable, runId: number, error: object): Promise<void> {
   await db.execute(
     `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,
-    [runId, asParameter(error)],
+    [runId, json(error)],
   )
 }
 
-function asParameter(value: unknown): unknown {
-  return value !== null && typeof value === 'object' && !(value instanceof Date) ? JSON.stringify(value) : value
+/** Returns the value as JSON; null for null and undefined. */
+function json(value: object | null | undefined): string | null {
+  return value == null ? null : JSON.stringify(value)
 }

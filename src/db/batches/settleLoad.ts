@@ -21,8 +21,9 @@ export async function settleLoad(
   const counts = { confirmed, refused: 0 }
   const values = finishedValues({ ...sent, outcome: 'confirmed', reason: null, answer: { ...sent.answer, ...counts, ambiguous: 0 } })
   const detail = JSON.stringify({ outcome: 'entries', ...counts, epoch: batch.epoch })
-  const settled = db.query<{ n: number }>(
-    `with mine as (
+  try {
+    const [settled] = await db.query<{ n: number }>(
+      `with mine as (
        update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, miscounts = 0,
          settled_at = ${settledAt('$3')}
        where b.id = $1 and b.epoch = $2 and b.status = 'in_flight' and ${mayImply('b')}
@@ -36,10 +37,9 @@ export async function settleLoad(
        select $5::text, 'batch.settled', $6::bigint, plan_id, id, $7::jsonb from mine),
      raised as (update destination d set state_version = d.state_version + 1 from mine where d.id = mine.destination_id)
      select count(*)::int as n from mine`,
-    [batch.id, batch.epoch, by.horizonMs, id, by.workerId, by.runId, detail, ...values],
-  )
-  try {
-    return (await settled)[0]?.n === 1
+      [batch.id, batch.epoch, by.horizonMs, id, by.workerId, by.runId, detail, ...values],
+    )
+    return settled?.n === 1
   } catch (error) {
     if (isRetryable(error)) return false
     throw error

@@ -27,7 +27,7 @@ export function ensureServerAccount(): Account | undefined {
 }
 
 /** Returns true if every account may enter `path` and the folders above it. Ignores folders that do not exist. */
-export function reachable(path: string): boolean {
+export function isAccessible(path: string): boolean {
   for (let at = path; ; at = dirname(at)) {
     if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false
     if (at === dirname(at)) return true
@@ -36,15 +36,19 @@ export function reachable(path: string): boolean {
 
 /** Returns the first of these users that exists and is not root; undefined if there is none. */
 function findAccount(names: readonly string[]): Account | undefined {
-  const users = new Map(
-    readFileSync('/etc/passwd', 'utf8')
-      .split('\n')
-      .map((line) => line.split(':'))
-      .map(([name = '', , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }] as const),
-  )
+  const users = systemUsers()
   for (const name of names) {
-    const account = users.get(name)
-    if (account && account.uid > 0) return account
+    const account = users.find((user) => user.name === name)
+    if (account && account.uid > 0) return { uid: account.uid, gid: account.gid }
   }
   return undefined
+}
+
+/** Returns the users in `/etc/passwd`; none on a system without this file. */
+export function systemUsers(): (Account & { readonly name: string })[] {
+  if (!existsSync('/etc/passwd')) return []
+  return readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
 }

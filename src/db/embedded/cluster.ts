@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findBinaries } from './binaries.ts'
 import type { Places } from './places.ts'
-import { keptPort } from './port.ts'
+import { choosePort } from './port.ts'
 import { processExists } from './processes.ts'
-import { gaveUp, unavailable } from './unavailable.ts'
+import { serverFailure, unavailable } from './unavailable.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 const database = 'sluice'
@@ -21,7 +21,7 @@ const user = 'sluice'
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
-export function initialize(places: Places): void {
+export function initializeServer(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
   const folder = `${places.data}.new`
   for (const path of [folder, places.data]) rmSync(path, { recursive: true, force: true })
@@ -42,7 +42,7 @@ export function initialize(places: Places): void {
   rmSync(pwFile, { force: true })
   if (status !== 0) {
     rmSync(folder, { recursive: true, force: true })
-    throw gaveUp('the embedded Postgres could not be set up', stderr, places.home)
+    throw serverFailure('the embedded Postgres could not be set up', stderr, places.home)
   }
   renameSync(folder, places.data)
 }
@@ -57,61 +57,47 @@ const endingMs = 10_000
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
-export async function start(places: Places, maxConnections = 200): Promise<string> {
+export async function startServer(places: Places, maxConnections = 200): Promise<string> {
   let deadline = performance.now() + endingMs
   for (;;) {
     while (await isRecovering(places)) {
       await sleep(200)
       deadline = performance.now() + endingMs
     }
-    if ((await running(places)) !== undefined) return createDatabase(places)
+    if ((await runningAddress(places)) !== undefined) return createDatabase(places)
     const started = await startOnce(places, maxConnections)
     if (typeof started === 'string') return started
     if (!/postmaster\.pid" already exists|pre-existing shared memory/.test(started.written) || performance.now() > deadline)
-      throw gaveUp('the embedded Postgres did not start', started.written, places.home, places.log)
+      throw serverFailure('the embedded Postgres did not start', started.written, places.home, places.log)
     await sleep(200)
   }
 }
 
+const serverSettings = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'shared_buffers=256MB',
+  // Bulk loads into new tables are not logged, and a load of a million rows does not force a checkpoint.
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'max_wal_size=4GB',
+  'jit=off',
+  'log_min_messages=warning',
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+]
+
 /** Starts the process of the server. Returns the address of the database, or what a failed server wrote to its log. */
 async function startOnce(places: Places, maxConnections: number): Promise<string | { readonly written: string }> {
   const { postgres } = findBinaries(places.account, places.binaries)
-  const port = await keptPort(places.port)
+  const port = await choosePort(places.port)
   if (!existsSync(places.log)) writeFileSync(places.log, '')
   if (places.account) chownSync(places.log, places.account.uid, places.account.gid)
   const before = statSync(places.log).size
   const log = openSync(places.log, 'a')
   const child = spawn(
     postgres,
-    [
-      '-D',
-      places.data,
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      `port=${port}`,
-      '-c',
-      'unix_socket_directories=',
-      '-c',
-      `max_connections=${maxConnections}`,
-      '-c',
-      'shared_buffers=256MB',
-      // Bulk loads into new tables are not logged, and a load of a million rows does not force a checkpoint.
-      '-c',
-      'wal_level=minimal',
-      '-c',
-      'max_wal_senders=0',
-      '-c',
-      'max_wal_size=4GB',
-      '-c',
-      'jit=off',
-      '-c',
-      'log_min_messages=warning',
-      '-c',
-      'log_min_error_statement=panic',
-      '-c',
-      'log_error_verbosity=terse',
-    ],
+    ['-D', places.data, ...[...serverSettings, `port=${port}`, `max_connections=${maxConnections}`].flatMap((setting) => ['-c', setting])],
     // `detached`: Ctrl-C and the end of this process do not stop the server.
     { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },
   )
@@ -122,14 +108,14 @@ async function startOnce(places: Places, maxConnections: number): Promise<string
   const deadline = performance.now() + 30_000
   // After a crash the server first replays its log, which may take minutes.
   while ((performance.now() < deadline || isStarting(places)) && !ended) {
-    if (await running(places)) return createDatabase(places)
+    if (await runningAddress(places)) return createDatabase(places)
     await sleep(20)
   }
   return { written: readFileSync(places.log).subarray(before).toString() }
 }
 
 /** Returns the address of the database on the running server, after a test query. Undefined if no server answers. */
-export async function running(places: Places): Promise<string | undefined> {
+export async function runningAddress(places: Places): Promise<string | undefined> {
   const server = readAddress(places)
   if (server === undefined) return undefined
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres'), connectionTimeoutMillis: 5_000 })
@@ -172,8 +158,8 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
  * Stops the server. Returns false if no server answers: then the pid in an outdated file may be that of another program.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop
  */
-export async function stop(places: Places): Promise<boolean> {
-  if ((await running(places)) === undefined) return false
+export async function stopServer(places: Places): Promise<boolean> {
+  if ((await runningAddress(places)) === undefined) return false
   const pid = Number(readServerFile(places)[0])
   if (!pid) return false
   process.kill(pid, 'SIGINT') // fast shutdown: sessions end, nothing is lost

@@ -17,7 +17,7 @@ const renewEveryMs = 10_000
  * process has ended, or that was not renewed for a minute. Returns a function that unlocks. `path`: lock file. `renewMs`: interval of
  * renewals in milliseconds.
  */
-export async function lock(path: string, renewMs = renewEveryMs): Promise<() => void> {
+export async function lockServer(path: string, renewMs = renewEveryMs): Promise<() => void> {
   const mine = `${process.pid} ${randomUUID()}`
   for (;;) {
     try {

@@ -1,7 +1,8 @@
 /** Checks the owner of the data directory. If another user wrote to the directory, its owner could no longer use it. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { systemUsers } from './account.ts'
 
 /**
  * Compares the user `me` with the owner of the password file in `home`; without this file, with the owner of `home`. Writes nothing. Does
@@ -25,12 +26,5 @@ export function checkOwner(home: string, me: number | undefined = process.getuid
 
 /** Returns the name of a user, or `#` and the number of a user who is not in `/etc/passwd`. */
 function userName(uid: number): string {
-  let users = ''
-  try {
-    users = readFileSync('/etc/passwd', 'utf8')
-  } catch {
-    // Not every system has the file.
-  }
-  const line = users.split('\n').find((user) => user.split(':')[2] === String(uid))
-  return line?.split(':')[0] ?? `#${uid}`
+  return systemUsers().find((user) => user.uid === uid)?.name ?? `#${uid}`
 }

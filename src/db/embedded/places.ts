@@ -1,10 +1,10 @@
 /** Computes the paths of the embedded server's files, for an ordinary user and for root, and creates the folders. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve, sep } from 'node:path'
 import { RunError } from '../../errors.ts'
-import { reachable, ensureServerAccount, type Account } from './account.ts'
+import { isAccessible, ensureServerAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
 import { processExists } from './processes.ts'
 import { unavailable } from './unavailable.ts'
@@ -84,9 +84,9 @@ function placeFile(home: string): string {
 function baseOf(home: string): string {
   const name = readText(placeFile(home))
   if (name === undefined || !/^[0-9a-f]{16}$/.test(name))
-    return reachable(home) || existsSync(join(home, `postgres-${version}`, 'PG_VERSION'))
+    return isAccessible(home) || existsSync(join(home, `postgres-${version}`, 'PG_VERSION'))
       ? home
-      : join(systemFolder, createHash('sha256').update(home).digest('hex').slice(0, 16))
+      : join(systemFolder, hash('sha256', home).slice(0, 16))
   const base = join(systemFolder, name)
   const owner = readText(join(base, 'home'))
   if (owner !== undefined && owner !== home && readText(placeFile(owner)) === name)

@@ -12,7 +12,7 @@ const to = 32_768
  * Returns the port that is stored in `file`. If there is none, or another program uses it, chooses and stores a free port.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if 200 random ports are in use
  */
-export async function keptPort(file: string): Promise<number> {
+export async function choosePort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept
   for (let attempt = 1; attempt <= 200; attempt++) {

@@ -7,8 +7,16 @@
 import type { RunError } from '../../errors.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { connectedPrograms, currentAddress, initialize, running, start, stop, type ConnectedProgram } from './cluster.ts'
-import { lock } from './commandLock.ts'
+import {
+  connectedPrograms,
+  currentAddress,
+  initializeServer,
+  runningAddress,
+  startServer,
+  stopServer,
+  type ConnectedProgram,
+} from './cluster.ts'
+import { lockServer } from './commandLock.ts'
 import { preparePlaces } from './places.ts'
 import { unavailable } from './unavailable.ts'
 
@@ -30,15 +38,15 @@ export async function startEmbedded(
   options: { readonly keep?: boolean; readonly maxConnections?: number } = {},
 ): Promise<EmbeddedServer> {
   const places = preparePlaces(dataDir)
-  const unlock = await lock(places.lock)
+  const unlock = await lockServer(places.lock)
   try {
-    let url = await running(places)
+    let url = await runningAddress(places)
     if (!url) {
       if (!existsSync(join(places.data, 'PG_VERSION'))) {
         if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missingError(places.data, places.elsewhere.file)
-        initialize(places)
+        initializeServer(places)
       }
-      url = await start(places, options.maxConnections)
+      url = await startServer(places, options.maxConnections)
     }
     if (places.elsewhere !== undefined) writeFileSync(places.elsewhere.file, places.elsewhere.name)
     if (options.keep) writeFileSync(places.keep, '')
@@ -57,7 +65,7 @@ function missingError(data: string, file: string): RunError {
 
 /** Returns the address of the running server; undefined if none runs. Does not start a server. */
 export async function embeddedUrl(dataDir: string): Promise<string | undefined> {
-  return existsSync(resolve(dataDir)) ? running(preparePlaces(dataDir)) : undefined
+  return existsSync(resolve(dataDir)) ? runningAddress(preparePlaces(dataDir)) : undefined
 }
 
 /**
@@ -105,10 +113,10 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
 /** Stops the server, even if a command uses or keeps it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const places = preparePlaces(dataDir)
-  const unlock = await lock(places.lock)
+  const unlock = await lockServer(places.lock)
   try {
     rmSync(places.keep, { force: true })
-    return await stop(places)
+    return await stopServer(places)
   } finally {
     unlock()
   }
@@ -117,11 +125,11 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 /** Stops the server if no program is connected and no command keeps it. */
 async function releaseEmbedded(dataDir: string): Promise<void> {
   const places = preparePlaces(dataDir)
-  const unlock = await lock(places.lock)
+  const unlock = await lockServer(places.lock)
   try {
     // Under the lock, because another command may start to keep the server while this one waits.
     if (existsSync(places.keep)) return
-    if ((await running(places)) && (await connectedPrograms(places)).length === 0) await stop(places)
+    if ((await runningAddress(places)) && (await connectedPrograms(places)).length === 0) await stopServer(places)
   } finally {
     unlock()
   }

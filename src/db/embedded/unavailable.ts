@@ -14,7 +14,7 @@ export function unavailable(
  * `written`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. Then no hint leads
  * to an empty database: it has no synced state, so deletes of earlier records would never be planned.
  */
-export function gaveUp(what: string, written: string, folder: string, log?: string): RunError {
+export function serverFailure(what: string, written: string, folder: string, log?: string): RunError {
   const lines = written.trim().split('\n')
   if (lines.some((line) => line.includes('No space left on device')))
     return new RunError('DISK_FULL', `the disk is full: ${what}`, {

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { copyBinaries } from '../../../src/db/embedded/binaries.ts'
-import { lock } from '../../../src/db/embedded/commandLock.ts'
+import { lockServer } from '../../../src/db/embedded/commandLock.ts'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { preparePlaces } from '../../../src/db/embedded/places.ts'
@@ -90,7 +90,7 @@ describe('the server of one data directory', () => {
   test('a command that ends does not stop a server that another command has kept meanwhile', async () => {
     const { url, release } = await startEmbedded(folder)
     const places = preparePlaces(folder)
-    const unlock = await lock(places.lock)
+    const unlock = await lockServer(places.lock)
     const released = release()
     // As \`sluice db url\` does under the lock.
     writeFileSync(places.keep, '')
@@ -180,7 +180,7 @@ test('a server whose first start was killed while its files were made is set up 
 
 test('a lock is renewed while its command runs, so that it does not expire', async () => {
   const path = join(folder, 'postgres.lock')
-  const unlock = await lock(path, 10)
+  const unlock = await lockServer(path, 10)
   const longAgo = new Date(Date.now() - 120_000)
   utimesSync(path, longAgo, longAgo)
   await expect.poll(() => Date.now() - statSync(path).mtimeMs, { timeout: 10_000 }).toBeLessThan(60_000)
@@ -190,7 +190,7 @@ test('a lock is renewed while its command runs, so that it does not expire', asy
 
 test('a command does not remove the lock of another command that replaced its own', async () => {
   const path = join(folder, 'postgres.lock')
-  const unlock = await lock(path)
+  const unlock = await lockServer(path)
   writeFileSync(path, `${process.pid} another`)
   unlock()
   expect(readFileSync(path, 'utf8')).toBe(`${process.pid} another`)
