@@ -3,10 +3,11 @@ import type { ByteQueue } from '../byteQueue.ts'
 import { RowCounts } from '../rowCounts.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
+import type { ReadLimits } from '../limits.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
-import type { WorkbookParts } from './workbookParts.ts'
+import type { WorkbookParts, XmlPartHandler } from './workbookParts.ts'
 import { decodeText, parsePart, readWorkbookParts } from './workbookParts.ts'
 import { ZipDirectory } from './zipDirectory.ts'
 
@@ -37,15 +38,7 @@ export async function openWorkbook(
   context: FormatContext,
 ): Promise<OpenedWorkbook> {
   const { name, limits } = context
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of input) {
-    bytes += chunk.length
-    if (bytes > maxWorkbookBytes)
-      throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, hint: 'Save the sheet as CSV.' })
-    parts.push(chunk)
-  }
-  const archive = await ZipDirectory.open(Buffer.concat(parts), name, limits)
+  const archive = await ZipDirectory.open(await readWhole(input, name), name, limits)
   if (!archive.has('xl/workbook.xml'))
     throw fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
   const workbook = await readWorkbookParts(archive, settings.sheet, context)
@@ -92,78 +85,125 @@ export async function openWorkbook(
   }
 }
 
-/** Yields the filled rows of the sheet in batches. An empty cell is an empty text; empty cells at the end of a row are left out. */
+/** Reads the compressed file into memory. @throws RunError FILE_TOO_LARGE */
+async function readWhole(input: ByteQueue, name: string): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of input) {
+    bytes += chunk.length
+    if (bytes > maxWorkbookBytes)
+      throw fileError('FILE_TOO_LARGE', `the workbook is larger than ${maxWorkbookBytes} bytes`, { name, hint: 'Save the sheet as CSV.' })
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Yields the filled rows of the sheet in batches. */
 async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
-  const { name, limits } = context
-  let done: SampleRecord[] = []
-  let fields: string[] = []
-  let line = 0
-  let column = 0
-  let type = 'n'
-  let style = 0
-  let value = ''
-  let inValue = false
-  let inPhonetic = false
-  let recordBytes = 0
-  const tooLarge = () =>
-    recordTooLarge({ name, what: 'a row', limitBytes: limits.recordBytes, line, hint: 'Shorten the cells of that row.' })
-  const wrongPlace = (what: 'row' | 'cell', reference = '') =>
-    fileError('FILE_MALFORMED', `a ${what} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
-      name,
+  const sheet = new SheetRows(workbook, context)
+  for await (const _ of parsePart(archive, workbook.sheet, sheet, context.name)) {
+    if (sheet.rows.length > 0) yield sheet.takeRows()
+  }
+  if (sheet.rows.length > 0) yield sheet.takeRows()
+}
+
+/** Builds the filled rows of a sheet. An empty cell is an empty text; empty cells at the end of a row are left out. */
+class SheetRows implements XmlPartHandler {
+  readonly #workbook: WorkbookParts
+  readonly #name: string
+  readonly #limits: ReadLimits
+  /** Complete rows that were not taken yet. */
+  rows: SampleRecord[] = []
+  #fields: string[] = []
+  #line = 0
+  #column = 0
+  #type = 'n'
+  #style = 0
+  #value = ''
+  #inValue = false
+  #inPhonetic = false
+  /** Length of the texts of the row. */
+  #rowLength = 0
+
+  constructor(workbook: WorkbookParts, { name, limits }: FormatContext) {
+    this.#workbook = workbook
+    this.#name = name
+    this.#limits = limits
+  }
+
+  takeRows(): readonly SampleRecord[] {
+    const { rows } = this
+    this.rows = []
+    return rows
+  }
+
+  open(tag: string, attributes: Readonly<Record<string, string>>): void {
+    if (tag === 'row') this.#beginRow(attributes)
+    else if (tag === 'c') this.#beginCell(attributes)
+    else if (tag === 'rPh') this.#inPhonetic = true
+    else if (tag === 'v' || tag === 't') this.#inValue = !this.#inPhonetic
+  }
+
+  text(text: string): void {
+    if (!this.#inValue) return
+    this.#value += text
+    if (this.#rowLength + this.#value.length > this.#limits.recordBytes) throw this.#tooLarge()
+  }
+
+  close(tag: string): void {
+    if (tag === 'v' || tag === 't') this.#inValue = false
+    else if (tag === 'rPh') this.#inPhonetic = false
+    else if (tag === 'c' && this.#value !== '') this.#endCell()
+    else if (tag === 'row' && this.#fields.length > 0) this.rows.push({ line: this.#line, fields: this.#fields })
+  }
+
+  #beginRow({ r: reference }: Readonly<Record<string, string>>): void {
+    this.#line = reference === undefined ? this.#line + 1 : Number(reference)
+    if (!Number.isSafeInteger(this.#line)) throw this.#wrongPlace('row', reference)
+    this.#fields = []
+    this.#column = -1
+    this.#rowLength = 0
+  }
+
+  #beginCell({ r: reference, t: type = 'n', s: style = '0' }: Readonly<Record<string, string>>): void {
+    this.#column = reference === undefined ? this.#column + 1 : columnOf(reference)
+    if (this.#column < 0) throw this.#wrongPlace('cell', reference)
+    this.#type = type
+    this.#style = Number(style)
+    this.#value = ''
+  }
+
+  #endCell(): void {
+    if (this.#column >= this.#limits.columns)
+      throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${this.#limits.columns} columns`, {
+        name: this.#name,
+        at: `line ${this.#line}`,
+        hint: 'Remove the columns that are not needed.',
+      })
+    const text = cellText(this.#value, this.#type, this.#workbook.dateStyles[this.#style] === true, this.#workbook)
+    if (text === undefined)
+      throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not contain', {
+        name: this.#name,
+        at: `line ${this.#line}`,
+        hint: 'Save the workbook again, or save the sheet as CSV.',
+      })
+    this.#rowLength += text.length
+    if (this.#rowLength > this.#limits.recordBytes) throw this.#tooLarge()
+    while (this.#fields.length < this.#column) this.#fields.push('')
+    this.#fields[this.#column] = text
+  }
+
+  #tooLarge(): Error {
+    const { recordBytes: limitBytes } = this.#limits
+    return recordTooLarge({ name: this.#name, what: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
+  }
+
+  #wrongPlace(what: 'row' | 'cell', reference = ''): Error {
+    return fileError('FILE_MALFORMED', `a ${what} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
+      name: this.#name,
       hint: 'Save the workbook again, or save the sheet as CSV.',
     })
-  const handler = {
-    open: (tag: string, attributes: Readonly<Record<string, string>>) => {
-      if (tag === 'row') {
-        line = attributes['r'] === undefined ? line + 1 : Number(attributes['r'])
-        if (!Number.isSafeInteger(line)) throw wrongPlace('row', attributes['r'])
-        fields = []
-        column = -1
-        recordBytes = 0
-      } else if (tag === 'c') {
-        column = attributes['r'] === undefined ? column + 1 : columnOf(attributes['r'])
-        if (column < 0) throw wrongPlace('cell', attributes['r'])
-        type = attributes['t'] ?? 'n'
-        style = Number(attributes['s'] ?? 0)
-        value = ''
-      } else if (tag === 'rPh') inPhonetic = true
-      else if (tag === 'v' || tag === 't') inValue = !inPhonetic
-    },
-    text: (text: string) => {
-      if (!inValue) return
-      value += text
-      if (recordBytes + value.length > limits.recordBytes) throw tooLarge()
-    },
-    close: (tag: string) => {
-      if (tag === 'v' || tag === 't') inValue = false
-      else if (tag === 'rPh') inPhonetic = false
-      else if (tag === 'c' && value !== '') {
-        if (column >= limits.columns)
-          throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, {
-            name,
-            at: `line ${line}`,
-            hint: 'Remove the columns that are not needed.',
-          })
-        const text = cellText(value, type, workbook.dateStyles[style] === true, workbook)
-        if (text === undefined)
-          throw fileError('FILE_MALFORMED', 'a cell refers to a shared text that the workbook does not contain', {
-            name,
-            at: `line ${line}`,
-            hint: 'Save the workbook again, or save the sheet as CSV.',
-          })
-        recordBytes += text.length
-        if (recordBytes > limits.recordBytes) throw tooLarge()
-        while (fields.length < column) fields.push('')
-        fields[column] = text
-      } else if (tag === 'row' && fields.length > 0) done.push({ line, fields })
-    },
   }
-  for await (const _ of parsePart(archive, workbook.sheet, handler, name)) {
-    if (done.length === 0) continue
-    yield done
-    done = []
-  }
-  if (done.length > 0) yield done
 }
 
 /** Returns the column of a cell reference (`BC12`), from 0; -1 if it does not begin with a capital letter. */

@@ -10,9 +10,9 @@ import type { ZipDirectory } from './zipDirectory.ts'
 
 /** Functions that `parsePart` calls. Names of elements are without their prefixes; names of attributes are unchanged. */
 export interface XmlPartHandler {
-  readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void
-  readonly text?: (text: string) => void
-  readonly close?: (name: string) => void
+  open: (name: string, attributes: Readonly<Record<string, string>>) => void
+  text: (text: string) => void
+  close: (name: string) => void
 }
 
 /**
@@ -28,14 +28,11 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
   parser.on('doctype', () => {
     throw unreadablePart('has a document type declaration', name)
   })
-  const { open, text, close } = handler
   const local = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
-  if (open !== undefined) parser.on('opentag', (tag) => open(local(tag), tag.attributes))
-  if (text !== undefined) {
-    parser.on('text', text)
-    parser.on('cdata', text)
-  }
-  if (close !== undefined) parser.on('closetag', (tag) => close(local(tag)))
+  parser.on('opentag', (tag) => handler.open(local(tag), tag.attributes))
+  parser.on('text', (text) => handler.text(text))
+  parser.on('cdata', (text) => handler.text(text))
+  parser.on('closetag', (tag) => handler.close(local(tag)))
   const decoder = new StringDecoder('utf8')
   for await (const chunk of archive.read(member)) {
     parser.write(decoder.write(chunk))

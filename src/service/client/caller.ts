@@ -99,24 +99,15 @@ interface CallParts {
 /** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
-async function sendUntilDone(
-  parts: CallerParts,
-  { endpoint, built, options, findCredentials, bearer, waits }: CallParts,
-): Promise<CallResult> {
+async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
+  const { endpoint, built, options, findCredentials, bearer, waits } = call
   const where = `${endpoint.method} ${built.path}`
   let waitedMs = 0
   let tokenRenewed = false
   let signedAgain = false
   for (let attempt = 1; ; attempt += 1) {
-    for (;;) {
-      const untilMs = waits.get(endpoint.limit) ?? 0
-      const waitMs = untilMs - clock.now()
-      if (waitMs <= 0) break
-      if (options.retry === false || waitedMs + waitMs > maxWaitMs || options.signal?.aborted === true) throw waitError(where, untilMs)
-      waitedMs += waitMs
-      await clock.sleep(waitMs, options.signal)
-    }
+    waitedMs += await waitForLimit(call, clock, { where, leftMs: maxWaitMs - waitedMs })
     const credentials = await findCredentials()
     const corrections = sender.clockCorrections()
     const exchange = await sender.send({
@@ -161,6 +152,27 @@ async function sendUntilDone(
       { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), attempt },
       'the call failed and is retried after a wait',
     )
+    await clock.sleep(waitMs, options.signal)
+  }
+}
+
+/**
+ * Waits until no wait that the service requested for the rate limit is left. Returns the waited time.
+ *
+ * @throws {RateLimitedError} if the call cannot wait, or not as long
+ */
+async function waitForLimit(
+  { endpoint, options, waits }: CallParts,
+  clock: Clock,
+  { where, leftMs }: { readonly where: string; readonly leftMs: number },
+): Promise<number> {
+  let waitedMs = 0
+  for (;;) {
+    const untilMs = waits.get(endpoint.limit) ?? 0
+    const waitMs = untilMs - clock.now()
+    if (waitMs <= 0) return waitedMs
+    if (options.retry === false || waitedMs + waitMs > leftMs || options.signal?.aborted === true) throw waitError(where, untilMs)
+    waitedMs += waitMs
     await clock.sleep(waitMs, options.signal)
   }
 }
