@@ -5,11 +5,22 @@ import { query } from './parameter.ts'
 const oauth = <const Name extends string>(name: Name, source: string) =>
   ({ name, in: 'oauth', type: 'string', required: true, source }) as const
 
-const loginParameters = [
-  query('oauth_token', 'string', { required: true, source: 'spec 4.1' }),
-  query('force_login', 'boolean', { default: false, source: 'spec 4.1' }),
-  query('screen_name', 'string', { source: 'spec 4.1' }),
-] as const
+/** Properties of the pages on which a person allows the application. */
+const loginPage = {
+  method: 'GET',
+  host: 'core',
+  auth: 'browser',
+  body: 'none',
+  parameters: [
+    query('oauth_token', 'string', { required: true, source: 'spec 4.1' }),
+    query('force_login', 'boolean', { default: false, source: 'spec 4.1' }),
+    query('screen_name', 'string', { source: 'spec 4.1' }),
+  ],
+  answer: { resource: 'page', many: false },
+  limit: 'oauth',
+  repeatable: true,
+  source: 'spec 4.1',
+} as const
 
 export const authEndpoints = [
   {
@@ -29,32 +40,8 @@ export const authEndpoints = [
     repeatable: true,
     source: 'spec 4.1',
   },
-  {
-    name: 'oauth.authorize',
-    method: 'GET',
-    host: 'core',
-    path: '/oauth/authorize',
-    auth: 'browser',
-    body: 'none',
-    parameters: loginParameters,
-    answer: { resource: 'page', many: false },
-    limit: 'oauth',
-    repeatable: true,
-    source: 'spec 4.1',
-  },
-  {
-    name: 'oauth.authenticate',
-    method: 'GET',
-    host: 'core',
-    path: '/oauth/authenticate',
-    auth: 'browser',
-    body: 'none',
-    parameters: loginParameters,
-    answer: { resource: 'page', many: false },
-    limit: 'oauth',
-    repeatable: true,
-    source: 'spec 4.1',
-  },
+  { name: 'oauth.authorize', path: '/oauth/authorize', ...loginPage },
+  { name: 'oauth.authenticate', path: '/oauth/authenticate', ...loginPage },
   {
     name: 'oauth.accessToken',
     method: 'POST',

@@ -3,6 +3,8 @@ import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
+/** Properties of the endpoints that list, delete and check webhooks. */
+const managed = { host: 'core', auth: 'bearer', body: 'none', limit: 'webhooks', repeatable: true } as const
 /** Properties of a parameter with a UTC time in the form `yyyymmddhhmm`. */
 const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#replays' } as const
 
@@ -26,42 +28,30 @@ export const webhookEndpoints = [
   },
   {
     name: 'webhooks.list',
+    ...managed,
     method: 'GET',
-    host: 'core',
     path: '/2/webhooks',
-    auth: 'bearer',
-    body: 'none',
     parameters: [],
     answer: { resource: 'webhook', many: true },
-    limit: 'webhooks',
-    repeatable: true,
     source: 'spec 4.7; spec 3.1',
   },
   {
     name: 'webhooks.delete',
+    ...managed,
     method: 'DELETE',
-    host: 'core',
     path: '/2/webhooks/:webhook_id',
-    auth: 'bearer',
-    body: 'none',
     parameters: [webhookId],
     answer: { resource: 'webhookDeletion', many: false },
-    limit: 'webhooks',
-    repeatable: true,
     source: 'spec 4.7',
   },
   {
     name: 'webhooks.check',
+    ...managed,
     method: 'PUT',
-    host: 'core',
     path: '/2/webhooks/:webhook_id',
-    auth: 'bearer',
-    body: 'none',
     parameters: [webhookId],
     rules: [{ kind: 'other', text: 'triggers a challenge check and re-enables', source: 'spec 3.1; spec 6.1 rule 3' }],
     answer: { resource: 'webhookValidity', many: false },
-    limit: 'webhooks',
-    repeatable: true,
     source: 'spec 4.7',
   },
   {
