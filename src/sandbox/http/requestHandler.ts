@@ -49,8 +49,8 @@ export class RequestHandler {
   }
 
   /**
-   * Applies a part of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals
-   * as answers.
+   * Applies a part of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals as
+   * answers.
    *
    * @throws {DroppedRequest} if the request gets no answer
    * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
@@ -131,8 +131,8 @@ export class RequestHandler {
   }
 
   /**
-   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. `AuthenticatedRequest` has
-   * parameters whose values are not checked yet. Fills `known` step by step.
+   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. Fills `known` step by
+   * step.
    *
    * @throws {Refusal}
    */
