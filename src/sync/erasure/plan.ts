@@ -223,7 +223,7 @@ async function planRemoteDeletes(
 
 const hex = (key: Buffer) => key.toString('hex')
 
-/** Returns the keys of each user object to delete, in hex. The object of a key is its group, else its record of the update, else the key alone. */
+/** Returns the keys of each user to delete, in hex. The user of a key is its group, else its record of the update, else the key alone. */
 function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
   const userOf = new Map<string, string>()
   for (const { recordKey, keys } of entries) for (const key of keys) userOf.set(hex(key), hex(recordKey))

@@ -12,7 +12,8 @@ const headBytes = 1_048_576
 /**
  * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16.
  * If a spreadsheet saved the file in another encoding, it is read in the encoding of the first source. Every other source is read with the
- * settings of the first source, and with its credentials if `mayShareCredentials` permits. Format, compression and proof of completeness are detected.
+ * settings of the first source, and with its credentials if `mayShareCredentials` permits. Format, compression and proof of completeness
+ * are detected.
  *
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */

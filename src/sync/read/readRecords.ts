@@ -132,9 +132,7 @@ async function fullRead(context: ReadContext, opened: ReadonlyMap<number, Opened
   return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
 
-/**
- * Reads the rows that are not known. Returns undefined if a full read is needed. Then nothing stays staged, and the rejects are deleted.
- */
+/** Reads the rows that are not known. Returns undefined, without staged rows and rejects, if a full read is needed. */
 async function gatedRead(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,

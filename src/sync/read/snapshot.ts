@@ -79,21 +79,21 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   const key = await digestKey(deps.db, destinationId)
   const context: ReadContext = { deps, tx, pipeline, run, suppressedBy: suppression.destinationIds, last, comparable, digestKey: key }
   const gate = new DigestGate(key)
-  const bytes = comparable === undefined ? { same: false, opened: new Map() } : await compareBytes(deps, pipeline, comparable, gate)
+  const { same, opened } = await compareBytes(deps, pipeline, comparable, gate)
   try {
     await createStage(tx)
-    if (comparable !== undefined && bytes.same) return await unchangedResult(context, comparable, notes)
+    if (comparable !== undefined && same) return await unchangedResult(context, comparable, notes)
     const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
     crashPoint('read.opened')
     try {
-      return await readInto(snapshotId, context, notes, bytes.opened, gate)
+      return await readInto(snapshotId, context, notes, opened, gate)
     } catch (error) {
       await discardSnapshot(deps.db, snapshotId)
       throw error
     }
   } finally {
     // If an earlier source failed, the opened ones were not read. Closing a source twice is safe.
-    for (const source of bytes.opened.values()) await source.close()
+    for (const source of opened.values()) await source.close()
   }
 }
 
@@ -193,7 +193,7 @@ const notRepeated: ReadonlySet<string> = new Set([
 ] satisfies QualityCode[])
 
 /**
- * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Stops at the first
+ * Compares every source with the read `last`, if there is one: a local file by its digest, a server by its answer (304). Stops at the first
  * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
  *
  * If the snapshot is older than a day, a source on a server counts as changed: a wrong cache or ETag would otherwise hide every later
@@ -202,13 +202,13 @@ const notRepeated: ReadonlySet<string> = new Set([
 async function compareBytes(
   deps: EngineDeps,
   pipeline: Pipeline,
-  { sources, isRecent }: Pick<LastSnapshot, 'sources' | 'isRecent'>,
+  last: LastSnapshot | undefined,
   gate: DigestGate,
 ): Promise<{ readonly same: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
   const opened = new Map<number, OpenedSource>()
-  if (sources.length !== pipeline.sources.length) return { same: false, opened }
+  if (last?.sources.length !== pipeline.sources.length) return { same: false, opened }
   for (const [i, definition] of pipeline.sources.entries()) {
-    const previous = sources[i]
+    const previous = last.sources[i]
     if (previous === undefined) return { same: false, opened }
     const local = await hashSource(definition, previous.bytes)
     if (local === 'other size') return { same: false, opened }
@@ -216,7 +216,7 @@ async function compareBytes(
       if (local.sha256 !== previous.sha256) return { same: false, opened }
       continue
     }
-    if (!isRecent || (previous.etag === undefined && previous.lastModified === undefined)) return { same: false, opened }
+    if (!last.isRecent || (previous.etag === undefined && previous.lastModified === undefined)) return { same: false, opened }
     const { openSource } = await import('../../sources/openSource.ts')
     const source = await openSource(definition, {
       env: deps.env,

@@ -168,7 +168,7 @@ function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: Lin
   )
 }
 
-/** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: lines of some of these rows; 0: none. */
+/** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: lines of some of them; 0: none. */
 function rejectMisplaced({ uri }: SourceFacts, rows: number, { count, lines }: { count: number; lines: readonly number[] }): void {
   if (count <= rows * misplacedShare) return
   throw new RunError('FILE_MAPPING', `${count} of ${rows} rows have an email where a phone number is mapped, or the reverse`, {
