@@ -116,9 +116,7 @@ export async function stageSources(
   }
 
   // Facts of a local file have its absolute path.
-  const uris = await Promise.all(
-    pipeline.sources.map(({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : Promise.resolve(uri))),
-  )
+  const uris = await Promise.all(pipeline.sources.map(async ({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
   const previous = formerSources(uris, last?.sources ?? [])
   const lastGood = formerSources(uris, last?.goodSources ?? [])
   for (const [index, definition] of pipeline.sources.entries()) {
