@@ -121,7 +121,7 @@ export async function wasRead(db: Queryable, destinationId: number, key: Buffer)
 }
 
 /** Deletes all digests of a destination and its row statistics, so that the next read is a full read. */
-export async function forgetDigests(tx: Transaction, destinationId: number): Promise<void> {
+export async function deleteDigests(tx: Transaction, destinationId: number): Promise<void> {
   await tx.query('delete from record_quality where destination_id = $1', [destinationId])
   await tx.query('delete from record_digest where destination_id = $1', [destinationId])
 }
@@ -219,7 +219,7 @@ export async function dropStagedDigests(tx: Transaction): Promise<void> {
  * the feature sets refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
-  await forgetDigests(tx, destinationId)
+  await deleteDigests(tx, destinationId)
   const [collected] = await tx.query<{ found: boolean }>(`select to_regclass('pg_temp.staged_digest') is not null as found`)
   if (collected?.found === true) {
     await tx.query(

@@ -8,7 +8,7 @@ import type { Database, Queryable, Transaction } from './database.ts'
 import type { Outer, Row, Value } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 import { eraseChanged } from './changedKeys.ts'
-import { forgetDigests } from './digests.ts'
+import { deleteDigests } from './digests.ts'
 import { eraseBodies } from './batches/bodies.ts'
 import { openStatuses } from './batches/states.ts'
 import { eraseEntries } from './entries/drop.ts'
@@ -314,7 +314,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // Without digests the next run reads the whole source.
-    await forgetDigests(tx, destinationId)
+    await deleteDigests(tx, destinationId)
   }
   const hashed = keys.identifiers.filter((key) => key[0] !== plainType)
   await forgetMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])

@@ -202,19 +202,19 @@ export async function deleteRecords(
 
 /**
  * Deletes missing records of products whose delete is not needed any more: the product is not desired, no content is confirmed, and no
- * request is unresolved. `underWay`: SQL of `key` of unresolved requests, without parameters.
+ * request is unresolved. `unresolved`: SQL of `key` of unresolved requests, without parameters.
  */
-export async function forgetMissing(tx: Queryable, destinationId: number, underWay: string): Promise<void> {
+export async function deleteUnneededMissing(tx: Queryable, destinationId: number, unresolved: string): Promise<void> {
   await tx.execute(
     `delete from record r where r.destination_id = $1 and r.status = 'missing'
-       and not exists (select from (${underWay}) u where u.key = r.key)
+       and not exists (select from (${unresolved}) u where u.key = r.key)
        and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.ref_count > 0 or m.synced_hash is not null))`,
     [destinationId],
   )
 }
 
 /** Deletes missing records whose delete was confirmed. `keys`: SQL of `key`, with the batch as `$1` and the destination as `$2`. */
-export async function forgetDeleted(tx: Queryable, keys: string, values: readonly [batchId: number, destinationId: number]): Promise<void> {
+export async function deleteRemoved(tx: Queryable, keys: string, values: readonly [batchId: number, destinationId: number]): Promise<void> {
   await tx.execute(`delete from record r using (${keys}) x where r.destination_id = $2 and r.key = x.key and r.status = 'missing'`, [
     ...values,
   ])

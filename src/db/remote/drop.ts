@@ -16,7 +16,7 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
 }
 
 /** Deletes the keys of renamed products, although they are confirmed, because the service has each product under another id. */
-export async function dropRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
+export async function deleteRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await tx.execute('delete from remote where destination_id = $1 and key = any($2)', [destinationId, keys])
 }
 

@@ -5,7 +5,7 @@ import { addChangedSql, outOfSync } from '../changedKeys.ts'
 import { confirmationsOf, entriesOf, keyCountOf, keysOf } from '../entries/read.ts'
 import { invalidatedBy, invalidatedKinds, type InvalidatedKind } from '../invalidated.ts'
 import type { Queryable } from '../queryable.ts'
-import { forgetDeleted } from '../records.ts'
+import { deleteRemoved } from '../records.ts'
 
 /** Answered batch, in the transaction that records the answer. */
 interface Settling {
@@ -69,7 +69,7 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
   const confirmed = (from: string) => `m.destination_id = $2 and m.key = any(array(${from}))`
   const values = [batch.id, batch.destinationId] as const
   if (destination.deletesNeedRecord)
-    await forgetDeleted(tx, `select m.key from remote m where ${confirmed(keys)} and m.ref_count <= 0`, values)
+    await deleteRemoved(tx, `select m.key from remote m where ${confirmed(keys)} and m.ref_count <= 0`, values)
   const [row] = await tx.query<{ all_deleted: boolean }>(
     `with k as materialized (${keys}),
      deleted as (

@@ -49,7 +49,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
   // The service does not have the products of these records, and no request for them is unresolved.
-  await records.forgetMissing(context.tx, context.destinationId, 'select key from unresolved')
+  await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
   return added - skipped

@@ -2,7 +2,7 @@
 import { outOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
-import { dropRenamed } from '../../db/remote/drop.ts'
+import { deleteRenamed } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
 import { begunPlans } from '../../db/plans.ts'
 import {
@@ -91,7 +91,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   if (renamed.length === 0) return
   const dropped = renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : []))
   const again = renamed.flatMap(({ to, isNewer }) => (isNewer ? [] : [to]))
-  await dropRenamed(tx, destinationId, dropped)
+  await deleteRenamed(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
     `insert into pending_product select x.key, ${productChange.upsert}, exists (select from unresolved u where u.key = x.key)

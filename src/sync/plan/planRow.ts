@@ -2,7 +2,7 @@
  * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. `freeze.ts` and
  * `freezeLoad.ts` make the requests, `planBatches.ts` stores them.
  */
-import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
+import { deleteDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'
 import { attachPlan, readsBackfillSource } from '../../db/runs.ts'
@@ -116,7 +116,7 @@ function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): obj
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // After an incomplete read or a backfill there are no digests, so that the next run reads the whole source.
-  if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(tx, destinationId)
+  if (input.incomplete !== undefined || readsBackfillSource(run)) await deleteDigests(tx, destinationId)
   else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(tx, destinationId, stagedKind.valid, input.quality)
   const status = input.incomplete === undefined ? 'closed' : 'incomplete'
