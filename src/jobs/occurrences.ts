@@ -128,14 +128,7 @@ const knownChanges = new Map<string, readonly ClockChange[]>()
 
 /** Returns the clock changes of a zone in a year and the next one. Cached, because thousands of schedules may be checked often. */
 function clockChanges(timezone: string, year: number): readonly ClockChange[] {
-  const key = `${timezone} ${year}`
-  let changes = knownChanges.get(key)
-  if (changes === undefined) {
-    if (knownChanges.size > maxKnown) knownChanges.clear()
-    changes = findClockChanges(timezone, year)
-    knownChanges.set(key, changes)
-  }
-  return changes
+  return cached(knownChanges, `${timezone} ${year}`, () => findClockChanges(timezone, year))
 }
 
 /** Finds the days on which the offset of the zone differs, then the minute of the change by bisection. */
@@ -160,14 +153,16 @@ const crons = new Map<string, Cron>()
 
 /** Returns the parsed expression, from a cache. */
 function cronOf({ cron, timezone }: CronTimes): Cron {
-  const key = `${timezone} ${cron}`
-  let known = crons.get(key)
-  if (known === undefined) {
-    if (crons.size > maxKnown) crons.clear()
-    known = new Cron(cron, { timezone, paused: true })
-    crons.set(key, known)
+  return cached(crons, `${timezone} ${cron}`, () => new Cron(cron, { timezone, paused: true }))
+}
+
+function cached<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = known.get(key) ?? make()
+  if (!known.has(key)) {
+    if (known.size > maxKnown) known.clear()
+    known.set(key, value)
   }
-  return known
+  return value
 }
 
 /** Returns the occurrences after `after`, up to `now` inclusive, oldest first. */

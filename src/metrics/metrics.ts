@@ -57,8 +57,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   const gauges = {
     lastSuccess: gauge('sluice_last_success_timestamp_seconds', 'End of the last successful run', ['pipeline']),
     withheld: gauge('sluice_deletes_withheld', 'Deletes that the last run withheld', ['pipeline']),
-    unsettled: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', ['pipeline']),
-    unsettledAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', ['pipeline']),
+    unresolved: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', ['pipeline']),
+    unresolvedAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', ['pipeline']),
     budget: gauge('sluice_rate_budget_ratio', 'Used part of the rate budget', ['class']),
     queue: gauge('sluice_queue_oldest_seconds', 'Age of the oldest queued run'),
     ending: gauge('sluice_members_expiring', 'Memberships that end within the given number of days', ['pipeline', 'within']),
@@ -89,7 +89,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)
   }
 
-  const collect = async () => {
+  const countNewRuns = async () => {
     for (;;) {
       const batch = await runsAfter(deps.db, seenRuns.readAfter, 5_000)
       for (const run of batch) {
@@ -102,7 +102,10 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     const openNow = await runsOf(deps.db, [...open])
     open = new Set(openNow.filter(isOpen).map(({ id }) => id))
     for (const run of openNow) if (!isOpen(run)) countEnded(run)
-    // Operations that a later run settled are counted for the run that planned them, like in `show`.
+  }
+
+  /** Counts operations that a later run settled for the run that planned them, like in `show`. */
+  const countDecided = async () => {
     for (const run of await runsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
       const counted = new Map(
@@ -115,6 +118,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       if (run.counts.ambiguous + run.counts.pending > 0) undecided.set(run.id, run)
       else undecided.delete(run.id)
     }
+  }
+
+  const countRequests = async () => {
     seenRequests ??= new SeenIds((await started) ?? (await lastRequestId(deps.db)))
     const sent = await endedRequestsAfter(deps.db, seenRequests.readAfter, 20_000)
     for (const { id, endpoint, status, seconds } of sent) {
@@ -122,36 +128,35 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       requests.inc({ endpoint, status })
       if (seconds !== null) requestSeconds.observe({ endpoint }, seconds)
     }
+  }
+
+  const setGauges = async () => {
     const now = await loadGauges(deps.db, lapseDays)
-    for (const labelled of [
-      gauges.lastSuccess,
-      gauges.withheld,
-      gauges.unsettled,
-      gauges.unsettledAge,
-      rateWait,
-      gauges.budget,
-      gauges.ending,
-      gauges.workers,
-    ])
-      labelled.reset()
+    const { lastSuccess, withheld: deletesWithheld, unresolved, unresolvedAge, budget, ending, workers } = gauges
+    for (const labelled of [lastSuccess, deletesWithheld, unresolved, unresolvedAge, rateWait, budget, ending, workers]) labelled.reset()
     for (const { pipeline, succeededAt, withheld } of now.pipelines) {
-      if (succeededAt !== null) gauges.lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
-      gauges.withheld.set({ pipeline }, withheld)
-      gauges.unsettled.set({ pipeline }, 0)
-      gauges.unsettledAge.set({ pipeline }, 0)
+      if (succeededAt !== null) lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
+      deletesWithheld.set({ pipeline }, withheld)
+      unresolved.set({ pipeline }, 0)
+      unresolvedAge.set({ pipeline }, 0)
     }
     for (const { pipeline, operations, oldestS } of now.unresolved) {
-      gauges.unsettled.set({ pipeline }, operations)
-      gauges.unsettledAge.set({ pipeline }, oldestS)
+      unresolved.set({ pipeline }, operations)
+      unresolvedAge.set({ pipeline }, oldestS)
     }
-    for (const { budget, seconds } of rateWaits()) rateWait.inc({ class: budget }, seconds)
-    for (const row of now.budgets) {
-      gauges.budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
-    }
+    for (const { budget: limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)
+    for (const row of now.budgets) budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
     gauges.queue.set(now.queueOldestS)
     for (const { pipeline, users } of now.ending)
-      for (const [i, days] of lapseDays.entries()) gauges.ending.set({ pipeline, within: `${days}d` }, users[i] ?? 0)
-    for (const { role, count } of now.workers) gauges.workers.set({ role }, count)
+      for (const [i, days] of lapseDays.entries()) ending.set({ pipeline, within: `${days}d` }, users[i] ?? 0)
+    for (const { role, count } of now.workers) workers.set({ role }, count)
+  }
+
+  const collect = async () => {
+    await countNewRuns()
+    await countDecided()
+    await countRequests()
+    await setGauges()
   }
   return {
     contentType: registry.contentType,
