@@ -227,7 +227,7 @@ export interface PlanReport extends RunReport {
   /** Updates by changed field, for products. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   readonly requests: number
-  /** Minutes that sending takes at the service's limits; null if unknown. */
+  /** Minutes that sending takes at the service's limits; null without a plan. */
   readonly minutes: number | null
   /** Proof of the end of the sources, or why it is missing, for users. */
   readonly proof: string

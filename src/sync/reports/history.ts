@@ -66,8 +66,11 @@ type RunRecord = Row<
   readonly reject_codes: readonly { code: string; count: number }[] | null
 }
 
+/** SQL of the `ShownTrigger` of run `r`. */
+export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.trigger end`
+
 const select = `
-  select r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
+  select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
     r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
      from (select f.code, count(*) as n from reject j

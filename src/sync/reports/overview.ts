@@ -2,6 +2,7 @@
 import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runColumns.ts'
+import { shownTrigger } from './history.ts'
 import { isOpenSet } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
@@ -47,7 +48,7 @@ export interface RecentRun {
   readonly changes: number
 }
 
-const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
+const columns = `r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
   r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
 
 type LineRow = Row<
