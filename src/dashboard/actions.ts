@@ -7,7 +7,7 @@ import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
 import { UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'
-import { effectOf } from '../model/report.ts'
+import { guardEffectOf } from '../model/report.ts'
 import { cancel } from '../sync/run/run.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
 import { loadReview } from '../sync/reports/review.ts'
@@ -72,7 +72,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Respons
     render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)
     return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
-  if (withheld === 0 || !plan.guards.every((guard) => effectOf(guard).approvable))
+  if (withheld === 0 || !plan.guards.every((guard) => guardEffectOf(guard).approvable))
     return showAgain(409, 'This plan has no deletes that an approval releases.')
   if (given !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
   const pipeline = await deps.loadPipeline(plan.pipeline)

@@ -8,7 +8,7 @@ import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { effectOf } from '../model/report.ts'
+import { guardEffectOf } from '../model/report.ts'
 import { loadEndingsByDay, loadRunFigures } from '../sync/reports/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/reports/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
@@ -150,7 +150,7 @@ export async function loadPlanPage(
     plan,
     batches,
     withheld,
-    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every((guard) => effectOf(guard).approvable),
+    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every((guard) => guardEffectOf(guard).approvable),
     mayAct: options.mayAct,
     now: options.now,
     ...(options.problem === undefined ? {} : { problem: options.problem }),

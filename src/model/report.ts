@@ -113,7 +113,7 @@ const guardEffects: Readonly<Record<string, GuardEffect>> = {
 }
 
 /** Returns the effect of a guard. All guards without an entry above stop the run. */
-export function effectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect {
+export function guardEffectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect {
   return guardEffects[code] ?? { withholds: 'run', approvable: false }
 }
 

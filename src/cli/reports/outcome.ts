@@ -1,4 +1,4 @@
-import { effectOf, type Failure, type GuardResult, type RunReport, type Settled } from '../../model/report.ts'
+import { guardEffectOf, type Failure, type GuardResult, type RunReport, type Settled } from '../../model/report.ts'
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
@@ -93,7 +93,7 @@ function isNothing(report: RunReport): boolean {
 
 /** Returns `NEEDS APPROVAL` if an approval of deletes overrides the guard; otherwise `WITHHELD` for deletes, and `STOPPED` for a run. */
 function guardHeadline(guard: GuardResult): string {
-  const { withholds, approvable } = effectOf(guard)
+  const { withholds, approvable } = guardEffectOf(guard)
   if (approvable) return 'NEEDS APPROVAL'
   return withholds === 'deletes' ? 'WITHHELD' : 'STOPPED'
 }

@@ -1,7 +1,7 @@
 /** Computes guard results for warnings that need a review (docs/inputs.md, outcome H). They stop the run. */
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
-import { effectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
+import { guardEffectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
  * Returns the guard results for the warnings that stop the run; empty if the run may continue. `warnings`: warnings of a read, or of the
@@ -53,7 +53,7 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
   // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of
   // the old ones. A catalog would then have every product twice.
-  if (effectOf({ code: `GUARD_${code}` }).approvable)
+  if (guardEffectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
