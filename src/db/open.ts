@@ -8,8 +8,6 @@ import { connectionFault, safeUrl } from './connectionFault.ts'
 /** Open database. */
 export interface Store {
   readonly db: Database
-  /** Address of the database, with its password. */
-  readonly url: string
   /** True for the embedded server below the data directory. */
   readonly embedded: boolean
   /** Closes the pool; stops the embedded server unless another command uses or keeps it. */
@@ -71,7 +69,7 @@ export async function openStore(options: {
     await close()
     throw error
   }
-  return { db, url, embedded: embedded !== undefined, close }
+  return { db, embedded: embedded !== undefined, close }
 }
 
 /** Encodings of databases that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */

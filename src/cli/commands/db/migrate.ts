@@ -10,7 +10,7 @@ import { withStore } from '../../store.ts'
 export const run: CommandRun = async (context, invocation) => {
   if (flag(invocation, 'sql')) return printSql(context)
   return withStore(context, async (store) => {
-    const status = await migrationStatus(store.url, store.db.schema)
+    const status = await migrationStatus(store.db.url, store.db.schema)
     if (context.json) writeJson(context, { applied: status.applied, known: status.known })
     else context.stdout.write(`migrations ${status.applied} of ${status.known}\n`)
     return 0

@@ -10,7 +10,7 @@ export const run: CommandRun = async (context) =>
   withStore(
     context,
     async (store) => {
-      const url = store.embedded ? store.url : safeUrl(store.url)
+      const url = store.embedded ? store.db.url : safeUrl(store.db.url)
       if (context.json) writeJson(context, { url, embedded: store.embedded })
       else context.stdout.write(`${url}\n`)
       if (store.embedded && context.stderr.isTTY)

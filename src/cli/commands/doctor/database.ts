@@ -19,7 +19,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as now_s`,
       )
       const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.now_s))
-      const { applied, known } = await migrationStatus(store.url, store.db.schema)
+      const { applied, known } = await migrationStatus(store.db.url, store.db.schema)
       report({
         check: 'database',
         state: 'ok',
