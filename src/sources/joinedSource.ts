@@ -199,18 +199,17 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     at.forEach((index, place) => (cells[index] = joined?.[place]))
     // A row that cannot be read keeps its own fault.
     if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
-    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn), unjoined: at } }
+    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn, id >= 0), unjoined: at } }
   }
 }
 
 /** Maximum number of cached column sets. Each row of JSON and XML may have its own. */
 const mostShapes = 512
 
-function faultOf(joined: null | undefined, field: string): NonNullable<Row['fault']> {
+function faultOf(joined: null | undefined, field: string, hasColumn: boolean): NonNullable<Row['fault']> {
   const code: RecordCode = joined === null ? 'JOIN_ROW_CONFLICT' : 'JOIN_ROW_MISSING'
-  const message =
-    joined === null ? 'the joined file has several rows of this id with different values' : 'the joined file has no row of this id'
-  return { code, message, field }
+  const missing = hasColumn ? 'the joined file has no row of this id' : `the row has no column "${field}", by which the file is joined`
+  return { code, message: joined === null ? 'the joined file has several rows of this id with different values' : missing, field }
 }
 
 function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFile): SourceFacts {

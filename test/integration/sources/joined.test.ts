@@ -45,3 +45,13 @@ test.each([[undefined], [['price', 'sale_price']]])(
 test('a configured column that no row of the joined file has stops the read', async () => {
   expect((await joinPrices(['price', 'cost'])).code).toBe('FILE_COLUMN_MISSING')
 })
+
+test('a row without the column by which the file is joined is rejected with the name of the column', async () => {
+  await using folder = await temporaryFolder()
+  const source = sourceOf(await folder.write('prices.csv', 'sku,price\nA1,7 CHF\n'))
+  const main = await folder.write('feed.csv', 'product,price\nA1,9 EUR\n')
+  const { rows } = await readSource(sourceOf(main, { join: { source, sourceColumn: 'id', fileColumn: 'sku' } }))
+  expect(rows.map(({ fault }) => [fault?.code, fault?.message])).toEqual([
+    ['JOIN_ROW_MISSING', 'the row has no column "id", by which the file is joined'],
+  ])
+})
