@@ -29,7 +29,7 @@ export interface WholeFile {
 
 /** Mode of the file, and whether it may exist. */
 export interface WholeFileOptions {
-  /** True for mode 0600, which a replaced file gets too. Default: its own mode; for a new file 0644. */
+  /** True for mode 0600 from the first byte on, which a replaced file gets too. Default: its own mode; for a new file 0644. */
   readonly private?: boolean
   /** True to fail with EEXIST if the file exists. */
   readonly exclusive?: boolean

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { type ErasedKeys, type Receipt, listReceipts } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
-import { openWholeFile } from '../wholeFile.ts'
+import { writeWholeFile } from '../wholeFile.ts'
 import { exportErasures, missingErasures, readExport } from '../../sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
@@ -132,9 +132,7 @@ async function credentialsByService(context: Context): Promise<ReadonlyMap<strin
 async function exportTo(context: Context, path: string): Promise<number> {
   return withStore(context, async ({ db }) => {
     const content = await exportErasures(db, new Date(context.clock.now()))
-    const file = openWholeFile(path, { private: true })
-    file.write(`${JSON.stringify(content)}\n`)
-    file.finish()
+    writeWholeFile(path, `${JSON.stringify(content)}\n`, { private: true })
     const written = { file: path, erasures: content.erasures.length }
     if (context.json) writeJson(context, written)
     else context.stdout.write(`${path}: ${plural(written.erasures, 'erasure')}, digests only, mode 0600\n`)

@@ -1,7 +1,7 @@
 import { needService } from '../../../config/config.ts'
 import { flag, option, writeJson, type CommandRun } from '../../context.ts'
 import { withClient } from '../../withClient.ts'
-import { writePrivately } from './tokens.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 
 /**
  * Writes the app-only token for other programs to a pipe or to the file of `--out`, never to a terminal. With `--invalidate`, invalidates
@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) =>
     }
     const out = option(invocation, 'out')
     if (out !== undefined) {
-      writePrivately(out, `${token}\n`)
+      writeWholeFile(out, `${token}\n`, { private: true })
       if (context.json) writeJson(context, { storedIn: out })
       else context.stdout.write(`app-only token written to ${out}, mode 0600\n`)
     } else if (context.stdout.isTTY) {

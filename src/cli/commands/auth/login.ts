@@ -9,9 +9,10 @@ import { ServiceError } from '../../../service/client/serviceErrors.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { listeningPort } from '../../servers/listeningPort.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 import { withClient, type ServiceCalls } from '../../withClient.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
-import { storeUserToken, tokenFiles, writePrivately, type UserToken } from './tokens.ts'
+import { storeUserToken, tokenFiles, type UserToken } from './tokens.ts'
 
 /**
  * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. By default the user enters a PIN.
@@ -66,7 +67,7 @@ async function signInByPin(context: Context, calls: ServiceCalls, pendingFile: s
   const url = calls.authorizeUrl({ oauth_token: request.token })
   if (!canAsk(context)) {
     mkdirSync(join(pendingFile, '..'), { recursive: true })
-    writePrivately(pendingFile, JSON.stringify(request))
+    writeWholeFile(pendingFile, JSON.stringify(request), { private: true })
     throw new UsageError('PIN_NEEDED', `the PIN cannot be asked for without a terminal. Open ${url} and agree there.`, {
       where: '--pin',
       hint: 'sluice auth login --pin PIN',

@@ -55,20 +55,16 @@ function inExistingFolders<Files extends TokenFiles>(files: Files, where: string
 export function storeUserToken(files: TokenFiles, pair: UserToken): void {
   const [file, secretFile] = files
   if (secretFile !== undefined) {
-    writePrivately(file, `${pair.token}\n`)
-    writePrivately(secretFile, `${pair.secret}\n`)
+    writeWholeFile(file, `${pair.token}\n`, { private: true })
+    writeWholeFile(secretFile, `${pair.secret}\n`, { private: true })
     return
   }
   const values = { SLUICE_ACCESS_TOKEN: pair.token, SLUICE_ACCESS_TOKEN_SECRET: pair.secret }
   const kept = readLines(file).filter(
     (line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)),
   )
-  writePrivately(file, `${[...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join('\n')}\n`)
-}
-
-/** Writes a file that only its owner can read, from the first byte on. Replaces an existing file. */
-export function writePrivately(file: string, content: string): void {
-  writeWholeFile(file, content, { private: true })
+  const lines = [...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)]
+  writeWholeFile(file, `${lines.join('\n')}\n`, { private: true })
 }
 
 /** Returns the lines of a file without empty lines at the end; none if there is no file. */

@@ -21,7 +21,7 @@ import { environmentFor } from '../sandbox/sandboxDefaults.ts'
 import { groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
 import { createLogger } from '../../terminal/log.ts'
 import { count, duration, plural, table } from '../../terminal/text.ts'
-import { writePrivately } from '../auth/tokens.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 import { startWebServer } from '../../servers/webServer.ts'
 
@@ -67,7 +67,7 @@ export const run: CommandRun = async (outer, invocation) => {
         print(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
         if (keep) {
           // With this file, commands in the folder use the running sandbox and database.
-          writePrivately('.env', formatDotenv(env))
+          writeWholeFile('.env', formatDotenv(env), { private: true })
           await keepUp(context, engine, config, { sandboxUrl: sandbox.url, folder })
         }
         return code

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { runningSandbox } from '../sandbox/sandboxAddress.ts'
 import { fixedCredentials } from '../../../sandbox/area.ts'
 import { environmentFor, sandboxPort } from '../sandbox/sandboxDefaults.ts'
-import { writePrivately } from '../auth/tokens.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 import type { InitOptions } from './options.ts'
 
 /** Change of a `.env`. */
@@ -53,7 +53,7 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): Wr
       : 'The service and the credentials: sluice help environment describes each, sluice auth login fills the last two.',
     'Keep this file out of version control.',
   ])
-  if (change.text !== undefined) writePrivately(dotenv, change.text)
+  if (change.text !== undefined) writeWholeFile(dotenv, change.text, { private: true })
   return { ...change, notes: [] }
 }
 
