@@ -43,7 +43,7 @@ function digestLines(identifiers: readonly IdentifierDigest[], columns: number |
 
 /** Formats an event: time, message and facts, then value, content hash, digests and hint, each on its own line. */
 function eventLines(event: StoryEvent, columns: number | undefined): string {
-  const cutLine = (line: string) => `${columns === undefined ? line : cut(line, columns)}\n`
+  const cutLine = (line: string) => `${cut(line, columns)}\n`
   const foldLine = (line: string) => `${fold(line, columns)}\n`
   const facts = [
     ...(event.runId === undefined ? [] : [event.runId]),

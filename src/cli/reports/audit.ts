@@ -1,7 +1,7 @@
 import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
 import type { Drift } from '../../model/report.ts'
 import type { Output } from '../context.ts'
-import { count, cut, duration, fold, plural, safe, table } from '../terminal/text.ts'
+import { count, cut, duration, fold, nextLines, plural, safe, table } from '../terminal/text.ts'
 import { nextCommands } from '../../sync/reports/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
@@ -20,8 +20,9 @@ export function auditSummary(report: AuditReport, output: Output): string {
   const notCompared =
     report.notReturned.length === 0 ? '' : `  not returned by the service, so not compared: ${report.notReturned.join(', ')}\n`
   const text =
-    head + body + notCompared + exampleLines(report.examples) + planLines(report) + report.guards.slice(0, 2).map(guardLine).join('')
-  return fold(text, output.columns) + nextLines(report)
+    head + body + notCompared + exampleLines(report.examples) + planLine(report) + report.guards.slice(0, 2).map(guardLine).join('')
+  const commands = nextCommands(report).map(([command]) => command)
+  return fold(text, output.columns) + nextLines(commands.slice(0, 2))
 }
 
 /** Returns the counts of an audit as a table. `fields`: note of the row `changed`. */
@@ -67,16 +68,9 @@ function quoted(text: string | null): string {
   return text === null ? 'nothing' : `"${cut(safe(text), shownValue)}"`
 }
 
-function planLines(report: AuditReport): string {
+function planLine(report: AuditReport): string {
   if (report.planId === undefined) return ''
   const { creates, updates, deletes } = report.counts
   const minutes = report.minutes < 1 ? 'under 1 min' : `about ${count(report.minutes)} min`
   return `plan ${report.planId}   ${plural(creates, 'create')}, ${plural(updates, 'update')}, ${plural(deletes, 'delete')} in ${plural(report.requests, 'request')}, ${minutes} at the service's limits\n`
-}
-
-function nextLines(report: AuditReport): string {
-  return nextCommands(report)
-    .slice(0, 2)
-    .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
-    .join('')
 }

@@ -71,7 +71,7 @@ export function checkReport(check: Check, output: Output): string {
 
 function sourceLines(source: SourceCheck, output: Output): string {
   // Lines with values or all columns of the source are cut, because they may be very long. Other lines are folded.
-  const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const cutLine = (line: string) => `${cut(line, output.columns)}\n`
   const foldLine = (line: string) => `${fold(line, output.columns)}\n`
   const indented = output.columns === undefined ? output : { ...output, columns: output.columns - 2 }
   const lines = [
@@ -104,9 +104,8 @@ function rowsText({ rows, whole, error, valid, rejected, duplicates, suppressed,
 
 function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {
   if (mapping === undefined) return []
-  const fields = mapping.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
   return [
-    `  mapping   ${presetText(mapping)}${safe(fields === '' ? 'no field has a column' : fields)}`,
+    `  mapping   ${presetText(mapping)}${safe(fieldsText(mapping.fields) || 'no field has a column')}`,
     // Shown only if no row is valid: each item of XML and JSON has its own fields, so a field may be missing in some items only.
     ...(mapping.hint !== undefined && valid === 0 && rows > 0 ? [`  hint      ${safe(mapping.hint)}`] : []),
   ]
@@ -145,6 +144,11 @@ function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => st
   return noteLines([...groups.values()].map(({ note }) => note))
     .map((text) => foldLine(`  ${text}`))
     .join('')
+}
+
+/** Returns `id, title ← Name`: fields with their columns. */
+export function fieldsText(fields: NonNullable<SourceCheck['mapping']>['fields']): string {
+  return fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
 }
 
 /** Returns `preset hubspot (12 of 14 columns known): `, for a preset that knows 12 of the header's 14 columns; empty without a preset. */

@@ -1,5 +1,5 @@
 import type { Drift, ShownRun } from '../../model/report.ts'
-import { count, duration, fold, instant, plural, safe, table, tableWithin } from '../terminal/text.ts'
+import { count, duration, fold, instant, nextLines, plural, safe, table, tableWithin } from '../terminal/text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isUnderWay, nextCommands } from '../../sync/reports/nextCommands.ts'
@@ -45,13 +45,9 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
   const times =
     stages.length === 0 ? '' : `  stages     ${stages.map(({ stage, durationMs }) => `${stage} ${duration(durationMs)}`).join(' · ')}\n`
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
-  const next = nextCommands(report)
-    .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
-    .join('')
   const text =
     head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
-  // Commands are never folded, so that they can be pasted.
-  return fold(text + actions, output.columns) + next
+  return fold(text + actions, output.columns) + nextLines(nextCommands(report).map(([command]) => command))
 }
 
 type FunnelRow = [string, number, string]

@@ -5,7 +5,7 @@ import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
 import { figures, isShown, plannedChanges, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
-import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
+import { below, count, duration, fold, instant, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded, width } from '../terminal/width.ts'
 
 /** Returns the last lines of a run: the outcome, and the next commands unless the exit code is 0 and no row was rejected. */
@@ -24,7 +24,7 @@ function formatForTerminal(report: RunReport, output: Output): string {
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
   const text = head + problemLines(report) + errorLine(report)
-  return fold(text, output.columns) + nextLines(report, output)
+  return fold(text, output.columns) + commandLines(report, output.columns)
 }
 
 /** Returns one line of `name=value` for logs, then warnings, guards, failures and next commands. */
@@ -46,7 +46,7 @@ function formatForPipe(report: RunReport): string {
       : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
-  return line + problemLines(report) + errorLine(report) + nextLines(report, undefined)
+  return line + problemLines(report) + errorLine(report) + commandLines(report, undefined)
 }
 
 /** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or `nothing to do: 500 unchanged`. */
@@ -133,13 +133,13 @@ function sentLine({ error, counts }: RunReport): string {
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
 }
 
-function nextLines(report: RunReport, output: Output | undefined): string {
-  const commands = nextCommands(report)
+/** Formats the next commands, each with its reason if both fit on a line of the terminal. Empty if the run needs no action. */
+function commandLines(report: RunReport, columns: number | undefined): string {
   if (exitCodeOfStatus[report.status] === 0 && report.counts.rejected === 0) return ''
+  const commands = nextCommands(report)
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
-  // A reason that does not fit on the line of its command is left out.
-  const room = (output?.columns ?? 0) - 'Next  '.length
-  const withReason = (command: string, why: string) =>
-    why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command
-  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${withReason(command, why)}\n`).join('')
+  const room = (columns ?? 0) - 'Next  '.length
+  return nextLines(
+    commands.map(([command, why]) => (why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command)),
+  )
 }

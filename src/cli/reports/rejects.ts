@@ -52,7 +52,7 @@ export function renderRejects(rejects: Iterable<ShownReject>, output: Output): s
 
 /** Formats each group: code, number, field and hint, then a line for each of its first rows. */
 export function renderGroups(groups: readonly ShownRejectGroup[], output: Output): string {
-  const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const cutLine = (line: string) => `${cut(line, output.columns)}\n`
   const widest = Math.max(...groups.map((group) => group.code.length), 0)
   return groups
     .map((group) => {

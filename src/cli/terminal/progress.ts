@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Output } from '../context.ts'
 import { count, duration, instant } from './text.ts'
-import { fitting, width } from './width.ts'
+import { fitting } from './width.ts'
 
 /** View of the progress of a run on stderr. */
 export interface ProgressView {
@@ -111,13 +111,11 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       fps: 1000 / redrawMs,
       linewrap: false,
       barsize: Math.max(6, Math.min(24, (output.columns ?? 80) - 56)),
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
       format: (options, _params, payload: Partial<Bar>) => {
         const size = options.barsize ?? 16
         const full = Math.round(size * (payload.share ?? 0))
         const drawn = payload.share === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(size - full)}  `
-        return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
+        return fitting(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
       },
     })
   }
@@ -184,10 +182,6 @@ export function barOf(progress: Progress, perSecond: number | undefined): Bar {
     line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
     share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
   }
-}
-
-function fit(text: string, columns: number): string {
-  return width(text) <= columns ? text : fitting(text, columns)
 }
 
 /**

@@ -20,9 +20,9 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. */
-export function cut(text: string, columns: number): string {
-  return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
+/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. If `columns` is undefined (a pipe), returns the text unchanged. */
+export function cut(text: string, columns: number | undefined): string {
+  return columns === undefined || width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
@@ -56,6 +56,11 @@ function foldLine(line: string, columns: number): string {
 /** Returns the width of a text in columns, without its colour codes. */
 function shownLength(text: string): number {
   return width(text.replaceAll(/\u001b\[\d+m/g, ''))
+}
+
+/** Formats the next commands, one per line, the first after `Next`. They are never folded, so that they can be pasted. */
+export function nextLines(commands: readonly string[]): string {
+  return commands.map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`).join('')
 }
 
 /** Formats rows as a table with two spaces between columns. `right`: indexes of the columns that are aligned right. */

@@ -1,6 +1,6 @@
 import type { PlanReport } from '../../../model/report.ts'
 import type { Output } from '../../context.ts'
-import { count, duration, fold, plural, safe } from '../../terminal/text.ts'
+import { count, duration, fold, nextLines, plural, safe } from '../../terminal/text.ts'
 import { changesSets } from '../../../sync/reports/nextCommands.ts'
 import { figures, isShown, plannedChanges, runSteps, type Figure } from '../../../sync/reports/runSteps.ts'
 import { setProblems, setSummary } from '../../reports/productSets.ts'
@@ -39,8 +39,7 @@ export function planSummary(report: PlanReport, output: Output): string {
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
-  const commands = next.slice(0, 2).map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
-  return `${fold(lines.join('\n'), output.columns)}\n${commands.join('')}`
+  return `${fold(lines.join('\n'), output.columns)}\n${nextLines(next.slice(0, 2))}`
 }
 
 function minutesNote(minutes: number | null): string {
