@@ -1,4 +1,5 @@
 import { asWritten, valuesText } from '../../../mapping/consent/consentText.ts'
+import { fieldsText } from '../../reports/check.ts'
 import { safe } from '../../terminal/text.ts'
 import type { Draft } from './draft.ts'
 import type { Inspection } from './inspection.ts'
@@ -42,8 +43,9 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
 /** Returns the lines of `preset` and `map`, and comments on columns that map automatically or are not used. */
 function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings
-  const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
-  const automatic = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const automatic = fieldsText(
+    recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove'),
+  )
   const removes = destinationOf(pipeline.destination.kind).fields.includes('remove')
   return [
     ...(preset === undefined ? [] : [`preset: ${scalar(preset)}`]),

@@ -1,4 +1,4 @@
-import { presetText } from '../../reports/check.ts'
+import { fieldsText, presetText } from '../../reports/check.ts'
 import { groupRejects } from '../../reports/rejects.ts'
 import { destinationText } from '../../../destinations/index.ts'
 import { shownAddress } from '../../../shownAddress.ts'
@@ -57,7 +57,7 @@ export function reportText(
   { sandbox, columns }: { readonly sandbox: boolean; readonly columns: number | undefined },
 ): string {
   const { pipeline, recognized, valid, suppressed, rejects } = draft
-  const fields = recognized.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const fields = fieldsText(recognized.fields)
   const text = [
     `wrote  ${safe(pipeline.file)}   ${destinationText(pipeline.destination)}`,
     ...(inspection.detected.length === 0 ? [] : [`       ${safe(inspection.detected.join(', '))}`]),
