@@ -61,7 +61,7 @@ export function argument(invocation: Invocation, index: number): string {
 }
 
 /** Returns the positional argument `index` (from 0) as a list; empty if it was not given. */
-export function list(invocation: Invocation, index: number): readonly string[] {
+export function listArgument(invocation: Invocation, index: number): readonly string[] {
   const value = invocation.args[index]
   return typeof value === 'string' ? [value] : (value ?? [])
 }
@@ -73,7 +73,7 @@ export function option(invocation: Invocation, name: string): string | undefined
 }
 
 /** Returns the values of a repeatable option, in their order; empty if it was not given. */
-export function many(invocation: Invocation, name: string): readonly string[] {
+export function listOption(invocation: Invocation, name: string): readonly string[] {
   const values = invocation.options[name]
   return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : []
 }

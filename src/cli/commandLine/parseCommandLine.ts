@@ -140,9 +140,9 @@ function buildCommand(entry: CommandEntry, path: readonly string[], program: Com
   const command = configure(new Command(entry.name))
   if (entry.args !== undefined && entry.choices) command.addArgument(new Argument(entry.args).choices(entry.choices))
   else if (entry.args !== undefined) command.arguments(entry.args)
-  for (const { flags, meaning, many } of entry.options ?? []) {
+  for (const { flags, meaning, repeatable } of entry.options ?? []) {
     const option = new Option(flags, meaning)
-    if (many) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
+    if (repeatable) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
     command.addOption(option)
   }
   for (const sub of entry.commands ?? []) command.addCommand(buildCommand(sub, [...path, sub.name], program, onRequest))

@@ -8,7 +8,7 @@ import { exportErasures, missingErasures, readExport } from '../../sync/erasure/
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
-import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { flag, listOption, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
@@ -19,7 +19,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /** Erases a person, or lists, exports or replays erasures. */
 export const run: CommandRun = async (context, invocation) => {
-  const person = { emails: many(invocation, 'email'), phones: many(invocation, 'phone'), keys: many(invocation, 'key') }
+  const person = { emails: listOption(invocation, 'email'), phones: listOption(invocation, 'phone'), keys: listOption(invocation, 'key') }
   const file = { exported: option(invocation, 'export'), replayed: option(invocation, 'replay') }
   const named = person.emails.length + person.phones.length + person.keys.length > 0
   const chosen = [named, flag(invocation, 'list'), file.exported !== undefined, file.replayed !== undefined].filter(Boolean).length

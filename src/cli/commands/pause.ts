@@ -1,5 +1,5 @@
 import { changePause } from '../../jobs/index.ts'
-import { list, option, writeJson, type CommandRun } from '../context.ts'
+import { listArgument, option, writeJson, type CommandRun } from '../context.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
@@ -24,7 +24,7 @@ function pauseCommand(
   report: (pipeline: string, changed: boolean) => readonly [result: string, next: string],
 ): CommandRun {
   return async (context, invocation) => {
-    const pipelines = await pipelinesNamed(context, list(invocation, 0))
+    const pipelines = await pipelinesNamed(context, listArgument(invocation, 0))
     const by = operator(option(invocation, 'reason'))
     return withStore(context, async ({ db }) => {
       // Finds all services before the first change, because one may not be configured.

@@ -2,7 +2,7 @@ import { UsageError } from '../../errors.ts'
 import { parseCount } from '../commandLine/parseCount.ts'
 import type { RunReport } from '../../model/report.ts'
 import { exitCodeOfStatus, worstExitCode } from '../exitCodes.ts'
-import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
+import { flag, listArgument, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { eachPipeline } from '../eachPipeline.ts'
 import { withEngine } from '../engine.ts'
 import { operator } from '../operator.ts'
@@ -14,7 +14,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /** Runs the pipelines one after the other. The exit code is that of the worst outcome. */
 export const run: CommandRun = async (context, invocation) => {
-  const names = list(invocation, 0)
+  const names = listArgument(invocation, 0)
   const approve = option(invocation, 'approveDeletes')
   const approveDeletes = approve === undefined ? undefined : parseCount('--approve-deletes', approve, { min: 0, max: 1_000_000_000 })
   // Do-not-reach pipelines run first, so that suppressed people are known before audiences are sent (docs/guarantees.md#suppression-wins).

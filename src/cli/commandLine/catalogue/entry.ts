@@ -25,5 +25,5 @@ export interface OptionEntry {
   readonly flags: string
   readonly meaning: string
   /** True if the option may be repeated. Its values become a list. */
-  readonly many?: boolean
+  readonly repeatable?: boolean
 }

@@ -11,9 +11,9 @@ const forgetCommand: CommandEntry = {
     'sluice forget --list --json',
   ],
   options: [
-    { flags: '--email <ADDRESS>', meaning: 'email of the person; repeat it for more', many: true },
-    { flags: '--phone <NUMBER>', meaning: 'phone number with country code; repeat it for more', many: true },
-    { flags: '--key <KEY>', meaning: 'customer key in the audience of --pipeline; repeat it for more', many: true },
+    { flags: '--email <ADDRESS>', meaning: 'email of the person; repeat it for more', repeatable: true },
+    { flags: '--phone <NUMBER>', meaning: 'phone number with country code; repeat it for more', repeatable: true },
+    { flags: '--key <KEY>', meaning: 'customer key in the audience of --pipeline; repeat it for more', repeatable: true },
     { flags: '--pipeline <PIPELINE>', meaning: 'audience that --key refers to, if there are several; its service is used' },
     { flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name; no personal data' },
     { flags: '--no-wait', meaning: 'suppress and plan only; the next runs send the deletes' },

@@ -58,7 +58,7 @@ export const serviceCommands: readonly CommandEntry[] = [
       'sluice api PUT /12/product_catalogs/4001/products --data @products.json',
     ],
     options: [
-      { flags: '-F, --field <key=value>', meaning: 'a parameter; repeat it for more', many: true },
+      { flags: '-F, --field <key=value>', meaning: 'a parameter; repeat it for more', repeatable: true },
       { flags: '--data <JSON|@FILE|->', meaning: 'JSON body: text, a file, or stdin' },
       { flags: '--paginate', meaning: 'follow every page and print all of them as one' },
       { flags: '--include', meaning: 'print status and headers too' },

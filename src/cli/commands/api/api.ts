@@ -7,7 +7,7 @@ import type { Answer } from '../../../service/client/exchange.ts'
 import { eachPage } from '../../../service/client/list.ts'
 import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
 import { createCaller, serviceError, type Call, type Caller } from './caller.ts'
-import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
+import { argument, flag, listOption, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
 import { suggestName } from '../../../suggestName.ts'
 import { routeOf } from './route.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
@@ -91,7 +91,7 @@ function defaultAuth(auth: Auth): Auth {
 
 /** Returns the fields of `-F key=value`, in their order. @throws {UsageError} `INVALID_VALUE` for a text without a key */
 function readFields(invocation: Invocation): (readonly [name: string, value: string])[] {
-  return many(invocation, 'field').map((field) => {
+  return listOption(invocation, 'field').map((field) => {
     const at = field.indexOf('=')
     if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', hint: 'sluice help api' })
     return [field.slice(0, at), field.slice(at + 1)]

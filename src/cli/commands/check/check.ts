@@ -1,5 +1,5 @@
 import { checkSources } from './checkSources.ts'
-import { list, option, writeJson, type CommandRun } from '../../context.ts'
+import { listArgument, option, writeJson, type CommandRun } from '../../context.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
@@ -13,7 +13,7 @@ import { fold } from '../../terminal/text.ts'
  */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
-  const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
+  const { pipelines, errors } = await pipelinesToCheck(context, listArgument(invocation, 0))
   const checks: Check[] = []
   for (const pipeline of pipelines) {
     const sources = await checkSources(context, pipeline, limit)

@@ -5,14 +5,14 @@ import { pipelineFiles, pipelineNameOf } from '../../../pipeline/files.ts'
 import { newestRuns, type RunChoice } from '../../../sync/reports/history.ts'
 import { catalogue } from '../../commandLine/catalogue.ts'
 import { positionOf, type Candidate, type Position } from './position.ts'
-import { list, type CommandRun } from '../../context.ts'
+import { listArgument, type CommandRun } from '../../context.ts'
 
 /** Timeout of the database in milliseconds, because the user waits for the completion. */
 const databaseMs = 1500
 
 /** Prints the candidates for the last word, one `WORD TAB MEANING` per line; or `:files` or `:directories`. Prints no errors. */
 export const run: CommandRun = async (context, invocation) => {
-  const position = positionOf(catalogue, list(invocation, 0))
+  const position = positionOf(catalogue, listArgument(invocation, 0))
   const { expected, typed, prefix } = position
   if (expected.kind === 'files' || expected.kind === 'directories') context.stdout.write(`:${expected.kind}\n`)
   try {

@@ -1,7 +1,7 @@
 import { UsageError } from '../../../errors.ts'
 import type { SourceSettings } from '../../../formats/fileError.ts'
 import type { ConsentTest } from '../../../model/pipeline.ts'
-import { argument, flag, many, option, type Invocation } from '../../context.ts'
+import { argument, flag, listOption, option, type Invocation } from '../../context.ts'
 import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
 import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { shownAddress } from '../../../shownAddress.ts'
@@ -48,9 +48,9 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
   const name = argument(invocation, 0)
   if (name !== '') checkName(name)
   const map: Record<string, string[]> = Object.create(null)
-  for (const [field, column] of many(invocation, 'map').map((text) => pairOf('--map', 'key=customer_id', text)))
+  for (const [field, column] of listOption(invocation, 'map').map((text) => pairOf('--map', 'key=customer_id', text)))
     (map[field] ??= []).push(column)
-  const consent = many(invocation, 'consent').map((text) => {
+  const consent = listOption(invocation, 'consent').map((text) => {
     const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
     return parseConsentAnswer(column, values)
   })
@@ -66,9 +66,9 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     target: id,
     account: option(invocation, 'account'),
     map,
-    set: Object.fromEntries(many(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
+    set: Object.fromEntries(listOption(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
     consent,
-    ignore: many(invocation, 'ignore'),
+    ignore: listOption(invocation, 'ignore'),
     currency: option(invocation, 'currency'),
     country: option(invocation, 'country'),
     shop: option(invocation, 'shop'),

@@ -1,6 +1,6 @@
 import type { PlanReport } from '../../../model/report.ts'
 import { exitCodeOfStatus, worstExitCode } from '../../exitCodes.ts'
-import { flag, list, option, writeJson, type CommandRun } from '../../context.ts'
+import { flag, listArgument, option, writeJson, type CommandRun } from '../../context.ts'
 import { planPipeline } from '../../../sync/run/run.ts'
 import { eachPipeline } from '../../eachPipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
@@ -13,7 +13,7 @@ import { planMarkdown } from '../../reports/planChanges.ts'
  * or stops the plan, so that CI can fail.
  */
 export const run: CommandRun = async (context, invocation) => {
-  const names = list(invocation, 0)
+  const names = listArgument(invocation, 0)
   const out = option(invocation, 'out')
   const pipelines = await pipelinesNamed(context, names)
   const reports = await eachPipeline<PlanReport>(context, pipelines, {

@@ -1,4 +1,4 @@
-import { list, writeJson, type CommandRun, type Output } from '../../context.ts'
+import { listArgument, writeJson, type CommandRun, type Output } from '../../context.ts'
 import { folderStatus, type FolderStatus, type PipelineStatus } from './folderStatus.ts'
 import { withStore } from '../../store.ts'
 import { duration, fold, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
@@ -6,7 +6,7 @@ import { duration, fold, instant, plural, safe, tableWithin } from '../../termin
 /** Shows what needs action, and the last result of each pipeline. Exits 0 even if something needs action. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
-    const status = await folderStatus(context, store.db, list(invocation, 0))
+    const status = await folderStatus(context, store.db, listArgument(invocation, 0))
     if (context.json) writeJson(context, status)
     else context.stdout.write(statusScreen(status, context.stdout))
     return 0
