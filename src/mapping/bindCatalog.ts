@@ -150,7 +150,7 @@ function missingWithPrefix(preset: Preset | undefined, field: string, columns: r
     message: `no column for ${field}: a ${preset?.title} does not have one`,
     hint: `map: { ${setting} }   (with your own address)`,
     setting,
-    asks: 'prefix',
+    unknownPart: 'prefix',
   }
 }
 

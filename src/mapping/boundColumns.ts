@@ -65,7 +65,7 @@ export interface MissingColumn {
   /** Entry of `map:` that provides the field. Undefined for `consent`, `remove` and row filters, where only `hint` has the setting. */
   readonly setting?: string
   /** Part of `setting` that only the user can fill in: the name of the column, or the text to put before each value. */
-  readonly asks?: 'column' | 'prefix'
+  readonly unknownPart?: 'column' | 'prefix'
 }
 
 /** Describes the source of a field with its transforms: `Preis, price`, `"new"`, `a function`. */
@@ -139,7 +139,7 @@ export function describeMissing(field: string, names: readonly string[], columns
     message: `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`,
     hint: `${near === undefined ? 'Add the column, or map it: ' : ''}map: { ${setting} }`,
     setting,
-    ...(near !== undefined || field === 'condition' ? {} : { asks: 'column' }),
+    ...(near !== undefined || field === 'condition' ? {} : { unknownPart: 'column' }),
   }
 }
 

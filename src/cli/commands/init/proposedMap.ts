@@ -43,11 +43,12 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.propose(inspection.columns)
   const shown = mapper.describe(inspection.columns)
   const open = missing.filter(
-    ({ field, asks }) => asks !== undefined && options.map[field] === undefined && options.set[field] === undefined,
+    ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,
   )
   const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
   const map: Record<string, unknown> = Object.create(null)
-  for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
+  for (const { setting, unknownPart } of missing)
+    if (unknownPart === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
   // Optional fields are written only if required fields are missing and the user gave no mapping. Otherwise they are comments.
   const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
@@ -57,7 +58,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
       ? keyOf(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
-  const prefixed = open.find(({ asks }) => asks === 'prefix')
+  const prefixed = open.find(({ unknownPart }) => unknownPart === 'prefix')
   if (prefixed !== undefined) Object.assign(map, linkOf(prefixed, options.shop))
   // A currency column is read together with the price and has no field of its own.
   if (inspection.needsMap) for (const { field, from } of shown.fields) if (field !== 'currency') map[field] ??= from
@@ -66,12 +67,12 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   addRepeats(map, inspection, shown.fields)
   const reachable = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
   const openFields = open
-    .filter(({ field, asks }) => asks === 'column' && map[field] === undefined && !(field === 'email' && reachable))
+    .filter(({ field, unknownPart }) => unknownPart === 'column' && map[field] === undefined && !(field === 'email' && reachable))
     .map(({ field }) => field)
   // Placeholders for open fields, so that other problems are found in the same pass.
   for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
-  const needsMap = Object.keys(map).length > 0 || options.country !== undefined
-  const preset = people !== undefined && needsMap ? shown.preset : undefined
+  const writesMap = Object.keys(map).length > 0 || options.country !== undefined
+  const preset = people !== undefined && writesMap ? shown.preset : undefined
   addCountry(map, inspection, options.country, preset)
   return {
     map,
