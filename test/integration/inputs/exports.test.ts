@@ -74,7 +74,7 @@ test.for(all)('$name: the defaults of init send people, and no one without conse
   if (request.kind !== 'run') throw new Error('init runs')
   const options = initOptionsOf(request.invocation)
   const { inspection } = await inspectWithAnswers(contextOf({}, folder).context, { ...options, source: file }, undefined)
-  const target = { name: 'people', file: 'people.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' } as const
+  const target = { name: 'people', file: 'people.yaml', kind: 'audience', targetId: '1nmth', account: '18ce54d4x5t' } as const
   const asked: string[] = []
   const draft = await completeDraft(inspection, target, options, (question) => {
     asked.push(question)

@@ -388,8 +388,8 @@ test.for([
   expect(() => wishesFrom(...argv)).toThrow(expect.objectContaining({ hint }) as Error)
 })
 
-const audience: Target = { name: 'crm', file: 'pipelines/crm.yaml', kind: 'audience', target: '1nmth', account: '18ce54d4x5t' }
-const catalog: Target = { name: 'shop', file: 'pipelines/shop.yaml', kind: 'catalog', target: '4001', account: undefined }
+const audience: Target = { name: 'crm', file: 'pipelines/crm.yaml', kind: 'audience', targetId: '1nmth', account: '18ce54d4x5t' }
+const catalog: Target = { name: 'shop', file: 'pipelines/shop.yaml', kind: 'catalog', targetId: '4001', account: undefined }
 
 function options(given: Partial<InitOptions> = {}): InitOptions {
   return { ...wishesFrom('init'), source: 'crm.csv', ...given }

@@ -26,7 +26,7 @@ export interface Target {
   readonly file: string
   readonly kind: string
   /** Id of the catalog, audience or list. */
-  readonly target: string
+  readonly targetId: string
   /** Undefined for catalogs. */
   readonly account: string | undefined
 }
@@ -239,8 +239,8 @@ function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: 
 }
 
 /** Returns the setting `destination` of the pipeline file. */
-function settingsOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
-  return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
+function settingsOf({ kind, targetId, account }: Target): Readonly<Record<string, string>> {
+  return { kind, ...destinationOf(kind).init?.settings(targetId, account ?? '') }
 }
 
 /** Resolves the settings. Only options can be invalid, because all other values are generated. @throws {UsageError} `INVALID_VALUE` */

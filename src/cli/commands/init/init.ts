@@ -7,7 +7,7 @@ import { writeJson, type CommandRun, type Context } from '../../context.ts'
 import type { Target } from './draft.ts'
 import { writeEnvironment } from './environment.ts'
 import { pipelineText } from './pipelineText.ts'
-import { requireAnswers, inspectWithAnswers, completeDraft, withSource, withTarget } from './prompts.ts'
+import { requireAnswers, inspectWithAnswers, completeDraft, chooseSource, chooseTarget } from './prompts.ts'
 import { report, reportText } from './report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from './options.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
@@ -24,11 +24,11 @@ export const run: CommandRun = async (context, invocation) => {
   const prompt = canAsk(context) ? openPrompt(context) : undefined
   const ask = prompt === undefined ? undefined : requireAnswers(prompt)
   try {
-    const named = await withSource(initOptionsOf(invocation), ask)
+    const named = await chooseSource(initOptionsOf(invocation), ask)
     const name = named.name ?? nameFrom(named.source)
     const file = freePath(context, name, named)
     const { inspection, options: read } = await inspectWithAnswers(context, named, ask)
-    const { options, target } = await withTarget(context, read, inspection, { name, file }, ask)
+    const { options, target } = await chooseTarget(context, read, inspection, { name, file }, ask)
     await checkConflicts(context, target, options)
     const draft = await completeDraft(inspection, target, options, ask)
     mkdirSync(context.pipelines, { recursive: true })
@@ -87,16 +87,16 @@ async function checkConflicts(context: Context, target: Target, options: InitOpt
       destination.kind === target.kind &&
       isDeepStrictEqual(destinationOf(destination.kind).identity(destination), {
         accountId: target.account ?? '',
-        targetId: target.target,
+        targetId: target.targetId,
       }),
   )
   if (conflict === undefined) return
   throw new UsageError(
     'DESTINATION_TAKEN',
-    `${conflict.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
+    `${conflict.file} writes to ${target.kind} ${target.targetId} already: each would delete what the other sends. Nothing was written.`,
     {
       where: conflict.file,
-      hint: `${commandLineOf({ ...options, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another destination)`,
+      hint: `${commandLineOf({ ...options, targetId: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another destination)`,
     },
   )
 }

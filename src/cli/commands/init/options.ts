@@ -20,7 +20,7 @@ export interface InitOptions {
   /** Type of the destination, as in `initKinds`. */
   readonly kind: string | undefined
   /** Id of the catalog, audience or list. */
-  readonly target: string | undefined
+  readonly targetId: string | undefined
   readonly account: string | undefined
   /** Field → its columns, in order. */
   readonly map: Readonly<Record<string, readonly string[]>>
@@ -63,7 +63,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     sandbox: flag(invocation, 'sandbox'),
     force: flag(invocation, 'force'),
     kind,
-    target: id,
+    targetId: id,
     account: option(invocation, 'account'),
     map,
     set: Object.fromEntries(listOption(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
@@ -81,10 +81,10 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
  * address.
  */
 export function commandLineOf(options: InitOptions, added: readonly string[]): string {
-  const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
+  const { name, source, kind, targetId, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
     ['source', source === undefined ? undefined : shownAddress(source)],
-    ...(options.sandbox && target === sandboxTarget(kind) ? [] : [[kind ?? '', target] as const, ['account', account] as const]),
+    ...(options.sandbox && targetId === sandboxTarget(kind) ? [] : [[kind ?? '', targetId] as const, ['account', account] as const]),
     ['encoding', encoding],
     ['member', settings.member],
     ['item', settings.xml?.item],

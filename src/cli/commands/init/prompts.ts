@@ -34,7 +34,7 @@ export function requireAnswers(prompt: Prompt): Ask {
 export type SourcedOptions = InitOptions & { readonly source: string }
 
 /** Returns the options with the source, from the flag or from an answer. @throws {UsageError} `MISSING_OPTION` */
-export async function withSource(options: InitOptions, ask: Ask | undefined): Promise<SourcedOptions> {
+export async function chooseSource(options: InitOptions, ask: Ask | undefined): Promise<SourcedOptions> {
   const source = options.source ?? (await ask?.('The source, a file or an address: '))
   if (source !== undefined && source !== '') return { ...options, source }
   throw missingOption(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
@@ -135,7 +135,7 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
  *
  * @throws {UsageError} `MISSING_OPTION`
  */
-export async function withTarget(
+export async function chooseTarget(
   context: Context,
   given: SourcedOptions,
   inspection: Inspection,
@@ -143,35 +143,31 @@ export async function withTarget(
   ask: Ask | undefined,
 ): Promise<{ readonly options: InitOptions; readonly target: Target }> {
   const guess = likelyKind(inspection)
-  const asks = given.target === undefined && ask !== undefined
+  const asks = given.targetId === undefined && ask !== undefined
   const sandbox =
     given.sandbox ||
     (asks && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
+  const missingTarget = () =>
+    missingOption([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
   const kind = given.kind ?? (asks ? await askKind(ask, guess) : sandbox ? guess : undefined)
-  const account =
-    given.account ??
-    (sandbox
-      ? sandboxTargets.account
-      : needsAccount(kind) === false
-        ? undefined
-        : await askOptional(ask, 'Id of the advertising account: '))
-  const target =
-    given.target ??
-    (kind === undefined
-      ? undefined
-      : sandbox
-        ? sandboxTarget(kind)
-        : await askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `))
-  if (kind === undefined || target === undefined)
-    throw missingOption([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
+  if (kind === undefined) throw missingTarget()
+  const askAccount = () => askOptional(ask, 'Id of the advertising account: ')
+  const account = needsAccount(kind) ? (given.account ?? (sandbox ? sandboxTargets.account : await askAccount())) : undefined
+  const askId = () => askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `)
+  const targetId = given.targetId ?? (sandbox ? sandboxTarget(kind) : await askId())
+  if (targetId === undefined) throw missingTarget()
   if (needsAccount(kind) && account === undefined)
-    throw missingOption(['--account ID'], `the ${kind} belongs to an account`, commandLineOf({ ...given, kind, target }, ['--account ID']))
-  return { options: { ...given, sandbox }, target: { ...place, kind, target, account: needsAccount(kind) ? account : undefined } }
+    throw missingOption(
+      ['--account ID'],
+      `the ${kind} belongs to an account`,
+      commandLineOf({ ...given, kind, targetId }, ['--account ID']),
+    )
+  return { options: { ...given, sandbox }, target: { ...place, kind, targetId, account } }
 }
 
-/** Returns true if destinations of the type belong to an account; undefined if the type is not known yet. */
-function needsAccount(kind: string | undefined): boolean | undefined {
-  return kind === undefined ? undefined : destinationOf(kind).init?.needsAccount
+/** Returns true if destinations of the type belong to an account. */
+function needsAccount(kind: string): boolean {
+  return destinationOf(kind).init?.needsAccount === true
 }
 
 function flagsOf(kind: string): string {
@@ -227,8 +223,10 @@ export async function completeDraft(inspection: Inspection, target: Target, give
     const draft = draftPipeline(inspection, target, options)
     const open = [...draft.required, ...(ask === undefined ? [] : draft.optional)].filter(({ flag }) => !declined.has(flag))
     const [question] = open
-    if (question === undefined) rejectFailingProposals(draft, options, target)
-    if (question === undefined) return ask === undefined ? (withProposedConsent(inspection, target, options, draft) ?? draft) : draft
+    if (question === undefined) {
+      requireUsableRow(draft, options, target)
+      return ask === undefined ? (withProposedConsent(inspection, target, options, draft) ?? draft) : draft
+    }
     if (ask === undefined) throw unansweredError(inspection, open, options, target)
     const proposal = question.proposed === undefined ? '' : ` [${question.proposed}; - for none]`
     const reply = await ask(`${errorText}${question.text}${proposal}: `)
@@ -245,17 +243,13 @@ export async function completeDraft(inspection: Inspection, target: Target, give
 }
 
 /** Throws `MISSING_OPTION` if the proposed columns reject every inspected row, because then the user must name the columns. */
-function rejectFailingProposals(draft: Draft, options: InitOptions, target: Target): void {
+function requireUsableRow(draft: Draft, options: InitOptions, target: Target): void {
   const failing = failingProposals(draft, options)
   if (failing.length === 0) return
   const flags = failing.map(({ field }) => `--map ${field}=COLUMN`)
-  const known = { ...options, kind: target.kind, target: target.target, account: target.account }
   const reasons = failing.map(({ field, message }) => `${field} ← ${shownColumn(draft.settings.map?.[field])}: ${message}`)
-  throw missingOption(
-    flags,
-    `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`,
-    commandLineOf(known, flags),
-  )
+  const reason = `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`
+  throw missingOption(flags, reason, commandLineWith(target, options, flags))
 }
 
 function shownColumn(value: unknown): string {
@@ -287,7 +281,6 @@ function errorOfAnswer(inspection: Inspection, target: Target, options: InitOpti
 /** Returns the error for questions without an answer, with a flag for each. */
 function unansweredError(inspection: Inspection, questions: readonly Question[], options: InitOptions, target: Target): UsageError {
   const flags = questions.map(({ flag }) => flag)
-  const known = { ...options, kind: target.kind, target: target.target, account: target.account }
   const fields = questions.flatMap(({ field }) => field ?? [])
   const columns =
     fields.length === 0
@@ -296,7 +289,12 @@ function unansweredError(inspection: Inspection, questions: readonly Question[],
           `no column is called ${fields.join(', ')}; there are ${columnNames(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
         ]
   const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
-  return missingOption(flags, [...columns, ...others].join('; '), commandLineOf(known, flags))
+  return missingOption(flags, [...columns, ...others].join('; '), commandLineWith(target, options, flags))
+}
+
+/** Returns the command line with the options, the destination and the added flags. */
+function commandLineWith({ kind, targetId, account }: Target, options: InitOptions, flags: readonly string[]): string {
+  return commandLineOf({ ...options, kind, targetId, account }, flags)
 }
 
 function missingOption(flags: readonly string[], reason: string, call: string): UsageError {
