@@ -6,82 +6,72 @@ import { Hono, type Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
 import { UsageError } from '../errors.ts'
-import { changePause, queueRun } from '../jobs/index.ts'
-import { guardEffectOf } from '../model/report.ts'
+import { changePause, queueRun, type QueueRequest } from '../jobs/index.ts'
 import { cancel } from '../sync/run/run.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
 import { loadReview } from '../sync/reports/review.ts'
 import type { ServerDeps } from './deps.ts'
 import { loadPlanPage } from './loaders.ts'
+import { isApprovable, isReplaced, withheldDeletes } from './pages/plan.ts'
 import { render } from './render.ts'
 
 /** Creates the routes of the actions. They need the caller that `pageAccess` sets. */
 export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  app.post('/pipelines/:name/run', async (c) => {
-    const pipeline = await deps.loadPipeline(c.req.param('name'))
-    const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, await byUser(c))
-    return c.redirect(`/runs/${runId}`, 303)
-  })
+  app.post('/pipelines/:name/run', async (c) => queueAndOpen(deps, c, c.req.param('name'), await byUser(c)))
   app.post('/pipelines/:name/full', async (c) => {
-    const pipeline = await deps.loadPipeline(c.req.param('name'))
-    if ((await fieldOf(c, 'name')) !== pipeline.name)
-      throw new UsageError('CONFIRMATION_WRONG', `a full refresh starts when you type the name, ${pipeline.name}. Nothing was sent.`, {
+    const user = await byUser(c)
+    const { name } = await deps.loadPipeline(c.req.param('name'))
+    if ((await fieldOf(c, 'name')) !== name)
+      throw new UsageError('CONFIRMATION_WRONG', `a full refresh starts when you type the name, ${name}. Nothing was sent.`, {
         where: 'name',
-        hint: `sluice run ${pipeline.name} --full`,
+        hint: `sluice run ${name} --full`,
       })
-    const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, { ...(await byUser(c)), full: true })
-    return c.redirect(`/runs/${runId}`, 303)
+    return queueAndOpen(deps, c, name, { ...user, full: true })
   })
-  app.post('/pipelines/:name/pause', async (c) => {
-    const pipeline = await deps.loadPipeline(c.req.param('name'))
-    await changePause(await depsFor(deps, pipeline), pipeline, 'pause', await byUser(c))
-    return c.redirect(`/pipelines/${pipeline.name}`, 303)
-  })
-  app.post('/pipelines/:name/resume', async (c) => {
-    const pipeline = await deps.loadPipeline(c.req.param('name'))
-    await changePause(await depsFor(deps, pipeline), pipeline, 'resume', await byUser(c))
-    return c.redirect(`/pipelines/${pipeline.name}`, 303)
-  })
+  for (const change of ['pause', 'resume'] as const)
+    app.post(`/pipelines/:name/${change}`, async (c) => {
+      const user = await byUser(c)
+      const pipeline = await deps.loadPipeline(c.req.param('name'))
+      await changePause(await depsFor(deps, pipeline), pipeline, change, user)
+      return c.redirect(`/pipelines/${pipeline.name}`, 303)
+    })
   app.post('/runs/:id/cancel', async (c) => {
     const { runId } = await cancel(deps, c.req.param('id'), await byUser(c))
     return c.redirect(`/runs/${runId}`, 303)
   })
   app.post('/runs/:id/rerun', async (c) => {
+    const user = await byUser(c)
     const run = await loadRun(deps.db, c.req.param('id'))
-    const pipeline = await deps.loadPipeline(run.pipeline)
-    const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, {
-      ...(await byUser(c)),
-      rerunFailedOf: runNumber(run.runId),
-    })
-    return c.redirect(`/runs/${runId}`, 303)
+    return queueAndOpen(deps, c, run.pipeline, { ...user, rerunFailedOf: runNumber(run.runId) })
   })
-  app.post('/plans/:id/approve', async (c) => approve(deps, c))
+  app.post('/plans/:id/approve', (c) => approve(deps, c, c.req.param('id')))
   return app
+}
+
+/** Queues a run and redirects to its page. */
+async function queueAndOpen(deps: ServerDeps, c: Context, pipelineName: string, request: QueueRequest): Promise<Response> {
+  const pipeline = await deps.loadPipeline(pipelineName)
+  const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, request)
+  return c.redirect(`/runs/${runId}`, 303)
 }
 
 /**
  * Queues a run that may delete up to the withheld number of the plan, which the form must repeat. If the plan was replaced, cannot be
  * approved, or the number is wrong, shows the page again with the reason.
  */
-async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Response> {
-  const plan = await loadReview(deps.db, c.req.param('id') ?? '')
-  const withheld = plan.counts.withheld ?? 0
-  const given = (await fieldOf(c, 'number')).trim().replaceAll(/[,. ](?=\d{3}\b)/g, '')
+async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string): Promise<Response> {
+  const user = await byUser(c)
+  const plan = await loadReview(deps.db, planId)
+  const withheld = withheldDeletes(plan)
+  const typed = (await fieldOf(c, 'number')).trim().replaceAll(/[,. ](?=\d{3}\b)/g, '')
   const showAgain = (status: 409 | 422, problem: string) =>
-    render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
-  if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)
+    render(deps, c, async (now) => loadPlanPage(deps, { planId, mayAct: true, now, problem }), status)
+  if ((await fieldOf(c, 'digest')) !== plan.digest || isReplaced(plan))
     return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
-  if (withheld === 0 || !plan.guards.every((guard) => guardEffectOf(guard).approvable))
-    return showAgain(409, 'This plan has no deletes that an approval releases.')
-  if (given !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
-  const pipeline = await deps.loadPipeline(plan.pipeline)
-  const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, {
-    ...(await byUser(c)),
-    approveDeletes: withheld,
-    planId: plan.planId,
-  })
-  return c.redirect(`/runs/${runId}`, 303)
+  if (withheld === 0 || !isApprovable(plan)) return showAgain(409, 'This plan has no deletes that an approval releases.')
+  if (typed !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
+  return queueAndOpen(deps, c, plan.pipeline, { ...user, approveDeletes: withheld, planId })
 }
 
 /** Returns the user and the reason of an action, cut to 500 characters. @throws {UsageError} `READ_ONLY` if the user has no name */

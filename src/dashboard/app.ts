@@ -3,29 +3,27 @@ import { Hono, type Context } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
 import { metricsAccess, pageAccess, sameHostOnly, signIn, type ServerEnv } from '../api/access.ts'
-import { createApi, depsFor, statusOf } from '../api/api.ts'
+import { createApi, statusOf } from '../api/api.ts'
 import { answerInTime, defaultAnswerMs } from '../api/answerInTime.ts'
 import { checkReadiness } from '../api/readiness.ts'
 import { limitBody } from '../api/limitBody.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import { rejectLines } from '../sync/reports/rejectsCsv.ts'
-import { explainKey } from '../sync/reports/explain.ts'
 import { createActions } from './actions.ts'
 import { asset } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import {
   loadBatchPage,
-  loadNow,
+  loadNowPage,
   loadPipelinePage,
   loadPlanPage,
+  loadRecordsPage,
   loadRejectsPage,
   loadRunPage,
-  loadSystem,
-  usablePipelines,
+  loadSystemPage,
 } from './loaders.ts'
 import { layout } from './layout.ts'
 import { messagePage, signInPage } from './pages/message.ts'
-import { recordsPage } from './pages/records.ts'
 import { render } from './render.ts'
 
 /** Creates the application with all its routes. */
@@ -103,7 +101,7 @@ const tooLarge = (c: Context): Response => c.text('The form is too large.\n', 41
 const mayAct = (c: Context<ServerEnv>): boolean => c.get('caller').actor !== undefined
 
 function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
-  pages.get('/', (c) => render(deps, c, (now) => loadNow(deps, now)))
+  pages.get('/', (c) => render(deps, c, (now) => loadNowPage(deps, now)))
   pages.get('/pipelines/:name', (c) =>
     render(deps, c, (now) =>
       loadPipelinePage(deps, {
@@ -124,19 +122,12 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   })
   pages.get('/plans/:id', (c) => render(deps, c, (now) => loadPlanPage(deps, { planId: c.req.param('id'), mayAct: mayAct(c), now })))
   pages.get('/batches/:id', (c) => render(deps, c, (now) => loadBatchPage(deps, c.req.param('id'), now)))
-  pages.get('/records', (c) => render(deps, c, async () => recordsPage({ pipelines: await usablePipelines(deps) })))
-  pages.post('/records', (c) => {
-    return render(deps, c, async () => {
-      c.header('cache-control', 'no-store')
-      const form = await c.req.parseBody()
-      const [name, key] = [String(form['pipeline'] ?? ''), String(form['key'] ?? '').trim()]
-      const pipelines = await usablePipelines(deps)
-      if (key === '') return recordsPage({ pipelines, chosen: name, problem: 'Type a product id, a customer key, an email or a phone.' })
-      const pipeline = await deps.loadPipeline(name)
-      return recordsPage({ pipelines, chosen: name, story: await explainKey(await depsFor(deps, pipeline), pipeline, key) })
-    })
+  pages.get('/records', (c) => render(deps, c, () => loadRecordsPage(deps)))
+  pages.post('/records', async (c) => {
+    const { pipeline, key } = await c.req.parseBody()
+    return render(deps, c, () => loadRecordsPage(deps, { pipeline: String(pipeline ?? ''), key: String(key ?? '').trim() }))
   })
-  pages.get('/system', (c) => render(deps, c, (now) => loadSystem(deps, now)))
+  pages.get('/system', (c) => render(deps, c, (now) => loadSystemPage(deps, now)))
 }
 
 function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {

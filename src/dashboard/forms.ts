@@ -44,8 +44,3 @@ export function pipelineMenu(pipeline: string, options: { readonly isPaused: boo
     </div>
   </details>`
 }
-
-/** Renders hidden fields with these names and values. */
-export function hidden(fields: Readonly<Record<string, string>>): Html {
-  return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}`
-}

@@ -1,4 +1,5 @@
 /** Loads the data of each page with the query functions of other modules, and returns the page. */
+import { depsFor } from '../api/api.ts'
 import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/auditLog.ts'
 import { listBudgets } from '../db/budget.ts'
@@ -8,9 +9,9 @@ import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { guardEffectOf } from '../model/report.ts'
 import { loadEndingsByDay, loadRunFigures } from '../sync/reports/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/reports/batchDetails.ts'
+import { explainKey } from '../sync/reports/explain.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
 import { listRunLines, loadOverviews } from '../sync/reports/overview.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
@@ -24,6 +25,7 @@ import { batchPage } from './pages/batch.ts'
 import { nowPage } from './pages/now.ts'
 import { pipelinePage } from './pages/pipeline.ts'
 import { planPage } from './pages/plan.ts'
+import { recordsPage } from './pages/records.ts'
 import { rejectsPage } from './pages/rejects.ts'
 import { runPage } from './pages/run.ts'
 import { systemPage } from './pages/system.ts'
@@ -38,7 +40,7 @@ const plotted = 30
 const batchesShown = 50
 
 /** Loads the page `/`. `now`: in milliseconds since 1970. */
-export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
+export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> {
   const { pipelines, problems } = await deps.loadPipelines()
   const names = pipelines.map(({ name }) => name)
   const pauses = await pausesByPipeline(deps, pipelines)
@@ -144,21 +146,11 @@ export async function loadPlanPage(
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
-  const batches = await listBatches(deps.db, plan.planId, batchesShown)
-  const withheld = plan.guards.length === 0 ? 0 : (plan.counts.withheld ?? 0)
-  return planPage({
-    plan,
-    batches,
-    withheld,
-    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every((guard) => guardEffectOf(guard).approvable),
-    mayAct: options.mayAct,
-    now: options.now,
-    ...(options.problem === undefined ? {} : { problem: options.problem }),
-  })
+  return planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options })
 }
 
 /** Loads the page `/system`. */
-export async function loadSystem(deps: ServerDeps, now: number): Promise<Page> {
+export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Page> {
   const [examined, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
     deps.examine(),
     listWorkers(deps.db),
@@ -170,7 +162,12 @@ export async function loadSystem(deps: ServerDeps, now: number): Promise<Page> {
   return systemPage({ examined, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
 }
 
-/** Returns the valid pipelines, for the search form. */
-export async function usablePipelines(deps: ServerDeps): Promise<readonly Pipeline[]> {
-  return (await deps.loadPipelines()).pipelines
+/** Loads the page `/records`, with the history of the record if one is searched. @throws {UsageError} `UNKNOWN_PIPELINE` */
+export async function loadRecordsPage(deps: ServerDeps, search?: { readonly pipeline: string; readonly key: string }): Promise<Page> {
+  const { pipelines } = await deps.loadPipelines()
+  if (search === undefined) return recordsPage({ pipelines })
+  const chosen = search.pipeline
+  if (search.key === '') return recordsPage({ pipelines, chosen, problem: 'Type a product id, a customer key, an email or a phone.' })
+  const pipeline = await deps.loadPipeline(chosen)
+  return recordsPage({ pipelines, chosen, story: await explainKey(await depsFor(deps, pipeline), pipeline, search.key) })
 }

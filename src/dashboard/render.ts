@@ -36,7 +36,8 @@ export async function render(
   ]
   // A weak ETag: pages of one version have the same content, but may differ in bytes.
   const etag = `W/"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
-  c.header('cache-control', 'no-cache, private')
+  // The answer to a POST may contain a record that the user searched.
+  c.header('cache-control', c.req.method === 'POST' ? 'no-store' : 'no-cache, private')
   if (c.req.method === 'GET' && status === 200) {
     c.header('etag', etag)
     if (c.req.header('if-none-match') === etag) return c.body(null, 304)

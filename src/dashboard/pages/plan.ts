@@ -1,8 +1,8 @@
 /** Page `/plans/:id`: the planned operations, deletes first, and the approval of withheld deletes. */
 import type { BatchLine } from '../../sync/reports/batchDetails.ts'
-import type { Change } from '../../model/report.ts'
+import { guardEffectOf, type Change } from '../../model/report.ts'
 import type { ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
-import { hidden, reasonField } from '../forms.ts'
+import { reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, stateBadge, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { batchState } from './batch.ts'
@@ -13,13 +13,6 @@ export interface PlanData {
   readonly plan: ReviewedPlan
   /** First batches of the plan, those without a final answer before the others. */
   readonly batches: readonly BatchLine[]
-  /** Number of deletes that guards withhold; 0 without guards. */
-  readonly withheld: number
-  /**
-   * True if the withheld deletes can be approved. Then an approval overrides every guard that withholds them, and this is the newest plan
-   * of the pipeline.
-   */
-  readonly approvable: boolean
   readonly mayAct: boolean
   /** Reason why an approval was rejected. */
   readonly problem?: string
@@ -33,12 +26,31 @@ const statusWords = {
   superseded: 'replaced by a newer plan',
 } as const
 
+/** Returns the number of deletes that guards withhold. */
+export function withheldDeletes({ guards, counts }: ReviewedPlan): number {
+  return guards.length === 0 ? 0 : (counts.withheld ?? 0)
+}
+
+/** Returns true if an approval overrides every guard of the plan. */
+export function isApprovable({ guards }: ReviewedPlan): boolean {
+  return guards.every((guard) => guardEffectOf(guard).approvable)
+}
+
+/** Returns true if the plan is not the newest one of its destination. */
+export function isReplaced({ planId, newestPlanId }: ReviewedPlan): boolean {
+  return planId !== newestPlanId
+}
+
 /** Builds the page. */
 export function planPage(data: PlanData): Page {
   const { plan, now } = data
   const { counts } = plan
+  const withheld = withheldDeletes(plan)
   return {
-    title: data.withheld > 0 && data.approvable ? `Approve ${count(data.withheld)} deletes of ${plan.pipeline}` : `Plan ${plan.planId}`,
+    title:
+      withheld > 0 && isApprovable(plan) && !isReplaced(plan)
+        ? `Approve ${plural(withheld, 'delete')} of ${plan.pipeline}`
+        : `Plan ${plan.planId}`,
     crumbs: [
       ['Now', '/'],
       [plan.pipeline, `/pipelines/${plan.pipeline}`],
@@ -69,7 +81,7 @@ export function planPage(data: PlanData): Page {
               </tr>
             </thead>
             <tbody>
-              ${row('−', 'delete', counts.deletes ?? 0, (counts.withheld ?? 0) > 0 ? `${count(counts.withheld ?? 0)} more are withheld` : '')}
+              ${row('−', 'delete', counts.deletes ?? 0, withheld > 0 ? `${count(withheld)} more are withheld` : '')}
               ${row('+', 'create', counts.creates ?? 0, '')}
               ${row('~', 'update', counts.updates ?? 0, plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '))}
               ${row('↻', 'renew', counts.renewals ?? 0, '')} ${row('=', 'unchanged', counts.unchanged ?? 0, '')}
@@ -130,7 +142,8 @@ function row(mark: string, name: string, value: number, note: string): Html {
   </tr>`
 }
 
-function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
+function approval({ plan, mayAct }: PlanData): Html {
+  const withheld = withheldDeletes(plan)
   if (withheld === 0) return none
   const [guard] = plan.guards
   const head = html`<h2 id="approve">${plural(withheld, 'delete')} withheld</h2>
@@ -140,14 +153,16 @@ function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
         : html`<p>${guard.message}</p>
             ${guard.examples.length === 0 ? none : html`<p>For example ${guard.examples.map((name, i) => html`${i === 0 ? '' : ', '}<code>${name}</code>`)}</p>`}`
     }`
-  if (!approvable)
+  if (isReplaced(plan))
     return html`<section class="card pad" aria-labelledby="approve">
-      ${head}${
-        guard === undefined || plan.newestPlanId !== plan.planId
-          ? html`<p class="muted">A newer run has replaced this plan. <a href="/pipelines/${plan.pipeline}">Open ${plan.pipeline}</a></p>`
-          : html`<p class="muted">An approval does not override this guard.</p>
-              ${hintOf(guard.hint)}`
-      }
+      ${head}
+      <p class="muted">A newer run has replaced this plan. <a href="/pipelines/${plan.pipeline}">Open ${plan.pipeline}</a></p>
+    </section>`
+  if (!isApprovable(plan))
+    return html`<section class="card pad" aria-labelledby="approve">
+      ${head}
+      <p class="muted">An approval does not override this guard.</p>
+      ${hintOf(guard?.hint)}
     </section>`
   if (!mayAct)
     return html`<section class="card pad" aria-labelledby="approve">
@@ -158,7 +173,7 @@ function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
   return html`<section class="card pad" aria-labelledby="approve">
     ${head}
     <form class="form" method="post" action="/plans/${plan.planId}/approve">
-      ${hidden({ digest: plan.digest })}
+      <input type="hidden" name="digest" value="${plan.digest}" />
       <label for="number"
         >Type ${withheld} to approve
         <span class="hint">${count(withheld)} is the maximum: if the source has more deletes by then, all are withheld again</span

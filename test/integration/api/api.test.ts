@@ -334,10 +334,11 @@ test('beyond loopback the dashboard requires the token, and acts only for a user
     status: 200,
     text: expect.stringContaining('read-only'),
   })
-  expect(await server.call('POST', '/pipelines/shop/run', { headers: { ...headers, cookie } })).toMatchObject({
-    status: 409,
-    text: expect.stringContaining('SLUICE_USER_HEADER'),
-  })
+  for (const path of ['/pipelines/shop/run', '/pipelines/shop/full', '/plans/p_1/approve'])
+    expect(await server.call('POST', path, { headers: { ...headers, cookie } }), path).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('SLUICE_USER_HEADER'),
+    })
   const [until = '', seal = ''] = cookie.split('=')[1]?.split('.') ?? []
   for (const forged of [`${until}.`, `${until}.${'0'.repeat(seal.length)}`, `${Number(until) + 1}.${seal}`, `0.${seal}`, seal])
     expect(await server.call('GET', '/', { headers: { ...headers, cookie: `sluice_session=${forged}` } }), forged).toMatchObject({

@@ -3,6 +3,9 @@ import { expect, test } from 'vitest'
 import type { WorkerRow } from '../../../src/db/workers.ts'
 import { messagePage } from '../../../src/dashboard/pages/message.ts'
 import { changesText, nowPage } from '../../../src/dashboard/pages/now.ts'
+import { planPage } from '../../../src/dashboard/pages/plan.ts'
+import { destinationOf } from '../../../src/destinations/index.ts'
+import type { ReviewedPlan } from '../../../src/sync/reports/review.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
 import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
 
@@ -33,6 +36,28 @@ test('one of something is in the singular', async () => {
   )
   expect(page.state).toBe('1 check failed')
   expect(String(await page.body)).toMatch(/\b1 event\b/)
+})
+
+test('the title of a plan counts the deletes to approve', () => {
+  const plan: ReviewedPlan = {
+    planId: 'p_1',
+    newestPlanId: 'p_1',
+    runId: 'r_1',
+    pipeline: 'shop',
+    words: destinationOf('catalog').words,
+    showsRecords: true,
+    status: 'ready',
+    digest: '',
+    createdAt: new Date(0),
+    counts: { withheld: 1 },
+    guards: [{ code: 'GUARD_DELETES', message: '', hint: '', withheld: 1, examples: [] }],
+    updateFields: [],
+    requests: 0,
+    samples: [],
+  }
+  const titleOf = (shown: ReviewedPlan) => planPage({ plan: shown, batches: [], mayAct: true, now: 0 }).title
+  expect(titleOf(plan)).toBe('Approve 1 delete of shop')
+  expect(titleOf({ ...plan, newestPlanId: 'p_2' })).toBe('Plan p_1')
 })
 
 test('a file that is not valid is not an empty folder', async () => {
