@@ -49,7 +49,7 @@
   function apply(fresh) {
     const state = fresh.body.dataset.state
     if (state !== body.dataset.state) announce.textContent = state
-    for (const name of ['state', 'poll', 'newest']) body.dataset[name] = fresh.body.dataset[name] ?? ''
+    for (const name of ['state', 'poll']) body.dataset[name] = fresh.body.dataset[name] ?? ''
     document.title = fresh.title
     for (const part of parts(fresh)) {
       const key = part.dataset.live

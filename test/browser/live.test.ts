@@ -25,6 +25,28 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     expect(tab.problems).toEqual([])
   })
 
+  test('the page of a run and its row in the list of runs show the result when the run ends', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await server.call('POST', '/api/pipelines/shop/runs')
+    await using tab = await browser.open()
+    const { page } = tab
+    const list = await page.context().newPage()
+    await Promise.all([page.goto(`${server.url}/runs/r_1`), list.goto(`${server.url}/pipelines/shop`)])
+    await page.getByText('Waits for a worker').waitFor()
+    expect(await list.locator('tr#r_1').textContent()).not.toContain('nothing changed')
+    const worker = await startWorkerOf(engine)
+    try {
+      await page.locator('.facts', { hasText: /took .*plan p_/s }).waitFor({ timeout: 20_000 })
+      await page.locator('#notes').waitFor({ timeout: 5_000 })
+      await list.bringToFront()
+      await list.locator('tr#r_1', { hasText: '60 confirmed' }).waitFor({ timeout: 5_000 })
+      expect(tab.problems).toEqual([])
+    } finally {
+      await worker.stop()
+    }
+  })
+
   test('a number that is being typed is kept during updates; newer runs are offered as a link', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)

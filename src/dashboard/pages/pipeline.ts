@@ -75,7 +75,8 @@ export function pipelinePage(data: PipelineData): Page {
         </div>
         ${runTable(data)}
       </section>
-      ${data.pipeline === undefined ? none : definition(data, data.pipeline)} ${auditList(data.actions)}`,
+      ${data.pipeline === undefined ? none : definition(data, data.pipeline)}
+      <div data-live="audit">${auditList(data.actions)}</div>`,
   }
 }
 

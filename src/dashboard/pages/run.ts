@@ -56,7 +56,7 @@ export function runPage(data: RunData): Page {
     body: html`<div class="head">
         <div>
           <h1 class="title">${run.pipeline} ${run.runId} <span data-live="state">${stateBadge(state)}</span></h1>
-          <p class="facts">${facts(data)}</p>
+          <p class="facts" data-live="facts">${facts(data)}</p>
         </div>
         <div class="actions" data-live="actions">${data.mayAct ? actions(data, state) : none}</div>
       </div>
@@ -68,7 +68,8 @@ export function runPage(data: RunData): Page {
       <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
       <div data-live="sets">${productSetTable(run.productSets)}</div>
       <section aria-labelledby="rejects" data-live="rejects">${rejects(data)}</section>
-      ${warnings(run)}${auditList(data.actions)}`,
+      <div data-live="notes">${warnings(run)}</div>
+      <div data-live="audit">${auditList(data.actions)}</div>`,
   }
 }
 

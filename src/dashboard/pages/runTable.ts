@@ -1,4 +1,5 @@
 /** Renders one page of the runs of a pipeline, newest first. */
+import { isUnderWay } from '../../sync/reports/nextCommands.ts'
 import type { RunLine } from '../../sync/reports/overview.ts'
 import { ago, command, count, duration, html, none, stateBadge, stateOf, type Html } from '../html.ts'
 import { changesText } from './now.ts'
@@ -46,16 +47,18 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
         <tbody data-runs>
           ${runs.map(
             (run) =>
-              html`<tr id="${run.runId}">
+              html`<tr id="${run.runId}" data-live="row-${run.runId}">
                 <td><a href="/runs/${run.runId}">${run.runId}</a></td>
-                <td data-label="State"><span data-live="row-${run.runId}">${stateBadge(stateOf(run))}</span></td>
+                <td data-label="State">${stateBadge(stateOf(run))}</td>
                 <td data-label="Trigger">${run.trigger}</td>
                 <td data-label="Started"><span>${ago(run.startedAt ?? run.createdAt, now)}</span></td>
                 <td class="right nowrap" data-label="Took">
                   ${run.finishedAt === null ? '' : duration(run.finishedAt.getTime() - (run.startedAt ?? run.createdAt).getTime())}
                 </td>
-                <td class="right" data-label="Read">${count(run.counts.read ?? 0)}</td>
-                <td data-label="Changes">${run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}</td>
+                <td class="right" data-label="Read">${isUnderWay(run) ? '' : count(run.counts.read ?? 0)}</td>
+                <td data-label="Changes">
+                  ${isUnderWay(run) ? '' : run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}
+                </td>
               </tr>`,
           )}
         </tbody>
