@@ -130,7 +130,7 @@ export function pipelinePlots(
 }
 
 /**
- * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). The guard also counts
+ * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also counts
  * suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
  */
 function fewestRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {

@@ -1,8 +1,8 @@
-/** Applies the removals of a read to the desired state, and withholds the deletes that `guard.ts` does not allow. */
+/** Applies the removals of a read to the desired state, and withholds the deletes that `reasonsToWithhold.ts` does not allow. */
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
-import type { Changes } from './changes.ts'
-import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './guard.ts'
+import type { Changes } from './applyChanges.ts'
+import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './reasonsToWithhold.ts'
 import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import type { GuardResult } from '../../model/report.ts'

@@ -19,7 +19,7 @@ import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
-import { refreshStatistics } from './statistics.ts'
+import { refreshStatistics } from './refreshStatistics.ts'
 
 /** Result of a first load. */
 export interface FirstLoad {

@@ -1,6 +1,6 @@
 /**
  * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as `insertLoaded` and
- * `freeze` with `firstMembers`, but from bytes (`loadedRecords.ts`), without an object or a string per user.
+ * `freeze` with `firstMembers`, but from bytes (`stagedPeople.ts`), without an object or a string per user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
-import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './loadedRecords.ts'
+import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'

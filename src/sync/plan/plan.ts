@@ -9,16 +9,16 @@ import { inTransaction, type Connection } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
-import { applyChanges } from './changes.ts'
+import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
-import { endSnapshot, insertPlan, storePlan, type Planned } from './planRow.ts'
+import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
 
 export type { PlanInput } from './planWork.ts'
-export type { Planned } from './planRow.ts'
+export type { Planned } from './storePlan.ts'
 
 /**
  * Makes a plan. `onPart`: called after each stored part of a first load in several parts; the batches of the part may be sent from then on.

@@ -1,7 +1,7 @@
 /** Stops a run whose read replaces most people of an audience by others: often another file, or a reversed test of consent. */
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Diff } from './diff.ts'
-import type { GuardFacts } from './guard.ts'
+import type { GuardFacts } from './reasonsToWithhold.ts'
 import type { PlanWork } from './planWork.ts'
 import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
 

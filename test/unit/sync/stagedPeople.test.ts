@@ -1,7 +1,7 @@
 /** Order of the staged people of a first load. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { personHeadBytes, sortedStarts } from '../../../src/sync/plan/loadedRecords.ts'
+import { personHeadBytes, sortedStarts } from '../../../src/sync/plan/stagedPeople.ts'
 
 /** Returns a person with this key and so many bytes of identifiers; `stored`: its record is stored already. */
 function person(key: Buffer, identifierBytes: number, stored: boolean): Buffer {

@@ -1,7 +1,7 @@
 /** Every limit of the delete guards (docs/guarantees.md). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { enoughConfirmed, reasonsToWithhold, tooManyRejects, type GuardFacts } from '../../../src/sync/plan/guard.ts'
+import { enoughConfirmed, reasonsToWithhold, tooManyRejects, type GuardFacts } from '../../../src/sync/plan/reasonsToWithhold.ts'
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {
