@@ -107,8 +107,7 @@ async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }:
     const started = performance.now()
     const observed = await observe(command, { folder, databaseUrl, serviceUrl: sandbox.url })
     const took = (performance.now() - started) / 1000
-    // The processor time of a backend counts after the backend has ended, shortly after the command.
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await backendsEnded(client, databaseUrl)
     const requests = await requestsAfter(sandbox, seen)
     const first = requests[0]
     return {
@@ -155,6 +154,18 @@ async function observe(
   clearInterval(poll)
   if (code !== 0) throw new Error(`sluice ${command} ended with ${code}: ${stderr.slice(-500)}`)
   return { megabytes, nodeSeconds }
+}
+
+/** Waits until the server has ended the connections of a command, because their processor time counts then. A large stage is dropped first. */
+async function backendsEnded(client: pg.Client, databaseUrl: string): Promise<void> {
+  for (let i = 0; i < 100; i++) {
+    const { rowCount } = await client.query(
+      `select from pg_stat_activity where datname = $1 and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+      [new URL(databaseUrl).pathname.slice(1)],
+    )
+    if (rowCount === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
 }
 
 async function walBytes(client: pg.Client): Promise<number> {
