@@ -133,6 +133,8 @@ test('full reject rows need the unchanged source, and go to a file that only its
   expect(changed.stderr).toContain('error  SOURCE_CHANGED')
   expect(existsSync(join(crm.folder, 'again.csv'))).toBe(false)
   expect((await crm.here(['rejects', runId, '--csv', '-', '--from-source'])).code).toBe(2)
+  const both = await crm.here(['rejects', runId, '--csv', '-', '--json'])
+  expect([both.code, json(both).error.code]).toEqual([2, 'OPTIONS_CONFLICT'])
 })
 
 test('a plan sends nothing, apply sends it once', async () => {

@@ -20,6 +20,11 @@ export const run: CommandRun = async (context, invocation) => {
       { where: '--csv', hint: `sluice rejects ${runId} --csv rejects.csv --from-source` },
     )
   }
+  if (context.json && file === '-')
+    throw new UsageError('OPTIONS_CONFLICT', '--json and --csv - both write to stdout. Nothing was read.', {
+      where: '--csv',
+      hint: `sluice rejects ${runId} --csv -`,
+    })
   return withStore(context, async (store) => {
     if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
     const rejects: ShownReject[] = []
@@ -50,7 +55,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
         (await import('./fromSource.ts')).writeClearRows(context, store, { runId, pipeline, columns, file }),
       )
     : await writeMasked(context, store, { runId, file })
-  if (context.json && file !== '-') writeJson(context, { file, rows: written })
+  if (context.json) writeJson(context, { file, rows: written })
   else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
   return 0
 }
