@@ -29,7 +29,7 @@ export async function startHttpServer(
     readonly port: number
     readonly path?: string | undefined
     /** Called for each answer, but without `others` not for `/health`. Gets no query or body, because they may contain secrets. */
-    readonly onAnswer?: (method: string, status: number) => void
+    readonly onAnswer?: (method: string, path: string, status: number) => void
     /** Handles every request that is not for the receiver. Without it, `/health` gets 200 and all others 404. */
     readonly others?: RequestListener
   },
@@ -51,7 +51,7 @@ export async function startHttpServer(
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}\n')
       return
     }
-    response.on('finish', () => options.onAnswer?.(request.method ?? '', response.statusCode))
+    response.on('finish', () => options.onAnswer?.(request.method ?? '', request.url?.split('?')[0] ?? '', response.statusCode))
     void receiver
       .handle(request, response)
       .then((handled) => handled || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))

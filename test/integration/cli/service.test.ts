@@ -77,6 +77,23 @@ test('the doctor passes all checks, and names the variable of a refused credenti
   expect((await shop.here(['doctor'])).stdout).toMatch(/failed +pipeline list .*account other/)
 })
 
+test('doctor ends at a signal although the service does not answer', async () => {
+  await using shop = await workspace()
+  const silent = createServer()
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const requested = new Promise((resolve) => silent.once('request', resolve))
+  const doctor = shop.start(['doctor'], { env: { SLUICE_BASE_URL: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` } })
+  const over = ended(doctor)
+  await requested
+  doctor.kill('SIGINT')
+  const { code, stdout, stderr } = await over
+  silent.closeAllConnections()
+  silent.close()
+  expect(code).toBe(130)
+  expect(stdout).not.toContain('does not answer')
+  expect(stderr).not.toContain('Forced to quit')
+})
+
 test('the sandbox serves every GET that the help of api shows', async () => {
   await using shop = await workspace()
   const examples = serviceCommands.find(({ name }) => name === 'api')?.examples.filter((example) => example.includes(' GET ')) ?? []
@@ -321,6 +338,9 @@ test('a webhook is registered, listed, checked and removed while the receiver li
   expect((await shop.here(['webhooks', 'check', id])).code).toBe(0)
   expect((await shop.here(['webhooks', 'remove', id])).code).toBe(0)
   expect((await shop.here(['webhooks', 'replay', id])).code).toBe(2)
+  const other = printed(receiver, / GET \/other 404\n/)
+  await fetch(new URL('/other?secret', url))
+  expect(await other).not.toContain('secret')
   receiver.kill('SIGINT')
   expect((await over).code).toBe(130)
 })

@@ -41,7 +41,11 @@ async function examineService(
   const direct = createTransport(service)
   const transport: Transport = {
     ...direct,
-    exchange: (request) => waiting(context, 'waiting for the service', () => direct.exchange(request)),
+    async exchange(request) {
+      const exchange = await waiting(context, 'waiting for the service', () => direct.exchange({ ...request, signal: context.signal }))
+      context.signal.throwIfAborted()
+      return exchange
+    },
   }
   try {
     const path = `/${service.adsVersion}/accounts`

@@ -3,7 +3,7 @@ import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
 import { startHttpServer } from '../../servers/httpServer.ts'
 import { withStore } from '../../store.ts'
-import { instant } from '../../terminal/text.ts'
+import { instant, safe } from '../../terminal/text.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
 /**
@@ -23,8 +23,8 @@ export const run: CommandRun = async (context, invocation) => {
       port,
       path,
       host: option(invocation, 'host') ?? '127.0.0.1',
-      onAnswer: (method, status) => {
-        if (!context.json) context.stdout.write(`${instant(context.clock.now())} ${method} ${path} ${status}\n`)
+      onAnswer: (method, requested, status) => {
+        if (!context.json) context.stdout.write(`${instant(context.clock.now())} ${method} ${safe(requested)} ${status}\n`)
       },
     })
     if (context.json) writeJson(context, { url: server.url + path })
