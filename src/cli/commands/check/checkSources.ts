@@ -11,6 +11,7 @@ import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import type { SourceCheck } from '../../reports/check.ts'
+import { destinationOf } from '../../../destinations/index.ts'
 import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 import { faultsOf, groupRejects } from '../../reports/rejects.ts'
@@ -33,7 +34,8 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
     read.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
   }
   // A key may be in several sources.
-  for (const { tally } of read) tally.resolveRepeats()
+  const repeats = keys.resolve(destinationOf(pipeline.destination.kind).keyField, pipeline.duplicates === 'last')
+  for (const [source, outcomes] of repeats.entries()) read[source]?.tally.addRepeats(outcomes)
   const checks = read.map((reading) => sourceCheck(pipeline, reading))
   const rejects = read.flatMap(({ tally }) => tally.outcomes().rejects)
   const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined

@@ -11,10 +11,12 @@ interface Seen {
 }
 
 /** Outcomes of the rows of one source that share their key with other rows. */
-interface Repeats {
-  readonly duplicates: number
-  readonly optedOut: number
-  readonly rejects: readonly Reject[]
+export interface Repeats {
+  duplicates: number
+  /** Number of rows that another row of their key opts out. */
+  optedOut: number
+  /** Rejects of rows with different content. */
+  readonly rejects: Reject[]
 }
 
 /**
@@ -44,31 +46,27 @@ export class RepeatedKeys {
   }
 
   /**
-   * Returns, for one source, the rejects of conflicting rows, and the numbers of duplicates and of rows that another row of their key opts
-   * out. `field`: the field that identifies a row. `last`: true if the last row of a key wins (`duplicates: last`).
+   * Returns the outcomes for each source, by its number. `field`: the field that identifies a row. `last`: true if the last row of a key
+   * wins (`duplicates: last`), else the first one.
    */
-  resolve(source: number, field: string, last: boolean): Repeats {
-    const rejects: Reject[] = []
-    let duplicates = 0
-    let optedOut = 0
-    for (const seen of this.#seen.values()) {
-      const { rows, contents } = seen
-      const own = rows.filter((row) => row.source === source)
-      if (own.length === 0) continue
-      if (seen.optedOut) optedOut += own.length
-      // Of duplicates, the first row stays; with `last`, the last one.
-      else if (contents.size === 1 || last) duplicates += own.length - (rows.at(last ? -1 : 0)?.source === source ? 1 : 0)
-      else
-        for (const { line } of own)
-          rejects.push({
-            line,
-            code: 'DUPLICATE_CONFLICT',
-            field,
-            message: `the same ${field} is in ${this.#places(rows)} with different content`,
-            hint: hintOf('DUPLICATE_CONFLICT'),
-          })
+  resolve(field: string, last: boolean): readonly Repeats[] {
+    const repeats = this.#names.map((): Repeats => ({ duplicates: 0, optedOut: 0, rejects: [] }))
+    for (const { rows, contents, optedOut } of this.#seen.values()) {
+      const winner = rows.at(last ? -1 : 0)
+      for (const row of rows) {
+        const ofSource = repeats[row.source]
+        if (ofSource === undefined) continue
+        if (optedOut) ofSource.optedOut++
+        else if (contents.size > 1 && !last) ofSource.rejects.push(this.#conflict(row.line, field, rows))
+        else if (row !== winner) ofSource.duplicates++
+      }
     }
-    return { duplicates, optedOut, rejects }
+    return repeats
+  }
+
+  #conflict(line: number, field: string, rows: Seen['rows']): Reject {
+    const message = `the same ${field} is in ${this.#places(rows)} with different content`
+    return { line, code: 'DUPLICATE_CONFLICT', field, message, hint: hintOf('DUPLICATE_CONFLICT') }
   }
 
   /** Returns at most ten lines, with their sources if there are several. */

@@ -6,41 +6,34 @@ import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject,
 import { SharedLines } from '../../../mapping/sharedLines.ts'
 import { watchMapper, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
-import type { SampleRecord } from '../../reports/check.ts'
+import type { SampleRecord, SourceCheck } from '../../reports/check.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import { RepeatedKeys } from './repeatedKeys.ts'
+import type { RepeatedKeys, Repeats } from './repeatedKeys.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
 const sampleSize = 3
 
-/** Numbers and outcomes of the mapped rows of a source. */
-export interface RowOutcomes {
-  readonly rows: number
-  readonly valid: number
-  /** Opted-out rows, rows of the same key as such a row, and rows of children. For a do-not-reach list: rows that remove a person. */
-  readonly suppressed: number
+/**
+ * Numbers and outcomes of the mapped rows of a source. `columns`: of the header, or of the first row; empty before it was read.
+ * `warnings` about unmapped columns of consent or identifiers have a hint with the setting for this file.
+ */
+export interface RowOutcomes extends Pick<
+  SourceCheck,
+  'rows' | 'valid' | 'suppressed' | 'duplicates' | 'columns' | 'records' | 'warnings'
+> {
   /** Rows that `only:` or `except:` left out. */
   readonly filtered: number
-  /** Rows that repeat another row. */
-  readonly duplicates: number
-  /** Columns of the header, or of the first row; empty before it was read. */
-  readonly columns: readonly string[]
   /** Columns that fill the fields; undefined until a header was read. */
   readonly mapping: ReturnType<DescribingMapper['describe']> | undefined
-  /** The first three records. */
-  readonly records: readonly SampleRecord[]
   /** At most one for each row, in the order of the lines. */
   readonly rejects: readonly Reject[]
-  /** Warnings about unmapped columns of consent or identifiers have a hint with the setting for this file. */
-  readonly warnings: readonly Warning[]
 }
 
 /** Mapper of the rows of one source that counts their outcomes. */
 export class RowTally {
   readonly #type: Destination
   readonly #uri: string
-  readonly #takesLast: boolean
   readonly #plain: DescribingMapper
   readonly #mapper: WatchedMapper
   readonly #records: SampleRecord[] = []
@@ -64,7 +57,6 @@ export class RowTally {
     this.#source = source
     this.#keys = keys
     this.#uri = pipeline.sources[source]?.uri ?? ''
-    this.#takesLast = pipeline.duplicates === 'last'
     this.#plain = createMapper(pipeline, today)
     this.#mapper = watchMapper(this.#plain)
   }
@@ -99,11 +91,8 @@ export class RowTally {
     if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /**
-   * Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row of all sources.
-   */
-  resolveRepeats(): void {
-    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#source, this.#type.keyField, this.#takesLast)
+  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row. */
+  addRepeats({ duplicates, optedOut, rejects }: Repeats): void {
     this.#duplicates = duplicates
     this.#suppressed += optedOut
     this.#valid -= duplicates + optedOut + rejects.length
