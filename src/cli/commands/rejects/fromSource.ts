@@ -3,7 +3,7 @@ import { createMapper } from '../../../destinations/createMapper.ts'
 import type { Mapped, Row } from '../../../model/record.ts'
 import { cellText } from '../../../mapping/rejectsFile.ts'
 import { shownAddress } from '../../../shownAddress.ts'
-import { openSource } from '../../../sources/openSource.ts'
+import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'
 import { loadRejects, type StoredReject } from '../../../sync/reports/history.ts'
 import { withBackfillSource } from '../../../sync/read/backfillSource.ts'
@@ -39,35 +39,18 @@ export async function writeClearRows(
   const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, { private: true })
   let written = 0
-  const writeRow = (row: Row, ofRow: readonly StoredReject[]) => {
-    for (const reject of ofRow) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
-    written += ofRow.length
-  }
   try {
     csv.write([...table.columns, ...reasonColumns(table.columns)])
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
-        // Rows of the same line are consecutive. The only row of a line has all rejects of the line, so the row is not mapped. The next row
-        // shows whether a row is the only one of its line, so each row is written when the next one is read.
-        let previous: Row | undefined
-        let several = false
-        const writePrevious = () => {
-          if (previous === undefined) return
-          const ofLine = rejects.get(`${index} ${previous.line}`) ?? []
-          writeRow(previous, several ? takeRejects(mapper.map(previous), ofLine) : ofLine)
+        for await (const { row, sharesLine } of rowsOfLines(source, (line) => rejects.has(`${index} ${line}`))) {
+          const ofLine = rejects.get(`${index} ${row.line}`) ?? []
+          // The only row of a line has all rejects of the line, so it is not mapped.
+          const ofRow = sharesLine ? takeRejects(mapper.map(row), ofLine) : ofLine
+          for (const reject of ofRow) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
+          written += ofRow.length
         }
-        for await (const batch of source.rows) {
-          for (const row of batch) {
-            if (!rejects.has(`${index} ${row.line}`)) continue
-            const sameLine = previous?.line === row.line
-            several ||= sameLine
-            writePrevious()
-            several = sameLine
-            previous = row
-          }
-        }
-        writePrevious()
         if (source.facts().sha256 !== facts[index]?.sha256) throw sourceChanged(definition.uri, target.runId)
       } finally {
         await source.close()
@@ -79,6 +62,28 @@ export async function writeClearRows(
     throw error
   }
   return written
+}
+
+/**
+ * Yields the rows of the lines that `isWanted` accepts. `sharesLine`: true if another row has the same line. Rows of a line are
+ * consecutive, so each row is yielded when the next one is read.
+ */
+async function* rowsOfLines(
+  { rows }: Pick<OpenedSource, 'rows'>,
+  isWanted: (line: number) => boolean,
+): AsyncGenerator<{ readonly row: Row; readonly sharesLine: boolean }> {
+  let previous: Row | undefined
+  let sharesWithEarlier = false
+  for await (const batch of rows) {
+    for (const row of batch) {
+      if (!isWanted(row.line)) continue
+      const sameLine = previous?.line === row.line
+      if (previous !== undefined) yield { row: previous, sharesLine: sharesWithEarlier || sameLine }
+      sharesWithEarlier = sameLine
+      previous = row
+    }
+  }
+  if (previous !== undefined) yield { row: previous, sharesLine: sharesWithEarlier }
 }
 
 /**
