@@ -18,15 +18,14 @@ export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator
 export async function writePlans(db: Database, path: string, reports: readonly ShownRun[]): Promise<void> {
   const file = openWholeFile(path)
   try {
-    const [only] = reports
-    if (/\.md$/i.test(path)) for (const report of reports) file.write(await planMarkdown(report, changesOf(db, report)))
-    else if (only !== undefined && reports.length === 1) await writeJsonPlan(db, file, only)
-    else
-      for (const [i, report] of reports.entries()) {
-        file.write(i === 0 ? '[\n' : ',\n')
-        await writeJsonPlan(db, file, report)
-      }
-    if (reports.length > 1 && !/\.md$/i.test(path)) file.write(']\n')
+    const isMarkdown = path.toLowerCase().endsWith('.md')
+    const isList = !isMarkdown && reports.length > 1
+    for (const [i, report] of reports.entries()) {
+      if (isList) file.write(i === 0 ? '[\n' : ',\n')
+      if (isMarkdown) file.write(await planMarkdown(report, changesOf(db, report)))
+      else await writeJsonPlan(db, file, report)
+    }
+    if (isList) file.write(']\n')
     file.finish()
   } catch (error) {
     file.discard()
