@@ -20,13 +20,14 @@ import { destinationOf } from '../../destinations/index.ts'
 /** Erases a person, or lists, exports or replays erasures. */
 export const run: CommandRun = async (context, invocation) => {
   const person = { emails: listOption(invocation, 'email'), phones: listOption(invocation, 'phone'), keys: listOption(invocation, 'key') }
-  const file = { exported: option(invocation, 'export'), replayed: option(invocation, 'replay') }
+  const exportFile = option(invocation, 'export')
+  const replayFile = option(invocation, 'replay')
   const named = person.emails.length + person.phones.length + person.keys.length > 0
-  const chosen = [named, flag(invocation, 'list'), file.exported !== undefined, file.replayed !== undefined].filter(Boolean).length
+  const chosen = [named, flag(invocation, 'list'), exportFile !== undefined, replayFile !== undefined].filter(Boolean).length
   if (chosen !== 1) throw selectionError(chosen)
   if (flag(invocation, 'list')) return listAll(context)
-  if (file.exported !== undefined) return exportTo(context, file.exported)
-  if (file.replayed !== undefined) return replay(context, invocation, file.replayed)
+  if (exportFile !== undefined) return exportTo(context, exportFile)
+  if (replayFile !== undefined) return replay(context, invocation, replayFile)
   return erase(context, invocation, person)
 }
 
@@ -147,7 +148,7 @@ async function listAll(context: Context): Promise<number> {
     const several = new Set(receipts.map(({ service }) => service)).size > 1
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0) context.stdout.write('No erasures yet.   sluice forget --email ADDRESS\n')
-    else context.stdout.write(receipts.map((receipt) => lineOf(receipt, several)).join(''))
+    else context.stdout.write(receipts.map((receipt) => lineOf(receipt, { service: several })).join(''))
     return 0
   })
 }
@@ -175,11 +176,11 @@ function receiptText(receipt: Receipt, keys: number): string {
   ].join('\n')
 }
 
-/** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. `named`: with the service. */
-function lineOf(receipt: Receipt, named: boolean): string {
+/** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. */
+function lineOf(receipt: Receipt, show: { readonly service: boolean }): string {
   const { deletes } = receipt
   const state = receipt.purgedAt === null ? 'open' : 'purged'
-  return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}${named ? `  ${receipt.service}` : ''}\n`
+  return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}${show.service ? `  ${receipt.service}` : ''}\n`
 }
 
 /** Returns the error for a command line without an action, or with several. `chosen`: number of actions. */

@@ -4,7 +4,7 @@ import { rejectRows } from '../../../sync/reports/rejectsCsv.ts'
 import type { Store } from '../../../db/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
-import { faultsOf, groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
+import { faultsOf, renderRejects, type ShownReject } from '../../reports/rejects.ts'
 import { withStore } from '../../store.ts'
 import { plural } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
@@ -32,7 +32,7 @@ export const run: CommandRun = async (context, invocation) => {
     if (context.json) writeJson(context, rejects)
     else if (rejects.length === 0) context.stdout.write(`${await reasonForNone(store, runId)}\n`)
     else {
-      context.stdout.write(renderGroups(groupRejects(rejects), context.stdout))
+      context.stdout.write(renderRejects(rejects, context.stdout))
       context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
     }
     return 0
