@@ -30,23 +30,6 @@ export interface EngineOptions {
   readonly credentials?: string | undefined
 }
 
-/** Returns a transport that also counts its requests in flight in `inFlight.requests`. */
-function countRequests(transport: Transport, inFlight: { requests: number }): Transport {
-  return {
-    async exchange(request) {
-      inFlight.requests++
-      try {
-        return await transport.exchange(request)
-      } finally {
-        inFlight.requests--
-      }
-    },
-    ...(transport.refusedCredentials === undefined ? {} : { refusedCredentials: transport.refusedCredentials }),
-    ...(transport.load === undefined ? {} : { load: transport.load }),
-    close: () => transport.close(),
-  }
-}
-
 /**
  * Opens database and service, registers this process as a worker, calls `work`, and closes database and service.
  *
@@ -114,5 +97,22 @@ export async function openEngine(
       }
     },
     [Symbol.asyncDispose]: () => transport.close(),
+  }
+}
+
+/** Returns a transport that also counts its requests in flight in `inFlight.requests`. */
+function countRequests(transport: Transport, inFlight: { requests: number }): Transport {
+  return {
+    async exchange(request) {
+      inFlight.requests++
+      try {
+        return await transport.exchange(request)
+      } finally {
+        inFlight.requests--
+      }
+    },
+    ...(transport.refusedCredentials === undefined ? {} : { refusedCredentials: transport.refusedCredentials }),
+    ...(transport.load === undefined ? {} : { load: transport.load }),
+    close: () => transport.close(),
   }
 }

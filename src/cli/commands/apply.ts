@@ -6,6 +6,6 @@ import { runOnce } from './run.ts'
 /** Sends a stored plan, without people who opted out or were suppressed since. Sends nothing for a plan that was applied before. */
 export const run: CommandRun = async (context, invocation) => {
   const planId = argument(invocation, 0)
-  const of = { label: `plan ${planId}`, credentials: await credentialsOfStored(context, planId) }
-  return runOnce(context, of, (deps) => applyPlan(deps, planId))
+  const target = { label: `plan ${planId}`, credentials: await credentialsOfStored(context, planId) }
+  return runOnce(context, target, (deps) => applyPlan(deps, planId))
 }

@@ -6,18 +6,6 @@ import { pipelineNamed } from '../pipelines.ts'
 import { runOnce } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/**
- * Returns a warning if the next run deletes the records of the backfill, or sets them out of stock; undefined if it keeps them
- * (docs/schedules.md#a-backfill-and-the-run-after-it).
- */
-function nextRunWarning({ name, destination }: Pipeline): string | undefined {
-  const type = destinationOf(destination.kind)
-  const missing = type.missing(destination)
-  if (missing === 'ignore' || missing === 'keep') return undefined
-  const effect = missing === 'out-of-stock' ? 'sets out of stock the' : 'deletes the'
-  return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
-}
-
 /** Sends the rows of another source through the pipeline. Adds, updates, and removes people whose rows opt out. Deletes no missing rows. */
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
@@ -31,6 +19,18 @@ export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, name)
   const note = nextRunWarning(pipeline)
   if (note !== undefined) context.stderr.write(`note   ${note}\n`)
-  const of = { label: pipeline.name, credentials: pipeline.credentials }
-  return runOnce(context, of, (deps) => runPipeline(deps, pipeline, { trigger: 'backfill', source }))
+  const target = { label: pipeline.name, credentials: pipeline.credentials }
+  return runOnce(context, target, (deps) => runPipeline(deps, pipeline, { trigger: 'backfill', source }))
+}
+
+/**
+ * Returns a warning if the next run deletes the records of the backfill, or sets them out of stock; undefined if it keeps them
+ * (docs/schedules.md#a-backfill-and-the-run-after-it).
+ */
+function nextRunWarning({ name, destination }: Pipeline): string | undefined {
+  const type = destinationOf(destination.kind)
+  const missing = type.missing(destination)
+  if (missing === 'ignore' || missing === 'keep') return undefined
+  const effect = missing === 'out-of-stock' ? 'sets out of stock the' : 'deletes the'
+  return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
 }

@@ -2,7 +2,7 @@ import { needService } from '../../config/config.ts'
 import { parseCount } from '../commandLine/parseCount.ts'
 import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
-import { withEngine } from '../engine.ts'
+import { withEngine, type EngineOptions } from '../engine.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 import { accessSettings, startWebServer } from '../servers/webServer.ts'
@@ -15,6 +15,7 @@ export const run: CommandRun = async (context, invocation) => {
   const service = needService(config)
   // `startWebServer` calls this too. Here it throws before the database is opened.
   accessSettings(config, host)
+  const options: EngineOptions = { ...concurrencyOf(invocation), role: 'serve', logLevel: 'info' }
   return withEngine(
     context,
     async ({ deps }) => {
@@ -28,7 +29,7 @@ export const run: CommandRun = async (context, invocation) => {
       })
       try {
         const running = await serve(jobDeps(context, deps))
-        const others = await withNamedCredentials(context, { ...concurrencyOf(invocation), role: 'serve', logLevel: 'info' }, serve)
+        const others = await withNamedCredentials(context, options, serve)
         schedulerIdleS = running.schedulerIdleS
         if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
         else
@@ -42,6 +43,6 @@ export const run: CommandRun = async (context, invocation) => {
       }
       return 0
     },
-    { ...concurrencyOf(invocation), role: 'serve', logLevel: 'info' },
+    options,
   )
 }

@@ -1,21 +1,23 @@
 import { startWorker } from '../../jobs/index.ts'
 import { writeJson, type CommandRun } from '../context.ts'
-import { withEngine } from '../engine.ts'
+import { withEngine, type EngineOptions } from '../engine.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 
 /** Runs a worker until a signal. The worker executes queued runs and sends batches of other runs. Several machines may run workers. */
-export const run: CommandRun = async (context, invocation) =>
-  withEngine(
+export const run: CommandRun = async (context, invocation) => {
+  const options: EngineOptions = { ...concurrencyOf(invocation), role: 'worker', logLevel: 'info' }
+  return withEngine(
     context,
     async ({ deps }) => {
       const worker = await startWorker(jobDeps(context, deps))
-      const others = await withNamedCredentials(context, { ...concurrencyOf(invocation), role: 'worker', logLevel: 'info' }, startWorker)
+      const others = await withNamedCredentials(context, options, startWorker)
       if (context.json) writeJson(context, { workerId: deps.workerId })
       else context.stdout.write(`worker ${deps.workerId} is up\n`)
       await untilAborted(context.signal)
       await Promise.all([worker.stop(), others.stop()])
       return 0
     },
-    { ...concurrencyOf(invocation), role: 'worker', logLevel: 'info' },
+    options,
   )
+}
