@@ -2,6 +2,7 @@
 import { fstatSync } from 'node:fs'
 import module from 'node:module'
 import { keepMemoryFlat } from '../flatMemory.ts'
+import { plural } from '../format.ts'
 import type { Output } from './context.ts'
 import { interruptedError } from './interrupted.ts'
 import { resolveOwnFiles } from './ownFiles.ts'
@@ -134,7 +135,7 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, 
   let first: { readonly code: number; readonly at: number } | undefined
   const quit = (reason: string, code: number) => {
     const { requests } = inFlight
-    const left = requests === 0 ? '' : `; ${requests} request${requests === 1 ? '' : 's'} in flight, which the next run resolves`
+    const left = requests === 0 ? '' : `; ${plural(requests, 'request')} in flight, which the next run resolves`
     stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${reason}. What was confirmed is kept${left}.\n`)
     onForcedQuit(`${reason.charAt(0).toLowerCase()}${reason.slice(1)}; what was confirmed is kept${left}`)
     process.exit(code)
@@ -144,7 +145,7 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, 
     if (!first) {
       first = { code, at }
       const { requests } = inFlight
-      const waits = requests === 0 ? '' : `, ${requests} request${requests === 1 ? '' : 's'} in flight`
+      const waits = requests === 0 ? '' : `, ${plural(requests, 'request')} in flight`
       stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Stopping${waits}… press Ctrl-C again to force quit\n`)
       controller.abort()
       setTimeout(() => quit(`Forced to quit, because it took longer than ${withinMs / 1000} s`, code), withinMs).unref()
