@@ -69,8 +69,8 @@ export function runOnce(
   )
 }
 
-/** Returns the worst exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */
-function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
+/** Prints the `--json` document of runs or plans: a list if `several` are requested, else the only report. Returns the worst exit code. */
+export function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null
       ? report

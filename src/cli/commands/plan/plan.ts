@@ -1,10 +1,10 @@
 import type { PlanReport } from '../../../model/report.ts'
-import { exitCodeOfStatus, worstExitCode } from '../../exitCodes.ts'
-import { flag, listArgument, option, writeJson, type CommandRun } from '../../context.ts'
+import { flag, listArgument, option, type CommandRun } from '../../context.ts'
 import { planPipeline } from '../../../sync/run/run.ts'
 import { eachPipeline } from '../../eachPipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { changesOf, writePlans } from '../../reports/planFile.ts'
+import { finishRuns } from '../run.ts'
 import { planSummary } from './planReport.ts'
 import { planMarkdown } from '../../reports/planChanges.ts'
 
@@ -30,6 +30,5 @@ export const run: CommandRun = async (context, invocation) => {
     failed: (report) => ({ ...report, trigger: 'plan', planId: '', updateFields: [], requests: 0, minutes: null, proof: '' }),
     end: async (db, all) => (out === undefined ? undefined : writePlans(db, out, all)),
   })
-  if (context.json) writeJson(context, names.length > 1 || reports.length > 1 ? reports : reports[0])
-  return worstExitCode(reports.map(({ status }) => exitCodeOfStatus[status]))
+  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
 }
