@@ -7,6 +7,7 @@ import { writeWholeFile } from '../wholeFile.ts'
 import { exportErasures, missingErasures, readExport } from '../../sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
+import type { EngineDeps } from '../../sync/engine.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
 import { flag, listOption, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
@@ -91,21 +92,19 @@ async function replay(context: Context, invocation: Invocation, file: string): P
       },
     )
   const missing = await withStore(context, ({ db }) => missingErasures(db, exported))
+  const by = (id: string) => operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
   const done: { readonly receipt: Receipt; readonly keys: number }[] = []
+  const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keys: keys.records.length })
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
-    const replayAll = async (eraseOne: (keys: ErasedKeys, by: ReturnType<typeof operator>) => Promise<Receipt>) => {
-      for (const { id, keys } of erasures) {
-        const by = operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
-        done.push({ receipt: await eraseOne(keys, by), keys: keys.records.length })
-      }
+    const forgetAll = async (deps: EngineDeps) => {
+      for (const { id, keys } of erasures) add(keys, await forget(deps, keys, { ...by(id), wait: waits(invocation) }))
     }
     if (credentials.has(service))
-      await withEngine(
-        context,
-        ({ show }) => show('forget', (deps) => replayAll((keys, by) => forget(deps, keys, { ...by, wait: waits(invocation) }))),
-        { credentials: credentials.get(service) },
-      )
-    else await withStore(context, ({ db }) => replayAll((keys, by) => suppressOnly(db, { ...keys, ...by, service })))
+      await withEngine(context, ({ show }) => show('forget', forgetAll), { credentials: credentials.get(service) })
+    else
+      await withStore(context, async ({ db }) => {
+        for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...by(id), service }))
+      })
   }
   const receipts = done.map(({ receipt }) => receipt)
   if (context.json) writeJson(context, receipts)
