@@ -1,4 +1,4 @@
-/** Renders parts of pages: escaped templates, state badges, icons, times. Interpolated values are escaped unless they are Html. */
+/** Renders parts of pages: escaped templates, badges, icons, times, notices. Interpolated values are escaped unless they are Html. */
 import { html, raw } from 'hono/html'
 import { count, duration, plural } from '../format.ts'
 
@@ -13,8 +13,11 @@ export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 /** Empty HTML. */
 export const none: Html = raw('')
 
+/** Name of a shape. */
+export type Shape = Tone | 'running' | 'paused'
+
 /** One shape for each tone, so that a state is readable without colour. */
-const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {
+const shapes: Readonly<Record<Shape, string>> = {
   ok: '<circle cx="8" cy="8" r="7" fill="currentColor"/><path d="m4.8 8.2 2.2 2.2 4.2-4.6" fill="none" stroke="var(--surface)" stroke-width="1.8"/>',
   warn: '<path d="M8 1.2 15.4 14.4H.6z" fill="currentColor"/><path d="M8 6v4M8 11.4v1.4" stroke="var(--surface)" stroke-width="1.7"/>',
   fail: '<path d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" fill="currentColor"/><path d="m5.4 5.4 5.2 5.2m0-5.2-5.2 5.2" stroke="var(--surface)" stroke-width="1.8"/>',
@@ -26,65 +29,17 @@ const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {
 }
 
 /** Renders a shape, hidden from screen readers. */
-export function icon(shape: keyof typeof shapes): Html {
+export function icon(shape: Shape): Html {
   return raw(`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">${shapes[shape]}</svg>`)
 }
 
-const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?: keyof typeof shapes]>> = {
-  succeeded: ['Succeeded', 'ok'],
-  partial: ['Partial', 'warn'],
-  withheld: ['Needs approval', 'warn'],
-  stopped: ['Stopped by a guard', 'warn'],
-  failed: ['Failed', 'fail'],
-  cancelled: ['Cancelled', 'idle'],
-  skipped: ['Skipped', 'idle'],
-  queued: ['Queued', 'info', 'idle'],
-  running: ['Running', 'info', 'running'],
-  stopping: ['Stopping', 'info', 'running'],
-  paused: ['Paused', 'idle', 'paused'],
-  new: ['No runs yet', 'idle'],
-  // Batches, and operations in them.
-  waiting: ['Waiting', 'info', 'idle'],
-  sending: ['Sending', 'info', 'running'],
-  unresolved: ['Unresolved', 'warn'],
-  parked: ['Next run', 'warn'],
-  settled: ['Answered', 'ok'],
-  confirmed: ['Confirmed', 'ok'],
-  refused: ['Refused', 'fail'],
-  split: ['Split', 'idle'],
-  moved: ['Moved', 'idle'],
-  unsent: ['Not sent', 'idle'],
-  planned: ['Planned', 'info', 'idle'],
-}
-
-/** Renders the state of a run, batch, operation or pipeline as word, shape and colour. */
-export function stateBadge(state: string): Html {
-  const [word, tone, shape] = states[state] ?? [state, 'idle']
-  return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape ?? tone)}${word}</span>`
-}
-
-/** Returns the word of a state that `stateBadge` shows; the state itself if it is unknown. */
-export function stateWord(state: string): string {
-  return states[state]?.[0] ?? state
-}
-
-/** Returns the tone of a state that `stateBadge` shows; `idle` if the state is unknown. */
-export function toneOf(state: string): Tone {
-  return states[state]?.[1] ?? 'idle'
-}
-
-/**
- * Returns the state of a run for `stateBadge`. A withheld run without a plan was stopped by a guard; a withheld run with a plan has deletes
- * that need approval. A running run that was cancelled is stopping.
- */
-export function stateOf(run: { readonly status: string; readonly planId?: string | null; readonly cancelRequested?: boolean }): string {
-  if (run.status === 'withheld' && (run.planId ?? undefined) === undefined) return 'stopped'
-  if (run.status === 'running' && run.cancelRequested) return 'stopping'
-  return run.status
+/** Renders a word with colour and shape. */
+export function badge(word: Html | string, tone: Tone, shape: Shape = tone): Html {
+  return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape)}${word}</span>`
 }
 
 /** Renders a time as `12 min ago` or `in 3 min`, with the full instant as tooltip and attribute. `now`: in milliseconds since 1970. */
-export function ago(at: Date | string, now: number): Html {
+export function ago(at: Date | string | number, now: number): Html {
   const instant = new Date(at)
   return html`<time datetime="${instant.toISOString()}" title="${instant.toISOString()}">${relative(instant.getTime() - now)}</time>`
 }
@@ -104,7 +59,7 @@ function relative(ms: number): string {
 }
 
 /** Renders a time as `2026-11-22 03:00:18 UTC`. */
-export function clockTime(at: Date | string): Html {
+export function clockTime(at: Date | string | number): Html {
   const iso = new Date(at).toISOString()
   return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }

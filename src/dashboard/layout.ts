@@ -1,7 +1,6 @@
 /** Renders the frame of every page: head, navigation, footer. */
-import { raw } from 'hono/html'
 import { assetUrl } from './assets.ts'
-import { html, none, type Html } from './html.ts'
+import { clockTime, html, none, raw, type Html } from './html.ts'
 
 /** Page without the frame that all pages share. */
 export interface Page {
@@ -10,7 +9,7 @@ export interface Page {
   readonly state?: string
   /** Entry of the navigation that is marked as current. */
   readonly current?: 'now' | 'records' | 'system'
-  /** Links to the pages above this page, the topmost first. */
+  /** Links to the pages between Now and this page, the topmost first; undefined for a page of the navigation. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
@@ -81,7 +80,7 @@ export function layout(page: Page, frame: Frame): Html {
               ? none
               : html`<nav aria-label="Breadcrumb">
                   <ol class="crumbs">
-                    ${page.crumbs.map(([text, href]) => html`<li><a href="${href}">${text}</a></li>`)}
+                    ${([['Now', '/'], ...page.crumbs] as const).map(([text, href]) => html`<li><a href="${href}">${text}</a></li>`)}
                   </ol>
                 </nav>`
           }
@@ -90,7 +89,7 @@ export function layout(page: Page, frame: Frame): Html {
         <footer>
           <p>Sluice ${frame.version}</p>
           <p>${frame.actor === undefined ? 'read-only' : `acting as ${frame.actor}`}</p>
-          <p data-live="asof">as of ${new Date(frame.now).toISOString().slice(0, 19).replace('T', ' ')} UTC</p>
+          <p data-live="asof">as of ${clockTime(frame.now)}</p>
         </footer>
       </body>
     </html>`

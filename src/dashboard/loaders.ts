@@ -122,7 +122,7 @@ export async function loadRunPage(
   const run = await loadRun(deps.db, options.runId)
   const [details, rejects, actions] = await Promise.all([
     loadRunDetails(deps.db, run.runId),
-    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, 5),
+    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, 3),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
   return runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now })
@@ -151,7 +151,7 @@ export async function loadPlanPage(
 
 /** Loads the page `/system`. */
 export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Page> {
-  const [examined, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
+  const [findings, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
     deps.examine(),
     listWorkers(deps.db),
     queueState(deps.db),
@@ -159,7 +159,7 @@ export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Pag
     listDeliveries(deps.db, 20),
     webhookState(deps.db),
   ])
-  return systemPage({ examined, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
+  return systemPage({ findings, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
 }
 
 /** Loads the page `/records`, with the history of the record if one is searched. @throws {UsageError} `UNKNOWN_PIPELINE` */

@@ -1,6 +1,7 @@
 /** Renders a table of product sets with the changes of a plan or a run. */
 import type { ProductSetChange } from '../model/report.ts'
-import { html, none, stateBadge, type Html } from './html.ts'
+import { html, none, type Html } from './html.ts'
+import { stateBadge } from './states.ts'
 
 const marks = { create: '+', update: '~', replace: '~', delete: '−', unchanged: '=' } as const
 

@@ -1,6 +1,6 @@
 /** Renders the progress of a running stage. */
 import type { StoredProgress } from '../db/runColumns.ts'
-import { count, duration, html, none, type Html } from './html.ts'
+import { count, duration, html, none, plural, type Html } from './html.ts'
 
 const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
   settle: 'Resolving earlier requests',
@@ -11,11 +11,21 @@ const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
   audit: 'Reading the catalog back',
 }
 
+/** Returns the progress of a running stage as a text: `sending 228 of 334`. */
+export function progressText(progress: StoredProgress): string {
+  return `${stageWords[progress.stage].toLowerCase()} ${doneText(progress)}`
+}
+
+function doneText({ done, total }: StoredProgress): string {
+  if (total !== undefined) return `${count(done)} of ${count(total)}`
+  return done > 0 ? plural(done, 'row') : ''
+}
+
 /**
  * Renders the progress of a running stage: done, rate, time left. Numbers that are not known yet are left out. `now`: in milliseconds since
- * 1970. `form`: `short` shows only the first known number.
+ * 1970.
  */
-export function progressView(progress: StoredProgress, now: number, form: 'short' | 'long'): Html {
+export function progressView(progress: StoredProgress, now: number): Html {
   const { stage, done, total } = progress
   const seconds = (Date.parse(progress.at) - Date.parse(progress.stageStartedAt)) / 1000
   // There is no rate in the first two seconds, because it would not be representative.
@@ -25,15 +35,14 @@ export function progressView(progress: StoredProgress, now: number, form: 'short
       ? undefined
       : Math.max(0, (total - done) / perSecond - (now - Date.parse(progress.at)) / 1000)
   const parts = [
-    total === undefined ? (done > 0 ? `${count(done)} rows` : '') : `${count(done)} of ${count(total)}`,
+    doneText(progress),
     perSecond === undefined ? '' : `${count(Math.round(perSecond))}/s`,
     left === undefined ? '' : `${duration(left * 1000)} left`,
     progress.rejected ? `${count(progress.rejected)} rejected` : '',
   ].filter((part) => part !== '')
-  if (form === 'short') return html` ${stageWords[stage].toLowerCase()} ${parts.slice(0, 1).join('')}`
   return html`<div class="progress">
     <p><strong>${stageWords[stage]}</strong> <span class="muted">${parts.join(' · ')}</span></p>
-    ${total === undefined || total === 0 ? none : html`<progress max="${total}" value="${done}" aria-label="${stageWords[stage]}">${count(done)} of ${count(total)}</progress>`}
+    ${total === undefined || total === 0 ? none : html`<progress max="${total}" value="${done}" aria-label="${stageWords[stage]}">${doneText(progress)}</progress>`}
     ${progress.waiting === undefined ? none : html`<p class="small muted">${progress.waiting}</p>`}
   </div>`
 }

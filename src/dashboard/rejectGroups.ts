@@ -3,16 +3,12 @@ import type { RejectGroup } from '../sync/reports/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
 /**
- * Renders each group with its count, hint, and samples with masked cells. `samples`: maximum number of samples in a group. `columnsOf`:
- * returns the columns of a source by its number; without it, no cells are shown.
+ * Renders each group with its count, hint, and samples with masked cells. `columnsOf`: returns the columns of a source by its number;
+ * without it, no cells are shown.
  */
-export function rejectGroups(
-  groups: readonly RejectGroup[],
-  options: { readonly samples: number; readonly columnsOf?: (source: number) => readonly string[] },
-): Html {
-  const { columnsOf = () => [] } = options
+export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source: number) => readonly string[] = () => []): Html {
   return html`${groups.map((group) => {
-    const samples = group.samples.slice(0, options.samples)
+    const { samples } = group
     const columns = [...new Set(samples.flatMap(({ source }) => shownColumns(columnsOf(source), group.field)))]
     return html`<article class="card">
       <div class="pad">

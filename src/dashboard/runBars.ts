@@ -1,7 +1,7 @@
 /** Renders the last runs as bars: height by changes, colour and mark by state. */
-import { raw } from 'hono/html'
 import type { RecentRun } from '../sync/reports/overview.ts'
-import { html, stateOf, stateWord, toneOf, type Html } from './html.ts'
+import { html, raw, type Html } from './html.ts'
+import { runState, stateWord, toneOf } from './states.ts'
 
 const slots = 30
 const step = 5
@@ -14,7 +14,7 @@ export function runBars(runs: readonly RecentRun[]): Html {
   const most = Math.max(1, ...shown.map(({ changes }) => changes))
   const offset = (slots - shown.length) * step
   const bars = shown.map((run, i) => {
-    const tone = toneOf(stateOf(run))
+    const tone = toneOf(runState(run))
     // Logarithmic, so that one large run does not flatten all others.
     const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
     const x = offset + i * step
@@ -24,7 +24,7 @@ export function runBars(runs: readonly RecentRun[]): Html {
   })
   const words = new Map<string, number>()
   for (const run of shown) {
-    const word = stateWord(stateOf(run)).toLowerCase()
+    const word = stateWord(runState(run)).toLowerCase()
     words.set(word, (words.get(word) ?? 0) + 1)
   }
   const label = `Last ${shown.length === 1 ? 'run' : `${shown.length} runs`}: ${[...words].map(([word, times]) => `${times} ${word}`).join(', ')}`

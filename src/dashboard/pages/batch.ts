@@ -1,7 +1,8 @@
 /** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/reports/batchDetails.ts'
-import { ago, clockTime, command, count, html, formatMs, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
+import { ago, clockTime, command, count, html, formatMs, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
+import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
 
 const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
 
@@ -12,7 +13,6 @@ export function batchPage(batch: BatchDetails, now: number): Page {
     title: `Batch ${batch.batch} ${stateWord(state).toLowerCase()}`,
     state: `Batch ${batch.batch}: ${stateWord(state)}`,
     crumbs: [
-      ['Now', '/'],
       [batch.pipeline, `/pipelines/${batch.pipeline}`],
       [batch.runId, `/runs/${batch.runId}`],
       [`Plan ${batch.planId}`, `/plans/${batch.planId}`],
@@ -42,16 +42,6 @@ export function batchPage(batch: BatchDetails, now: number): Page {
         <div class="card pad">${request(batch)}</div>
       </section>`,
   }
-}
-
-/** Returns the state of a batch for `stateBadge`. `outcomes`: undefined if they were not loaded, empty if they have expired. */
-export function batchState({ status, outcomes }: { readonly status: BatchStatus; readonly outcomes?: readonly OutcomeGroup[] }): string {
-  if (status === 'pending') return 'waiting'
-  if (status === 'in_flight') return 'sending'
-  if (status === 'ambiguous') return 'unresolved'
-  if (status === 'superseded') return 'unsent'
-  if (status !== 'settled' || outcomes === undefined || outcomes.length === 0) return status
-  return outcomes.every((group) => group.outcome === 'confirmed') ? 'confirmed' : 'refused'
 }
 
 function operations({ words, operations: all }: BatchDetails): Html {
@@ -185,13 +175,6 @@ function factOf([name, value]: AttemptLine['answer'][number]): string {
 function outcomeOf({ outcome: decided, reason, meaning }: AttemptLine): Html {
   if (decided === null) return none
   return html`${attemptWords[decided] ?? decided}${reason === null || reason === '' ? none : html`: <code>${reason}</code>${meaning === '' ? '' : ` ${meaning}`}`}`
-}
-
-/** Returns the outcome of an operation for `stateBadge`. `status`: of its batch. */
-function operationState(outcome: OperationOutcome, status: BatchStatus): string {
-  if (outcome === 'superseded' && status === 'split') return 'moved'
-  if (outcome === 'ambiguous' && status === 'in_flight') return 'sending'
-  return { confirmed: 'confirmed', refused: 'refused', ambiguous: 'unresolved', pending: 'unsent', superseded: 'unsent' }[outcome]
 }
 
 function noOperations({ status }: BatchDetails): Html {

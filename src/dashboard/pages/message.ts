@@ -6,12 +6,12 @@ import type { Page } from '../layout.ts'
 export function messagePage(title: string, text: string, hint?: string): Page {
   return {
     title,
-    crumbs: [['Now', '/']],
+    crumbs: [],
     body: html`<h1>${title}</h1>
       ${notice(
         'warn',
         html`<p>${text}</p>
-          ${hint === undefined || hint === '' ? none : hintOf(hint)}`,
+          ${hintOf(hint)}`,
       )}
       <p><a class="button" href="/">Back to Now</a></p>`,
   }

@@ -3,28 +3,14 @@ import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { RunCounts } from '../../model/report.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
-import {
-  ago,
-  command,
-  count,
-  hintOf,
-  html,
-  icon,
-  none,
-  notice,
-  plural,
-  stateBadge,
-  stateOf,
-  stateWord,
-  type Html,
-  type Tone,
-} from '../html.ts'
+import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
-import { progressView } from '../progress.ts'
+import { progressText } from '../progress.ts'
 import { runBars } from '../runBars.ts'
+import { changesText } from '../runTable.ts'
 import { destinationText } from '../../destinations/index.ts'
+import { pipelineState, stateBadge, stateWord } from '../states.ts'
 
 /** Content of the page. */
 export interface NowData {
@@ -44,7 +30,7 @@ export function nowPage(data: NowData): Page {
   const isActive = data.overviews.some(({ open }) => open !== undefined)
   return {
     title: needs === 0 ? 'Now' : `${plural(needs, 'item')} to do`,
-    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(stateOfPipeline(overview, data.pauses.get(overview.pipeline)))}`).join('. ')}`,
+    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(pipelineState(overview, data.pauses.get(overview.pipeline)))}`).join('. ')}`,
     current: 'now',
     poll: isActive ? 1000 : 1500,
     body: html`<h1>Now</h1>
@@ -54,13 +40,6 @@ export function nowPage(data: NowData): Page {
         ${data.pipelines.length === 0 ? noPipelines(data.problems) : html`<div class="card scroll" data-live="pipelines" tabindex="-1">${pipelineTable(data)}</div>`}
       </section>`,
   }
-}
-
-/** Returns the state of a pipeline for `stateBadge`: its open run, a pause, or its last run. */
-export function stateOfPipeline(overview: PipelineOverview, pause: Pause | undefined): string {
-  if (overview.open !== undefined) return stateOf(overview.open)
-  if (pause !== undefined) return 'paused'
-  return overview.last === undefined ? 'new' : stateOf(overview.last)
 }
 
 /** Renders what needs an operator: files that cannot be used, then the conditions. */
@@ -159,7 +138,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
           </td>
           <td data-label="State">
             <span
-              >${stateBadge(stateOfPipeline(overview, pause))}${open?.progress ? html`<span class="small">${progressView(open.progress, now, 'short')}</span>` : none}</span
+              >${stateBadge(pipelineState(overview, pause))}${open?.progress ? html`<span class="small"> ${progressText(open.progress)}</span>` : none}</span
             >
           </td>
           <td data-label="Last success">
@@ -184,26 +163,6 @@ export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: numbe
   if (pipeline.schedule === undefined) return html`<span class="muted">by hand</span>`
   const next = upcomingOccurrence(pipeline.schedule, new Date(now))
   return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
-}
-
-type ShownCounts = Partial<Pick<RunCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected'>>
-
-/** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
-export function changesText(counts: ShownCounts): string {
-  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0 } = counts
-  const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
-  const operations = [
-    ...shown(confirmed, 'confirmed'),
-    ...shown(refused, 'refused'),
-    ...shown(ambiguous, 'unresolved'),
-    ...shown(pending, 'pending'),
-  ]
-  // The service may have applied unresolved operations.
-  return [
-    ...(operations.length === 0 ? ['nothing changed'] : operations),
-    ...shown(withheld, 'withheld'),
-    ...shown(rejected, 'rejected'),
-  ].join(' · ')
 }
 
 function noPipelines(problems: readonly string[]): Html {

@@ -5,14 +5,15 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { destinationOf, destinationText } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/reports/overview.ts'
-import { auditList } from '../audit.ts'
+import { auditLogSection } from '../auditLog.ts'
 import { actionButton, pipelineMenu } from '../forms.ts'
-import { ago, clockTime, command, count, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import { ago, clockTime, command, count, html, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
 import { progressView } from '../progress.ts'
-import { nextRun, stateOfPipeline } from './now.ts'
-import { runTable, type RunTableData } from './runTable.ts'
+import { nextRun } from './now.ts'
+import { runTable, type RunTableData } from '../runTable.ts'
+import { pipelineState, runState, stateBadge, stateWord } from '../states.ts'
 
 /** Content of the page. */
 export interface PipelineData extends RunTableData {
@@ -33,11 +34,11 @@ export interface PipelineData extends RunTableData {
 /** Builds the page. */
 export function pipelinePage(data: PipelineData): Page {
   const { name, overview, pause, now } = data
-  const state = stateOfPipeline(overview, pause)
+  const state = pipelineState(overview, pause)
   return {
     title: `${name} ${stateWord(state).toLowerCase()}`,
     state: `${name}: ${stateWord(state)}`,
-    crumbs: [['Now', '/']],
+    crumbs: [],
     poll: overview.open === undefined ? 1500 : 1000,
     plots: data.plots.length > 0,
     body: html`<div class="head">
@@ -76,7 +77,7 @@ export function pipelinePage(data: PipelineData): Page {
         ${runTable(data)}
       </section>
       ${data.pipeline === undefined ? none : definition(data, data.pipeline)}
-      <div data-live="audit">${auditList(data.actions)}</div>`,
+      <div data-live="audit">${auditLogSection(data.actions)}</div>`,
   }
 }
 
@@ -94,8 +95,8 @@ function actions({ name, pause, minutes }: PipelineData): Html {
 
 function openRun(run: RunLine, now: number): Html {
   return html`<div class="card pad">
-    <p class="section-head"><a class="name" href="/runs/${run.runId}">${run.runId}</a> ${stateBadge(stateOf(run))}</p>
-    ${run.progress === null ? none : progressView(run.progress, now, 'long')}
+    <p class="section-head"><a class="name" href="/runs/${run.runId}">${run.runId}</a> ${stateBadge(runState(run))}</p>
+    ${run.progress === null ? none : progressView(run.progress, now)}
   </div>`
 }
 
@@ -159,5 +160,5 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
 /** Renders the time of the last edit; a text that is not a time as it is. */
 function edit(text: string, now: number): Html {
   const at = Date.parse(text)
-  return Number.isNaN(at) ? html`${text}` : html`${ago(new Date(at), now)} <span class="muted">(${clockTime(new Date(at))})</span>`
+  return Number.isNaN(at) ? html`${text}` : html`${ago(at, now)} <span class="muted">(${clockTime(at)})</span>`
 }

@@ -3,10 +3,10 @@ import type { BatchLine } from '../../sync/reports/batchDetails.ts'
 import { guardEffectOf, type Change } from '../../model/report.ts'
 import type { ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
 import { reasonField } from '../forms.ts'
-import { ago, command, count, hintOf, html, icon, none, notice, plural, stateBadge, type Html } from '../html.ts'
+import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
-import { batchState } from './batch.ts'
 import { productSetTable } from '../productSets.ts'
+import { batchState, stateBadge } from '../states.ts'
 
 /** Content of the page. */
 export interface PlanData {
@@ -52,7 +52,6 @@ export function planPage(data: PlanData): Page {
         ? `Approve ${plural(withheld, 'delete')} of ${plan.pipeline}`
         : `Plan ${plan.planId}`,
     crumbs: [
-      ['Now', '/'],
       [plan.pipeline, `/pipelines/${plan.pipeline}`],
       [plan.runId, `/runs/${plan.runId}`],
     ],

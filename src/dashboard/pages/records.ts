@@ -1,7 +1,7 @@
 /** Page `/records`: the history of one record. The search is a POST, so that no key is in an address or a log. */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { Story, StoryEvent } from '../../sync/reports/story.ts'
-import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'
+import { clockTime, command, hintOf, html, none, notice, raw, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
@@ -94,7 +94,7 @@ function event(storyEvent: StoryEvent): Html {
               <summary class="small">Content</summary>
               <code class="small">${value}</code>
             </details>`
-      }${digest === undefined ? none : html`<p class="small muted mono">sha256 ${digest}</p>`}${hint === undefined || hint === '' ? none : html`<p class="small"><span class="muted">hint:</span> ${hint}</p>`}
+      }${digest === undefined ? none : html`<p class="small muted mono">sha256 ${digest}</p>`}${hintOf(hint)}
     </div>
   </li>`
 }

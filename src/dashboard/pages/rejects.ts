@@ -12,7 +12,6 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], colu
   return {
     title: `Rejected rows of ${run.runId}`,
     crumbs: [
-      ['Now', '/'],
       [run.pipeline, `/pipelines/${run.pipeline}`],
       [run.runId, `/runs/${run.runId}`],
     ],
@@ -50,7 +49,7 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], colu
                   </ul>
                 </div>
               </section>
-              <section aria-label="Samples">${rejectGroups(groups, { columnsOf, samples: 5 })}</section>
+              <section aria-label="Samples">${rejectGroups(groups, columnsOf)}</section>
               <p class="small muted">
                 Personal cells are masked. ${command(`sluice rejects ${run.runId} --csv rejects.csv --from-source`)} writes them in full.
               </p>`

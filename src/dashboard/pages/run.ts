@@ -5,29 +5,15 @@ import type { StoredRun } from '../../sync/reports/history.ts'
 import { isOpenSet, isUnderWay } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
 import { reportWordOf } from '../../sync/reports/runSteps.ts'
-import { auditList } from '../audit.ts'
-import { flow } from '../flow.ts'
+import { auditLogSection } from '../auditLog.ts'
+import { funnel } from '../funnel.ts'
 import { actionButton } from '../forms.ts'
-import {
-  ago,
-  command,
-  count,
-  duration,
-  hintOf,
-  html,
-  formatMs,
-  none,
-  notice,
-  plural,
-  stateBadge,
-  stateOf,
-  stateWord,
-  type Html,
-} from '../html.ts'
+import { ago, command, count, duration, hintOf, html, formatMs, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
 import { rejectGroups } from '../rejectGroups.ts'
+import { runState, stateBadge, stateWord } from '../states.ts'
 
 /** Content of the page. */
 export interface RunData {
@@ -42,15 +28,12 @@ export interface RunData {
 /** Builds the page. */
 export function runPage(data: RunData): Page {
   const { run, details } = data
-  const state = stateOf({ status: run.status, planId: run.planId ?? null, cancelRequested: details.cancelRequested })
+  const state = runState({ ...run, cancelRequested: details.cancelRequested })
   const isOpen = isUnderWay(run)
   return {
     title: `${run.runId} ${stateWord(state).toLowerCase()}`,
     state: `${run.pipeline} ${run.runId}: ${stateWord(state)}`,
-    crumbs: [
-      ['Now', '/'],
-      [run.pipeline, `/pipelines/${run.pipeline}`],
-    ],
+    crumbs: [[run.pipeline, `/pipelines/${run.pipeline}`]],
     // The page of an ended run is polled too, because a later run may settle open requests of this run.
     poll: isOpen ? 1000 : 1500,
     body: html`<div class="head">
@@ -63,13 +46,13 @@ export function runPage(data: RunData): Page {
       <div data-live="outcome">${outcome(data, state)}</div>
       <section aria-labelledby="rows" data-live="flow">
         <h2 id="rows">From rows to confirmed changes</h2>
-        <div class="card pad">${flow(run.counts)}</div>
+        <div class="card pad">${funnel(run.counts)}</div>
       </section>
       <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
       <div data-live="sets">${productSetTable(run.productSets)}</div>
       <section aria-labelledby="rejects" data-live="rejects">${rejects(data)}</section>
       <div data-live="notes">${warnings(run)}</div>
-      <div data-live="audit">${auditList(data.actions)}</div>`,
+      <div data-live="audit">${auditLogSection(data.actions)}</div>`,
   }
 }
 
@@ -102,10 +85,8 @@ function actions({ run, details }: RunData, state: string): Html {
 }
 
 function outcome({ run, details, now }: RunData, state: string): Html {
-  const status: string = run.status
-  if (details.progress !== null && status === 'running')
-    return html`<div class="card pad">${progressView(details.progress, now, 'long')}</div>`
-  if (status === 'queued') return notice('info', html`<p>Waits for a worker.</p>`)
+  if (details.progress !== null && run.status === 'running') return html`<div class="card pad">${progressView(details.progress, now)}</div>`
+  if (run.status === 'queued') return notice('info', html`<p>Waits for a worker.</p>`)
   return html`${run.guards.map((guard) =>
     notice(
       'warn',
@@ -255,7 +236,7 @@ function rejects({ run, rejects: groups }: RunData): Html {
   if (groups.length === 0)
     return html`${head}
       <div class="card pad muted">The rows have expired: rejects are kept for 30 days.</div>`
-  return html`${head}${rejectGroups(groups.slice(0, 5), { samples: 3 })}`
+  return html`${head}${rejectGroups(groups.slice(0, 5))}`
 }
 
 function warnings(run: StoredRun): Html {

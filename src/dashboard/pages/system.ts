@@ -5,13 +5,13 @@ import type { QueueState } from '../../db/queuedRuns.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
 import type { Finding } from '../../model/report.ts'
-import { ago, clockTime, command, count, duration, hintOf, html, icon, none, plural, type Html } from '../html.ts'
+import { ago, badge, clockTime, command, count, duration, hintOf, html, none, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 /** Content of the page. */
 export interface SystemData {
   /** Findings of `sluice doctor`. */
-  readonly examined: readonly Finding[]
+  readonly findings: readonly Finding[]
   readonly workers: readonly WorkerRow[]
   readonly queue: QueueState
   readonly budgets: readonly BudgetRow[]
@@ -22,11 +22,11 @@ export interface SystemData {
   readonly now: number
 }
 
-const words = { ok: ['ok', 'ok'], warning: ['warning', 'warn'], failed: ['failed', 'fail'] } as const
+const tones = { ok: 'ok', warning: 'warn', failed: 'fail' } as const
 
 /** Builds the page. */
 export function systemPage(data: SystemData): Page {
-  const failed = data.examined.filter(({ state }) => state === 'failed').length
+  const failed = data.findings.filter(({ state }) => state === 'failed').length
   return {
     title: failed === 0 ? 'System' : `System: ${failed} failed`,
     state: failed === 0 ? 'No check failed' : `${plural(failed, 'check')} failed`,
@@ -51,10 +51,10 @@ export function systemPage(data: SystemData): Page {
               </tr>
             </thead>
             <tbody>
-              ${data.examined.map(
+              ${data.findings.map(
                 ({ check, state, message, hint }) =>
                   html`<tr>
-                    <td><span class="badge ${words[state][1]}">${icon(words[state][1])}${words[state][0]}</span></td>
+                    <td>${badge(state, tones[state])}</td>
                     <td data-label="Check">${check}</td>
                     <td data-label="Finding"><div>${message}${hintOf(hint)}</div></td>
                   </tr>`,
@@ -114,14 +114,12 @@ function workers({ workers: rows, now }: SystemData): Html {
             html`<tr>
               <td>${row.host} <span class="muted">${row.pid}</span></td>
               <td>${row.role}</td>
-              <td>
-                ${isUp(row) ? html`<span class="badge ok">${icon('ok')}up</span>` : html`<span class="badge">${icon('idle')}last ${ago(new Date(now - row.idleS * 1000), now)}</span>`}
-              </td>
+              <td>${isUp(row) ? badge('up', 'ok') : badge(html`last ${ago(now - row.idleS * 1000, now)}`, 'idle')}</td>
             </tr>`,
         )}
       </tbody>
     </table>
-    ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker', 'more workers')}</p>` : none}`
+    ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker')}</p>` : none}`
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {

@@ -1,6 +1,6 @@
 /** States of a batch on the dashboard. */
 import { expect, test } from 'vitest'
-import { batchState } from '../../../src/dashboard/pages/batch.ts'
+import { batchState } from '../../../src/dashboard/states.ts'
 import type { OutcomeGroup } from '../../../src/sync/reports/batchDetails.ts'
 
 const group = (outcome: OutcomeGroup['outcome']): OutcomeGroup => ({

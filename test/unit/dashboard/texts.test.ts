@@ -2,15 +2,16 @@
 import { expect, test } from 'vitest'
 import type { WorkerRow } from '../../../src/db/workers.ts'
 import { messagePage } from '../../../src/dashboard/pages/message.ts'
-import { changesText, nowPage } from '../../../src/dashboard/pages/now.ts'
+import { nowPage } from '../../../src/dashboard/pages/now.ts'
 import { planPage } from '../../../src/dashboard/pages/plan.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { ReviewedPlan } from '../../../src/sync/reports/review.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
+import { changesText } from '../../../src/dashboard/runTable.ts'
 import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
 
 const system = (more: Partial<SystemData>): SystemData => ({
-  examined: [],
+  findings: [],
   workers: [],
   queue: { queued: 0, running: 0, oldestS: 0 },
   budgets: [],
@@ -32,7 +33,7 @@ test('workers that are up come first, and the others are counted', async () => {
 
 test('one of something is in the singular', async () => {
   const page = systemPage(
-    system({ examined: [{ check: 'service', state: 'failed', message: 'no answer' }], webhooks: { last: new Date(0), day: 1 } }),
+    system({ findings: [{ check: 'service', state: 'failed', message: 'no answer' }], webhooks: { last: new Date(0), day: 1 } }),
   )
   expect(page.state).toBe('1 check failed')
   expect(String(await page.body)).toMatch(/\b1 event\b/)

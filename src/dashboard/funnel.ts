@@ -1,8 +1,7 @@
 /** Renders a run as a funnel: each step is a number, with a bar of its parts. */
-import { raw } from 'hono/html'
 import type { RunCounts } from '../model/report.ts'
 import { isShown, runSteps, textOf, type Figure, type Step } from '../sync/reports/runSteps.ts'
-import { count, html, none, plural, type Html } from './html.ts'
+import { count, html, none, plural, raw, type Html } from './html.ts'
 
 /** Colour and shape of a part. */
 type PartTone = 'ok' | 'warn' | 'fail' | 'info' | 'accent' | 'soft' | 'idle'
@@ -23,15 +22,15 @@ const tones: Partial<Record<Figure['count'], PartTone>> = {
 const partTone = ({ count: name }: Figure): PartTone => tones[name] ?? 'soft'
 
 /** Renders the steps of a run from its counts: rows, planned changes, outcomes. */
-export function flow(counts: RunCounts): Html {
+export function funnel(counts: RunCounts): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
   const beside = notPlanned.filter(isShown).map((figure) => `${textOf(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
   return html`<div class="flow">
-    ${step(rows, '')}${step(changes, beside.join(' · '))}${step(outcomes, `in ${plural(counts.requests, 'request')}`)}
+    ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, `in ${plural(counts.requests, 'request')}`)}
   </div>`
 }
 
-function step({ name, whole, parts }: Step, note: string): Html {
+function stepView({ name, whole, parts }: Step, note: string): Html {
   const sum = parts.reduce((total, part) => total + part.value, 0)
   return html`<div class="flow-step">
     <p class="flow-line">
@@ -39,7 +38,7 @@ function step({ name, whole, parts }: Step, note: string): Html {
       ><span class="flow-sum">= ${parts.map(textOf).join(' + ')}${sum === whole ? '' : ` (${count(whole - sum)} still open)`}</span
       >${note === '' ? none : html`<span class="flow-sum">· ${note}</span>`}
     </p>
-    ${stack(parts)}
+    ${partsBar(parts)}
     <ul class="parts" aria-hidden="true">
       ${parts.map((part) => html`<li${part.value === 0 ? raw(' class="zero"') : none}><svg class="swatch ${partTone(part)}" viewBox="0 0 12 12">${raw(swatches[partTone(part)])}</svg><span>${part.name} <strong>${count(part.value)}</strong></span></li>`)}
     </ul>
@@ -52,13 +51,13 @@ const swatches: Readonly<Record<PartTone, string>> = {
   accent: '<rect width="12" height="12" rx="3"/>',
   info: '<path d="M6 0 12 6 6 12 0 6z"/>',
   warn: '<path d="M6 .5 12 11.5H0z"/>',
-  fail: '<path d="M3.5 0h5L12 3.5v5L8.500 12h-5L0 8.500v-5z"/>',
+  fail: '<path d="M3.5 0h5L12 3.5v5L8.5 12h-5L0 8.5v-5z"/>',
   soft: '<rect y="4" width="12" height="4"/>',
   idle: '<rect x="4" width="4" height="12"/>',
 }
 
 /** Renders one bar, in which each part above 0 has a width by its value. */
-function stack(parts: readonly Figure[]): Html {
+function partsBar(parts: readonly Figure[]): Html {
   const shown = parts.filter(({ value }) => value > 0)
   const total = shown.reduce((sum, { value }) => sum + value, 0)
   // Each part has at least about 1 % of the width, so that rare results are visible.

@@ -1,8 +1,9 @@
 /** Renders one page of the runs of a pipeline, newest first. */
-import { isUnderWay } from '../../sync/reports/nextCommands.ts'
-import type { RunLine } from '../../sync/reports/overview.ts'
-import { ago, command, count, duration, html, none, stateBadge, stateOf, type Html } from '../html.ts'
-import { changesText } from './now.ts'
+import { isUnderWay } from '../sync/reports/nextCommands.ts'
+import type { RunCounts } from '../model/report.ts'
+import type { RunLine } from '../sync/reports/overview.ts'
+import { ago, command, count, duration, html, none, type Html } from './html.ts'
+import { runState, stateBadge } from './states.ts'
 
 /** Content of the table. */
 export interface RunTableData {
@@ -49,7 +50,7 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
             (run) =>
               html`<tr id="${run.runId}" data-live="row-${run.runId}">
                 <td><a href="/runs/${run.runId}">${run.runId}</a></td>
-                <td data-label="State">${stateBadge(stateOf(run))}</td>
+                <td data-label="State">${stateBadge(runState(run))}</td>
                 <td data-label="Trigger">${run.trigger}</td>
                 <td data-label="Started"><span>${ago(run.startedAt ?? run.createdAt, now)}</span></td>
                 <td class="right nowrap" data-label="Took">
@@ -66,4 +67,24 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
     </div>
     ${before === undefined && runs.length < pageSize ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${runs.length < pageSize || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
   </div>`
+}
+
+type ShownCounts = Partial<Pick<RunCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected'>>
+
+/** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
+export function changesText(counts: ShownCounts): string {
+  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0 } = counts
+  const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
+  const operations = [
+    ...shown(confirmed, 'confirmed'),
+    ...shown(refused, 'refused'),
+    ...shown(ambiguous, 'unresolved'),
+    ...shown(pending, 'pending'),
+  ]
+  // The service may have applied unresolved operations.
+  return [
+    ...(operations.length === 0 ? ['nothing changed'] : operations),
+    ...shown(withheld, 'withheld'),
+    ...shown(rejected, 'rejected'),
+  ].join(' · ')
 }

@@ -11,7 +11,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Renders the actions in the given order; empty without actions. */
-export function auditList(actions: readonly StoredAction[]): Html {
+export function auditLogSection(actions: readonly StoredAction[]): Html {
   if (actions.length === 0) return none
   return html`<section aria-labelledby="audit">
     <h2 id="audit">Who did what</h2>
