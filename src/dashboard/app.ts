@@ -22,7 +22,7 @@ import {
   loadRunPage,
   loadSystemPage,
 } from './loaders.ts'
-import { layout } from './layout.ts'
+import { layout, type Frame } from './layout.ts'
 import { messagePage, signInPage } from './pages/message.ts'
 import { render } from './render.ts'
 
@@ -35,6 +35,11 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     const checks = await checkReadiness(deps)
     const ok = checks.every((check) => check.ok)
     return c.json({ ok, checks, failing: checks.filter((check) => !check.ok).map(({ check }) => check) }, ok ? 200 : 503)
+  })
+  // Paths without `pageAccess` have error pages too.
+  app.use((c, next) => {
+    c.set('caller', { actor: undefined })
+    return next()
   })
   app.use(sameHostOnly(deps.access))
   app.use(
@@ -72,10 +77,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   pageRoutes(pages, deps)
   pages.route('/', createActions(deps))
   app.route('/', pages)
-  app.notFound((c) => {
-    c.set('caller', { actor: undefined })
-    return render(deps, c, async () => messagePage('Not found', `There is no page ${c.req.path.slice(0, 200)}.`), 404)
-  })
+  app.notFound((c) => render(deps, c, async () => messagePage('Not found', `There is no page ${c.req.path.slice(0, 200)}.`), 404))
   app.onError(async (error, c) => {
     if (error instanceof SluiceError) {
       const status = statusOf(error) === 404 ? 404 : 409
@@ -89,10 +91,14 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
       return c.json({ error: { code: 'INTERNAL', message, where: c.req.path, hint: 'sluice doctor' } }, 503)
     // Without `render`, which reads the database. The browser loads the page again after 5 seconds.
     if (isGet) c.header('refresh', '5')
-    const page = messagePage('Not available', message, 'sluice doctor')
-    return c.html(layout(page, { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() }), 503)
+    return c.html(layout(messagePage('Not available', message, 'sluice doctor'), anonymousFrame(deps)), 503)
   })
   return app
+}
+
+/** Returns the frame of a page that needs neither the database nor a user. */
+function anonymousFrame({ version, clock }: ServerDeps): Frame {
+  return { version, service: '', actor: undefined, etag: '', now: clock.now() }
 }
 
 const tooLarge = (c: Context): Response => c.text('The form is too large.\n', 413)
@@ -131,17 +137,13 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
 }
 
 function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
-  const form = (next: string, isWrong: boolean) =>
-    layout(
-      { title: 'Sign in', body: signInPage(next, isWrong) },
-      { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
-    )
-  app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
+  const page = (next: string, isWrong: boolean) => layout(signInPage(next, isWrong), anonymousFrame(deps))
+  app.get('/sign-in', (c) => c.html(page(safeNext(c.req.query('next')), false)))
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
     const body = await c.req.parseBody()
     const next = safeNext(body['next'])
     if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)
-    return c.html(form(next, true), 401)
+    return c.html(page(next, true), 401)
   })
 }
 

@@ -49,7 +49,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
     loading,
     findConditions(deps.db, pipelines, new Date(now), { pauses, overviews: loading }),
   ])
-  return nowPage({ pipelines, problems, overviews, conditions, pauses, now })
+  return nowPage({ pipelines, problems, overviews, conditions, receivers: deps.receivers, pauses, now })
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Pages with a single message, and the sign-in page. */
-import { hintOf, html, none, notice, type Html } from '../html.ts'
+import { hintOf, html, none, notice } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 /** Builds a page with a single message. `hint`: a command or a sentence. */
@@ -17,15 +17,18 @@ export function messagePage(title: string, text: string, hint?: string): Page {
   }
 }
 
-/** Renders the content of the sign-in page. `next`: path to open after the sign-in. `isWrong`: true after a wrong token. */
-export function signInPage(next: string, isWrong: boolean): Html {
-  return html`<h1>Sign in</h1>
-    ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}
-    <form class="card pad form" method="post" action="/sign-in">
-      <input type="hidden" name="next" value="${next}" /><label for="token"
-        >API token <span class="hint">the value of SLUICE_API_TOKEN on the server</span
-        ><input id="token" name="token" type="password" required autocomplete="current-password"
-      /></label>
-      <div><button class="primary">Sign in</button></div>
-    </form>`
+/** Builds the sign-in page. `next`: path to open after the sign-in. `isWrong`: true after a wrong token. */
+export function signInPage(next: string, isWrong: boolean): Page {
+  return {
+    title: 'Sign in',
+    body: html`<h1>Sign in</h1>
+      ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}
+      <form class="card pad form" method="post" action="/sign-in">
+        <input type="hidden" name="next" value="${next}" /><label for="token"
+          >API token <span class="hint">the value of SLUICE_API_TOKEN on the server</span
+          ><input id="token" name="token" type="password" required autocomplete="current-password"
+        /></label>
+        <div><button class="primary">Sign in</button></div>
+      </form>`,
+  }
 }

@@ -4,7 +4,7 @@ import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
-import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html, type Tone } from '../html.ts'
+import { ago, command, hintOf, html, icon, none, notice, plural, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { progressText } from '../progress.ts'
 import { runBars } from '../runBars.ts'
@@ -19,6 +19,8 @@ export interface NowData {
   readonly problems: readonly string[]
   readonly overviews: readonly PipelineOverview[]
   readonly conditions: readonly Condition[]
+  /** Names of the receivers of alerts. */
+  readonly receivers: readonly string[]
   /** By name of the pipeline. */
   readonly pauses: ReadonlyMap<string, Pause>
   readonly now: number
@@ -43,7 +45,7 @@ export function nowPage(data: NowData): Page {
 }
 
 /** Renders what needs an operator: files that cannot be used, then the conditions. */
-function actionNeeded({ conditions, problems, now, pipelines }: NowData): Html {
+function actionNeeded({ conditions, problems, now, pipelines, receivers }: NowData): Html {
   if (conditions.length + problems.length === 0)
     return html`<h2 id="needs" class="sr">Action needed</h2>
       <div class="card all-clear">
@@ -51,7 +53,7 @@ function actionNeeded({ conditions, problems, now, pipelines }: NowData): Html {
         <div>
           <p class="headline">No action needed</p>
           <p class="muted">
-            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine. To get alerts, name receivers in sluice.yaml.`}
+            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine.${receivers.length === 0 ? ' To get alerts, name receivers in sluice.yaml.' : ''}`}
           </p>
         </div>
       </div>`

@@ -6,7 +6,7 @@ import { destinationOf, destinationText } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/reports/overview.ts'
 import { auditLogSection } from '../auditLog.ts'
-import { actionButton, pipelineMenu } from '../forms.ts'
+import { actionButton, reasonField } from '../forms.ts'
 import { ago, clockTime, command, count, html, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
@@ -89,8 +89,40 @@ function facts({ pipeline, problem, overview, pause, now }: PipelineData): Html 
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`
 }
 
-function actions({ name, pause, minutes }: PipelineData): Html {
-  return html`${pause === undefined ? actionButton(`/pipelines/${name}/run`, 'Run now', { primary: true }) : actionButton(`/pipelines/${name}/resume`, 'Resume', { primary: true })}${pipelineMenu(name, { isPaused: pause !== undefined, minutes })}`
+function actions(data: PipelineData): Html {
+  const { name, pause } = data
+  return html`${pause === undefined ? actionButton(`/pipelines/${name}/run`, 'Run now', { primary: true }) : actionButton(`/pipelines/${name}/resume`, 'Resume', { primary: true })}${moreActions(data)}`
+}
+
+/** Renders the menu with pause and full refresh. */
+function moreActions({ name, pause, minutes }: PipelineData): Html {
+  const path = `/pipelines/${name}`
+  return html`<details class="menu" id="more">
+    <summary>More actions</summary>
+    <div>
+      ${
+        pause !== undefined
+          ? none
+          : html`<form class="form" method="post" action="${path}/pause">
+              <h3>Pause</h3>
+              <p class="small muted">No run starts until an operator resumes it. A run in progress continues.</p>
+              ${reasonField('pause-reason')}
+              <div><button>Pause ${name}</button></div>
+            </form>`
+      }
+      <form class="form" method="post" action="${path}/full">
+        <h3>Full refresh</h3>
+        <p class="small muted">
+          Sends every record
+          again${minutes === undefined ? '' : `, in ${minutes === 0 ? 'less than a minute' : `at least ${count(minutes)} min`} at the service's limits`}.
+        </p>
+        <label for="full-name"
+          >Type the name of the pipeline<input id="full-name" name="name" required autocomplete="off" placeholder="${name}"
+        /></label>
+        <div><button>Send everything again</button></div>
+      </form>
+    </div>
+  </details>`
 }
 
 function openRun(run: RunLine, now: number): Html {

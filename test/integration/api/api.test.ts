@@ -539,3 +539,12 @@ test('a database that hangs without closing its connections gets 503 from every 
   expect(await server.call('GET', '/api/runs')).toMatchObject({ status: 503, json: { error: { code: 'INTERNAL' } } })
   expect((await server.call('POST', '/api/pipelines/shop/runs')).json.error.message).toContain('may still be carried out')
 })
+
+test('the page of an unknown path names the user', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const page = await server.call('GET', '/none')
+  expect(page.status).toBe(404)
+  expect(page.text).toContain('acting as jane')
+  expect((await server.call('GET', '/assets/none')).status).toBe(404)
+})

@@ -4,6 +4,7 @@ import type { WorkerRow } from '../../../src/db/workers.ts'
 import { messagePage } from '../../../src/dashboard/pages/message.ts'
 import { nowPage } from '../../../src/dashboard/pages/now.ts'
 import { planPage } from '../../../src/dashboard/pages/plan.ts'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { ReviewedPlan } from '../../../src/sync/reports/review.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
@@ -21,6 +22,11 @@ const system = (more: Partial<SystemData>): SystemData => ({
   now: 0,
   ...more,
 })
+const { pipeline: shop } = resolvePipeline(
+  { source: { url: 'feed.xml' }, destination: { kind: 'catalog', catalog_id: '4001' } },
+  'shop',
+  'shop.yaml',
+)
 const worker = (host: string, idleS: number): WorkerRow => ({ id: host, role: 'worker', host, pid: 1, startedAt: new Date(0), idleS })
 
 test('workers that are up come first, and the others are counted', async () => {
@@ -61,8 +67,14 @@ test('the title of a plan counts the deletes to approve', () => {
   expect(titleOf({ ...plan, newestPlanId: 'p_2' })).toBe('Plan p_1')
 })
 
+test('alerts are advised only if no receiver is configured', async () => {
+  const data = { pipelines: shop === undefined ? [] : [shop], problems: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
+  expect(String(await nowPage({ ...data, receivers: [] }).body)).toContain('All pipelines are fine. To get alerts')
+  expect(String(await nowPage({ ...data, receivers: ['ops'] }).body)).not.toContain('To get alerts')
+})
+
 test('a file that is not valid is not an empty folder', async () => {
-  const data = { pipelines: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
+  const data = { pipelines: [], receivers: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
   const broken = String(await nowPage({ ...data, problems: ['sluice.yaml: unknown key'] }).body)
   expect(broken).toContain('No pipeline can be used until this is corrected.')
   expect(broken).toContain('A file is not valid')
