@@ -98,7 +98,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
 
 /** Returns the frame of a page that needs neither the database nor a user. */
 function anonymousFrame({ version, clock }: ServerDeps): Frame {
-  return { version, service: '', actor: undefined, etag: '', now: clock.now() }
+  return { version, service: undefined, actor: undefined, etag: '', now: clock.now() }
 }
 
 const tooLarge = (c: Context): Response => c.text('The form is too large.\n', 413)

@@ -1,4 +1,5 @@
 /** Renders the frame of every page: head, navigation, footer. */
+import { isLoopback } from '../loopback.ts'
 import { assetUrl } from './assets.ts'
 import { clockTime, html, none, raw, type Html } from './html.ts'
 
@@ -21,8 +22,8 @@ export interface Page {
 /** Values of the frame that all pages share: header and footer. */
 export interface Frame {
   readonly version: string
-  /** Host of the service, for display. */
-  readonly service: string
+  /** Address of the service; undefined to show none. */
+  readonly service: URL | undefined
   /** Name of the user; undefined if the user may only read. */
   readonly actor: string | undefined
   /** ETag of the page, which the browser sends when it polls for changes; empty for a page that is not polled. */
@@ -43,7 +44,6 @@ const links = [
 
 /** Renders the whole document of a page. */
 export function layout(page: Page, frame: Frame): Html {
-  const isLocal = /^(127\.|localhost|\[::1\])/.test(frame.service)
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -69,7 +69,7 @@ export function layout(page: Page, frame: Frame): Html {
             <nav aria-label="Main">
               ${links.map(([id, text, href]) => html`<a href="${href}" ${id === page.current ? raw(' aria-current="page"') : none}>${text}</a>`)}
             </nav>
-            <p class="service">${isLocal ? html`<span class="chip">local</span>` : none}<span>${frame.service}</span></p>
+            ${frame.service === undefined ? none : serviceText(frame.service)}
           </div>
         </header>
         <div class="lost" id="lost" role="alert" hidden></div>
@@ -93,4 +93,8 @@ export function layout(page: Page, frame: Frame): Html {
         </footer>
       </body>
     </html>`
+}
+
+function serviceText({ hostname, host }: URL): Html {
+  return html`<p class="service">${isLoopback(hostname) ? html`<span class="chip">local</span>` : none}<span>${host}</span></p>`
 }

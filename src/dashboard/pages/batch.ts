@@ -1,5 +1,5 @@
 /** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
-import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/reports/batchDetails.ts'
+import type { AttemptLine, BatchDetails, BatchStatus, EntryLine } from '../../sync/reports/batchDetails.ts'
 import { ago, clockTime, command, count, html, formatMs, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
@@ -22,20 +22,22 @@ export function batchPage(batch: BatchDetails, now: number): Page {
         <div>
           <h1 class="title">Batch ${batch.batch} <span data-live="state">${stateBadge(state)}</span></h1>
           <p class="facts" data-live="facts">
-            <span>${batch.operation === 'delete' ? 'deletes' : 'creates and updates'} of ${operations(batch)}</span
+            <span
+              >${batch.operation === 'delete' ? 'deletes' : 'creates and updates'} of
+              <strong>${plural(batch.operations, batch.words.record, batch.words.records)}</strong></span
             ><span>${plural(batch.attempts, 'attempt')}</span><span>planned ${ago(batch.createdAt, now)}</span>
             ${batch.settledAt === null ? none : html`<span>ended ${ago(batch.settledAt, now)}</span>`}
           </p>
         </div>
       </div>
-      <div data-live="outcome">${outcome(batch, now)}</div>
+      <div data-live="outcome">${outcomeNotice(batch, now)}</div>
       <section aria-labelledby="attempts" data-live="attempts">
         <h2 id="attempts">Attempts <span class="muted">${count(batch.attempts)}</span></h2>
         ${attempts(batch, now)}
       </section>
       <section aria-labelledby="operations" data-live="operations">
         <h2 id="operations">Operations <span class="muted">${count(batch.operations)}</span></h2>
-        ${batch.showsRecords ? entries(batch) : groups(batch)}
+        ${batch.showsRecords ? operationTable(batch) : outcomeTable(batch)}
       </section>
       <section aria-labelledby="request">
         <h2 id="request">Request</h2>
@@ -44,11 +46,7 @@ export function batchPage(batch: BatchDetails, now: number): Page {
   }
 }
 
-function operations({ words, operations: all }: BatchDetails): Html {
-  return html`<strong>${plural(all, words.record, words.records)}</strong>`
-}
-
-function outcome(batch: BatchDetails, now: number): Html {
+function outcomeNotice(batch: BatchDetails, now: number): Html {
   const { status, pipeline, children, planId } = batch
   const why = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
   const because = why === '' ? none : html` ${upperFirst(why)}.`
@@ -92,12 +90,12 @@ function outcome(batch: BatchDetails, now: number): Html {
     case 'superseded':
       return notice('idle', html`<p><strong>Will not be sent</strong>${because}</p>`)
     case 'settled':
-      return settled(batch)
+      return settledNotice(batch)
   }
 }
 
-function settled({ outcomes, operations: all, pipeline, runId }: BatchDetails): Html {
-  const refused = sum(outcomes, 'refused')
+function settledNotice({ outcomes, operations: all, pipeline, runId }: BatchDetails): Html {
+  const refused = outcomes.reduce((sum, group) => sum + (group.outcome === 'refused' ? group.count : 0), 0)
   if (outcomes.length === 0) return notice('idle', html`<p><strong>Answered</strong> The outcomes of its operations have expired.</p>`)
   if (refused === 0) return notice('ok', html`<p><strong>Confirmed</strong> The service confirmed every operation.</p>`)
   return notice(
@@ -108,10 +106,6 @@ function settled({ outcomes, operations: all, pipeline, runId }: BatchDetails): 
       </p>
       <p>${command(`sluice rerun ${runId} --failed`)}</p>`,
   )
-}
-
-function sum(groups: readonly OutcomeGroup[], outcome: OperationOutcome): number {
-  return groups.reduce((total, group) => total + (group.outcome === outcome ? group.count : 0), 0)
 }
 
 const attemptWords: Readonly<Record<string, string>> = {
@@ -160,8 +154,8 @@ function attempts({ lastAttempts, batch, attempts: all, status }: BatchDetails, 
   </div>`
 }
 
-function answerOf({ outcome: decided, httpStatus, answer }: AttemptLine): Html {
-  if (decided === null) return html`<span class="muted">in flight</span>`
+function answerOf({ outcome, httpStatus, answer }: AttemptLine): Html {
+  if (outcome === null) return html`<span class="muted">in flight</span>`
   return html`${httpStatus === null ? 'no answer' : `HTTP ${httpStatus}`}${answer.length === 0 ? none : html` <span class="small muted">${answer.map(factOf).join(' · ')}</span>`}`
 }
 
@@ -172,9 +166,9 @@ function factOf([name, value]: AttemptLine['answer'][number]): string {
   return `${value} ${name === 'ambiguous' ? 'unresolved' : name}`
 }
 
-function outcomeOf({ outcome: decided, reason, meaning }: AttemptLine): Html {
-  if (decided === null) return none
-  return html`${attemptWords[decided] ?? decided}${reason === null || reason === '' ? none : html`: <code>${reason}</code>${meaning === '' ? '' : ` ${meaning}`}`}`
+function outcomeOf({ outcome, reason, meaning }: AttemptLine): Html {
+  if (outcome === null) return none
+  return html`${attemptWords[outcome] ?? outcome}${reason === null || reason === '' ? none : html`: <code>${reason}</code>${meaning === '' ? '' : ` ${meaning}`}`}`
 }
 
 function noOperations({ status }: BatchDetails): Html {
@@ -183,7 +177,7 @@ function noOperations({ status }: BatchDetails): Html {
   </div>`
 }
 
-function entries(details: BatchDetails): Html {
+function operationTable(details: BatchDetails): Html {
   const { entries: lines, batch, status, pipeline, operations: all } = details
   if (lines.length === 0) return noOperations(details)
   return html`<div class="card scroll">
@@ -217,7 +211,7 @@ function entries(details: BatchDetails): Html {
 }
 
 /** Renders the outcomes of operations on people, which are identified only by their places in the request. */
-function groups(details: BatchDetails): Html {
+function outcomeTable(details: BatchDetails): Html {
   const { outcomes, batch, status, pipeline } = details
   if (outcomes.length === 0) return noOperations(details)
   return html`<div class="card scroll">
