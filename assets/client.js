@@ -17,13 +17,16 @@
   }
 
   async function poll() {
+    let reason = 'The server does not answer.'
     try {
       const answer = await fetch(location.href, {
         headers: { 'If-None-Match': etag },
         cache: 'no-store',
         signal: AbortSignal.timeout(10000),
-        redirect: 'error',
+        redirect: 'manual',
       })
+      // The only redirect of a page leads to the sign-in.
+      if (answer.type === 'opaqueredirect') reason = 'You are signed out: load the page again to sign in.'
       if (answer.status !== 304) {
         if (!answer.ok) throw new Error(String(answer.status))
         apply(new DOMParser().parseFromString(await answer.text(), 'text/html'))
@@ -38,7 +41,7 @@
       if (failures > 1) {
         body.classList.add('is-lost')
         lost.hidden = false
-        const text = 'The server does not answer. This page is as of ' + asOf.toLocaleTimeString() + '; retrying.'
+        const text = reason + ' This page is as of ' + asOf.toLocaleTimeString() + '; retrying.'
         if (lost.textContent !== text) lost.textContent = text
       }
     }

@@ -83,6 +83,19 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     }
   })
 
+  test('an open page says when its session has ended', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine, { access: { host: '0.0.0.0', token: 'correct-horse' } })
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(server.url)
+    await page.locator('#token').fill('correct-horse')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Pipelines' }).waitFor()
+    await page.context().clearCookies()
+    await page.locator('#lost', { hasText: 'You are signed out' }).waitFor({ timeout: 10_000 })
+  })
+
   test('twelve tabs all load and stay up to date', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
