@@ -3,7 +3,8 @@
  * sandbox may run in another process.
  */
 import type { ACCOUNT_ROLES } from './auth/users.ts'
-import type { Stage, AppliedPart } from './faults/faultKinds.ts'
+import type { AppliedPart } from './appliedPart.ts'
+import type { Stage } from './faults/faultKinds.ts'
 import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
 import { recordOf } from '../unknownValue.ts'
@@ -34,8 +35,8 @@ export const commonFaultKinds = [
 export interface FaultInput {
   /** Requests that the fault can hit. Default: all. */
   readonly match?: FaultMatch
-  /** Number of requests that the fault hits. Default: 1. Absent in an {@link ArmedFault} without limit. */
-  readonly times?: number | 'always'
+  /** Number of requests that the fault hits. Default: 1. Null means no limit, as `always` does; an {@link ArmedFault} has null. */
+  readonly times?: number | 'always' | null
   /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {
     readonly kind: (typeof commonFaultKinds)[number] | (string & {})

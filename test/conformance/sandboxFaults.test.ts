@@ -67,6 +67,40 @@ describe('which request a rule hits', () => {
     for (let n = 0; n < 3; n++) await put(`p${n}`)
     expect((await sandbox.control.request('GET', 'faults')).body[0]).toMatchObject({ fired: 3, fault: { apply: 'half' } })
   })
+  test('an entry without limit can be armed again, and has no limit then', async () => {
+    await arm({ kind: 'status', status: 503 }, { method: 'PUT' }, 'always')
+    const [entry] = (await sandbox.control.request('GET', 'faults')).body
+    await sandbox.control.clearFaults()
+    expect((await sandbox.control.request('POST', 'faults', entry)).status).toBeLessThan(300)
+    expect([(await put('a')).status, (await put('a')).status, (await sandbox.control.request('GET', 'faults')).body[0].times]).toEqual([
+      503,
+      503,
+      null,
+    ])
+  })
+  test.for([{ apply: 'only:' }, { apply: 'only:[]' }, { apply: [''] }])('%j names no entry', async ({ apply }) => {
+    await arm({ kind: 'warnings', apply })
+    expect((await sandbox.control.request('GET', 'faults')).body[0].fault.apply).toEqual({ only: [] })
+  })
+  test.for([
+    { kind: 'large', bytes: -1 },
+    { kind: 'large', bytes: 600_000_000 },
+    { kind: 'gzip_bomb', bytes: 600_000_000 },
+    { kind: 'deep', depth: -1 },
+    { kind: 'status', status: 42 },
+    { kind: 'short', by: -1 },
+    { kind: 'delay', ms: -1 },
+    { kind: 'product_error', ids: 'b' },
+    { kind: 'operation_errors', indices: 1 },
+    { kind: 'operation_errors', indices: ['1'] },
+    { kind: 'operation_errors', length: 1e10 },
+    { kind: 'counts', shape: 'round' },
+    { kind: 'interim', statuses: [101] },
+    { kind: 'delay', close: 'yes' },
+  ])('a fault that could not act is rejected: %j', async ({ kind, ...settings }) => {
+    const [name] = Object.keys(settings)
+    await expect(arm({ kind, ...settings })).rejects.toThrow(`fault.${name} is `)
+  })
   test('an unknown kind, stage or match is refused with what there is', async () => {
     for (const body of [
       { fault: { kind: 'explode' } },
@@ -324,6 +358,7 @@ describe('answers that do not fit', () => {
     }
     expect((await data({ success: '2' }))[1].success_count).toBe('2')
     expect((await data({ total: null }))[1].total_count).toBeNull()
+    expect((await data({ success: null }))[1].success_count).toBeNull()
     expect(await data({ shape: 'object' })).toEqual({ success_count: 2, total_count: 2 })
     expect(await data({ shape: 'one' })).toEqual([{ success_count: 2, total_count: 2 }])
     expect(await data({ shape: 'empty' })).toEqual([])
@@ -340,6 +375,56 @@ describe('answers that do not fit', () => {
     await arm({ kind: 'status', status: 500, apply: { only: ['c'] } })
     await put('c', 'd')
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
+  })
+  test.for([
+    ['users', 'first:5', [1, 1]],
+    ['identifiers', 'half', [2, 0]],
+    ['operations', 'first:1', [1, 0]],
+  ] as const)(
+    'partial_apply reports at most the total, in the unit of the switch count_basis: %s',
+    async ([count_basis, apply, counts]) => {
+      await sandbox.control.switches({ audience_users_response: 'array', count_basis })
+      await arm({ kind: 'partial_apply', apply }, { path: '/12/accounts/' })
+      const { data } = (
+        await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+          json: ['a', 'b'].map((name) => ({
+            operation_type: 'Update',
+            params: { users: [{ email: count_basis === 'identifiers' ? [sha256(name), sha256(`${name}2`)] : [sha256(name)] }] },
+          })),
+        })
+      ).body
+      expect(data.map((one: Loose) => one.success_count)).toEqual(counts)
+    },
+  )
+  test('partial_apply reports the products that it applied, in any order and with repeated ids', async () => {
+    for (const [order, duplicates, ids] of [
+      ['random', 'error', ['a', 'b', 'c', 'd', 'e', 'f']],
+      ['request', 'absent', ['g', 'g', 'h', 'i']],
+    ] as const) {
+      await sandbox.control.switches({ product_order: order, duplicate_ids: duplicates })
+      await arm({ kind: 'partial_apply', apply: 'first:3' })
+      const results: Loose[] = (await put(...ids)).body.data.products_response
+      const stored = (await sandbox.control.products()).map(({ id }) => id)
+      for (const { id, status } of results) expect([id, status === 'CREATE_SUCCESS']).toEqual([id, stored.includes(id)])
+      expect(results.filter(({ status }) => status === 'ERROR').length).toBeGreaterThan(0)
+    }
+  })
+  test('results of deletes: failed_key fails every key, and long and alien_id name an unknown key without an id', async () => {
+    const keys: string[] = (await put('a', 'b')).body.data.products_response.map((one: Loose) => one.product_key)
+    const results = async (fault: Record<string, unknown>): Promise<Loose[]> => {
+      await arm({ ...fault, apply: 'none' }, { method: 'DELETE' })
+      return (await sandbox.call('DELETE', path, { json: { product_keys: keys } })).body.data.delete_products
+    }
+    expect((await results({ kind: 'failed_key' })).map((one) => one.failed_product_key)).toEqual(keys)
+    expect((await results({ kind: 'long' })).map((one) => [one.product_key, one.id])).toEqual(
+      [...keys, '999'].map((key) => [key, undefined]),
+    )
+    expect((await results({ kind: 'alien_id' })).map((one) => [one.product_key, one.id])).toEqual([
+      ['999', undefined],
+      [keys[1], undefined],
+    ])
+    expect(await results({ kind: 'short', by: 0 })).toHaveLength(2)
+    expect(await results({ kind: 'short', by: 5 })).toHaveLength(0)
   })
   test.for(['counts', 'partial_apply'])('%s does not change an answer without counts', async (kind) => {
     for (const one of ['/12/accounts/18ce54d4x5t', '/12/accounts/18ce54d4x5t/campaigns']) {
@@ -376,6 +461,12 @@ describe('answers that do not fit', () => {
     await arm({ kind: 'operation_errors', indices: [1] }, { path: '/12/accounts/' })
     const answer = await users(2)
     expect([answer.status, answer.body.operation_errors.map((one: unknown[]) => one.length)]).toEqual([400, [0, 1]])
+    await sandbox.control.switches({ operation_errors: 'flat' })
+    await arm({ kind: 'operation_errors', indices: [1] }, { path: '/12/accounts/' })
+    expect((await users(2)).body.operation_errors).toEqual([
+      null,
+      { code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' },
+    ])
   })
 })
 

@@ -139,7 +139,7 @@ function matchesPath(pattern: string, path: string): boolean {
 }
 
 function hasHitsLeft({ times, fired }: ArmedRule): boolean {
-  return times === undefined || fired < times
+  return times === null || fired < times
 }
 
 /** Returns true if the rule hits a request only once its body is read. */

@@ -1,20 +1,23 @@
-/** Corrupts the content, the bytes or the headers of answers (docs/sandbox.md#faults). */
+/** Corrupts the status, headers, content or bytes of answers (docs/sandbox.md#faults). */
 import { gzipSync } from 'node:zlib'
 import { exactJson, type Answer } from '../answer.ts'
+import { appliedCount } from '../appliedPart.ts'
 import { textOf } from '../text.ts'
-import { corruptCounts } from './corruptedCounts.ts'
+import { corruptCounts, withAppliedCount, type JsonObject } from './corruptedCounts.ts'
 import type { ActingKind } from './faultActions.ts'
 import { effectOf, integerSetting, type Fault, type FaultKind } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Properties of the request that the corruption of its answer needs. */
 interface RequestFacts {
   readonly cursor: string | undefined
   /** Number of products, product keys or users. */
   readonly items: number
+  /** Parsed body; undefined without one. */
+  readonly json: unknown
+  /** True if `operation_errors` has an error or null for each operation (the switch `operation_errors`). */
+  readonly hasFlatErrors: boolean
 }
 
 type CorruptingKind = Exclude<FaultKind, InjectedKind | ActingKind>
@@ -30,34 +33,32 @@ function isCorrupting(kind: FaultKind): kind is CorruptingKind {
 }
 
 const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
-  short: onResults((results, fault) => results.slice(0, -1 * integerSetting(fault, 'by', 1))),
+  short: onResults((results, fault) => results.slice(0, Math.max(0, results.length - integerSetting(fault, 'by', 1)))),
   long: onResults((results) => [...results, unknownResult(results.at(-1))]),
   reorder: onResults((results) => results.toReversed()),
   duplicate_results: onResults((results) => [...results.slice(0, 1), ...results]),
   alien_id: onFirstResult((one) => ({
     ...one,
-    id: `alien-${String(one['id'])}`,
+    ...('id' in one ? { id: `alien-${String(one['id'])}` } : {}),
     ...('failed_product_key' in one ? { product_key: '999' } : {}),
   })),
-  null_id: onFirstResult((one) => ({ ...one, id: null })),
+  null_id: onFirstResult((one) => ('id' in one ? { ...one, id: null } : one)),
   null_key: onFirstResult((one) => ({ ...one, product_key: null })),
   changed_key: onFirstResult((one) => ({ ...one, product_key: `9${String(one['product_key'])}`.slice(0, 19) })),
   unknown_status: onFirstResult((one) => ({ ...one, status: 'QUEUED' })),
   no_change: onResults((results) => results.map((one) => ({ ...recordOf(one), status: 'NO_CHANGE' }))),
   warnings: onResults((results) => results.map((one) => ({ ...recordOf(one), warnings: ['image_link could not be fetched yet'] }))),
   success_with_errors: onFirstResult((one) => ({ ...one, errors: ['title is too short'] })),
-  error_without_errors: onResults((results) =>
-    results.map((one) => ({ ...recordOf(one), status: 'ERROR', errors: [], product_key: null })),
-  ),
+  error_without_errors: onResults((results) => results.map((one) => failedPut(recordOf(one), []))),
   product_error: onResults((results, fault) => {
     const ids = Array.isArray(fault['ids']) ? fault['ids'].map(String) : undefined
     const errors = [textOf(fault['message'] ?? 'image_link could not be fetched')]
     return results.map((one, index) => {
       const isHit = ids === undefined ? index === 0 : ids.includes(String(recordOf(one)['id']))
-      return isHit ? { ...recordOf(one), status: 'ERROR', errors, product_key: null } : one
+      return isHit ? failedPut(recordOf(one), errors) : one
     })
   }),
-  failed_key: onFirstResult(failedDelete),
+  failed_key: onResults((results) => results.map((one) => failedDelete(recordOf(one)))),
 
   counts: onJson(corruptCounts),
   errors_in_200: (answer) => {
@@ -88,7 +89,7 @@ const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
 }
 
 /** Returns a corruption of the JSON body of a success. Refusals, and bodies that are not a JSON object, stay unchanged. */
-function onJson(change: (body: Json, fault: Fault, request: RequestFacts) => Json): Corruption {
+function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) => JsonObject): Corruption {
   return (answer, fault, request) => {
     const body = answer.status >= 400 ? undefined : parseExact(answer.body.toString())
     return isRecord(body) ? { ...answer, body: exactJson(change(body, fault, request)) } : answer
@@ -105,7 +106,7 @@ function onResults(change: (results: readonly unknown[], fault: Fault) => unknow
   })
 }
 
-function onFirstResult(change: (one: Json) => Json): Corruption {
+function onFirstResult(change: (one: JsonObject) => JsonObject): Corruption {
   return onResults((results) => results.map((one, index) => (index === 0 ? change(recordOf(one)) : one)))
 }
 
@@ -125,29 +126,34 @@ function parseExact(text: string): unknown {
   }
 }
 
-/** Returns a result for a product that the request does not contain, in the form of `last`. Counts have no id and are repeated. */
+/** Copies a result, with the id and product key of an unknown product if it has these fields. */
 function unknownResult(last: unknown): unknown {
   const one = recordOf(last)
-  return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
+  return { ...one, ...('id' in one ? { id: 'alien-product' } : {}), ...('product_key' in one ? { product_key: '999' } : {}) }
 }
 
-/** Returns the result of the delete of a product as a failure. */
-function failedDelete(one: Json): Json {
+/** Returns the result of a failed put of a product. */
+function failedPut(one: JsonObject, errors: readonly string[]): JsonObject {
+  return { ...one, status: 'ERROR', errors, product_key: null }
+}
+
+/** Returns the failure for the result of a deleted product. A result without a key stays unchanged. */
+function failedDelete(one: JsonObject): JsonObject {
   const key = one['product_key']
-  return key === null ? one : { product_key: null, failed_product_key: key, message: 'Product could not be deleted' }
+  return typeof key !== 'string' ? one : { product_key: null, failed_product_key: key, message: 'Product could not be deleted' }
 }
 
 /**
- * Returns a 400 with an error for each operation in the fault's `indices` (default: the first). Its `offset` is added to each index. Its
- * `length` is the minimum length of the list.
+ * Returns a 400 with an error for each operation in the fault's `indices` (default: the first). The fault's `offset` is added to each
+ * index. Its `length` is the minimum length of the list of errors.
  */
-function operationErrors(answer: Answer, fault: Fault): Answer {
+function operationErrors(answer: Answer, fault: Fault, { hasFlatErrors }: RequestFacts): Answer {
   const indices = Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]
   const failing = indices.map((index) => index + integerSetting(fault, 'offset', 0))
   const length = Math.max(integerSetting(fault, 'length', 0), ...failing.map((index) => index + 1))
-  const errors = Array.from({ length }, (_, index) =>
-    failing.includes(index) ? [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }] : [],
-  )
+  const error = { code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }
+  const [failed, unfailed] = hasFlatErrors ? [error, null] : [[error], []]
+  const errors = Array.from({ length }, (_, index) => (failing.includes(index) ? failed : unfailed))
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
@@ -155,7 +161,7 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
  * Drops the first `by` records of a page, as if records were deleted between two reads. For a negative `by`, repeats the first `-by`
  * records.
  */
-function shiftPage(body: Json, fault: Fault): Json {
+function shiftPage(body: JsonObject, fault: Fault): JsonObject {
   const { data } = body
   const by = integerSetting(fault, 'by', 1)
   if (!Array.isArray(data) || !('next_cursor' in body)) return body
@@ -163,24 +169,30 @@ function shiftPage(body: Json, fault: Fault): Json {
 }
 
 /**
- * Returns the answer to a partly applied request: the number of applied users, or an error for each product that was not applied. The
- * answer agrees with the applied part if `apply` is `half` or `first:N`. With any other `apply`, it reports all entries as applied.
+ * Returns the answer to a partly applied request: counts of the applied users, or an error for each product that was not applied. Reports
+ * all entries as applied if `apply` is `twice`, `later` or `only`.
  */
-function answerPartially(body: Json, fault: Fault, { items }: RequestFacts): Json {
-  const { apply } = effectOf(fault)
-  const applied =
-    apply === 'half' ? Math.floor(items / 2) : typeof apply === 'string' && apply.startsWith('first:') ? Number(apply.slice(6)) : items
+function answerPartially(body: JsonObject, fault: Fault, { items, json }: RequestFacts): JsonObject {
+  const applied = appliedCount(effectOf(fault).apply, items)
   const data = recordOf(body['data'])
   const { delete_products: deletes, products_response: puts } = data
-  const failOthers = (results: readonly unknown[], fail: (one: Json) => Json): unknown[] =>
-    results.map((one, index) => (index < applied ? one : fail(recordOf(one))))
-  if (Array.isArray(deletes)) return { ...body, data: { ...data, delete_products: failOthers(deletes, failedDelete) } }
-  if (Array.isArray(puts)) return { ...body, data: { ...data, products_response: failOthers(puts, failedPut) } }
-  return corruptCounts(body, { kind: 'counts', success: applied })
-}
-
-function failedPut(one: Json): Json {
-  return { ...one, status: 'ERROR', errors: ['The product could not be written'], product_key: null }
+  const { products, product_keys: keys } = recordOf(json)
+  if (Array.isArray(deletes)) {
+    const appliedKeys = new Set(listOf(keys).slice(0, applied))
+    const failOthers = (one: JsonObject): JsonObject => (appliedKeys.has(one['product_key']) ? one : failedDelete(one))
+    return { ...body, data: { ...data, delete_products: deletes.map((one) => failOthers(recordOf(one))) } }
+  }
+  if (Array.isArray(puts)) {
+    const appliedIds = new Set(
+      listOf(products)
+        .slice(0, applied)
+        .map((product) => recordOf(product)['id']),
+    )
+    const failOthers = (one: JsonObject): JsonObject =>
+      appliedIds.has(one['id']) ? one : failedPut(one, ['The product could not be written'])
+    return { ...body, data: { ...data, products_response: puts.map((one) => failOthers(recordOf(one))) } }
+  }
+  return withAppliedCount(body, applied, items)
 }
 
 function asGzip({ headers, ...answer }: Answer, body: Buffer): Answer {

@@ -2,7 +2,13 @@
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { Fault } from './faultKinds.ts'
 
-type Json = Record<string, unknown>
+/** Object of parsed JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Values of the setting `shape`. */
+export const COUNT_SHAPES = ['object', 'one', 'empty', 'short', 'long', 'missing'] as const
+
+type Counts = Record<string, unknown>
 
 /**
  * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the sum
@@ -14,12 +20,13 @@ type Json = Record<string, unknown>
  *
  * Returns an answer without counts unchanged.
  */
-export function corruptCounts(body: Json, fault: Fault): Json {
+export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
   const { data } = body
-  const results: Json[] = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
-  if (!results.some((one) => 'total_count' in one)) return body
-  const n = results.reduce((sum, one) => sum + Number(one['total_count']), 0)
-  const success = resolveCount(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
+  const results = countsOf(data)
+  if (results === undefined) return body
+  const n = sumOf(results, 'total_count')
+  const byDefault = fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'
+  const success = resolveCount(fault['success'] === undefined ? byDefault : fault['success'], n)
   const total = resolveCount(fault['total'], n)
   changeSum(results, 'success_count', success)
   changeSum(results, 'total_count', total)
@@ -42,6 +49,28 @@ export function corruptCounts(body: Json, fault: Fault): Json {
   }
 }
 
+/**
+ * Changes the counts of successes so that `applied` of `items` users succeeded, starting with the last result. Scales them if the answer
+ * counts operations or identifiers (the switch `count_basis`). Returns an answer without counts unchanged.
+ */
+export function withAppliedCount(body: JsonObject, applied: number, items: number): JsonObject {
+  const { data } = body
+  const results = countsOf(data)
+  if (results === undefined || items === 0) return body
+  changeSum(results, 'success_count', Math.floor((sumOf(results, 'total_count') * applied) / items))
+  return { ...body, data: Array.isArray(data) ? results : results[0] }
+}
+
+/** Returns copies of the results with counts, from an array or a single object; undefined if none has counts. */
+function countsOf(data: unknown): Counts[] | undefined {
+  const results = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
+  return results.some((one) => 'total_count' in one) ? results : undefined
+}
+
+function sumOf(results: readonly Counts[], name: string): number {
+  return results.reduce((sum, one) => sum + Number(one[name]), 0)
+}
+
 /** Resolves a setting: undefined and `n` become the sum `n`, `n-2` becomes the sum less 2. Returns other values unchanged. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
@@ -53,14 +82,14 @@ function resolveCount(value: unknown, n: number): unknown {
  * Changes the field `name` of the results so that its values add up to `sum`. Starts with the last result, and lowers no value below 0. If
  * `sum` is negative, subtracts the whole difference from the last result. If `sum` is not a whole number, writes it into the last result.
  */
-function changeSum(results: Json[], name: string, sum: unknown): void {
+function changeSum(results: Counts[], name: string, sum: unknown): void {
   const last = results.at(-1)
   if (last === undefined) return
   if (typeof sum !== 'number' || !Number.isInteger(sum)) {
     last[name] = sum
     return
   }
-  let difference = sum - results.reduce((total, one) => total + Number(one[name]), 0)
+  let difference = sum - sumOf(results, name)
   for (const one of results.toReversed()) {
     if (difference === 0) return
     const count = Number(one[name])

@@ -1,11 +1,12 @@
 /** Faults that act on the request or its connection, such as waits, broken connections and past states (docs/sandbox.md#faults). */
 import type { Answer } from '../answer.ts'
+import type { AppliedPart } from '../appliedPart.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { parseForm } from '../verify/signature.ts'
 import type { ArmedRule } from './armedFaults.ts'
 import type { FaultContext } from './faultContext.ts'
-import { lagMsOf, integerSetting, type AppliedPart, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
+import { lagMsOf, integerSetting, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
 import type { Waits } from './waits.ts'
 import {
   readSlowly,

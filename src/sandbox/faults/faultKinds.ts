@@ -6,6 +6,8 @@
  * none of them does not compile.
  */
 
+import type { AppliedPart } from '../appliedPart.ts'
+
 /** Stages of a request at which a fault can act, in their order. */
 export const STAGES = [
   'before_read',
@@ -19,13 +21,6 @@ export const STAGES = [
 ] as const
 /** Stage of a request. */
 export type Stage = (typeof STAGES)[number]
-
-/**
- * Part of the request that is applied to the state. The entries of a request are its products, product keys or users. `twice`: the whole
- * request, two times. `first:N`: the first N entries. `half`: the first half of the entries, rounded down. `later:MS`: the whole request,
- * MS milliseconds later; the answer does not wait. `only`: the entries with these keys.
- */
-export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 /** Checked fault of a rule. Further fields are settings of its kind. */
 export interface Fault {
@@ -92,9 +87,8 @@ const SETTINGS: Partial<Record<FaultKind, string>> = {
   large: 'bytes',
   deep: 'depth',
 }
-/** Settings that are whole numbers. `bytes_per_s` is a whole number from 1. */
-export const INTEGER_SETTINGS = ['status', 'ms', 'jitter', 's', 'lag_ms', 'bytes', 'by', 'offset', 'length', 'depth'] as const
-type IntegerSetting = (typeof INTEGER_SETTINGS)[number] | 'bytes_per_s'
+/** Setting that is a whole number. */
+export type IntegerSetting = 'status' | 'ms' | 'jitter' | 's' | 'lag_ms' | 'bytes' | 'by' | 'offset' | 'length' | 'depth' | 'bytes_per_s'
 
 /** Returns the names of all settings of a kind. */
 export function settingsOf(kind: FaultKind): readonly string[] {

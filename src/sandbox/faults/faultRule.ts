@@ -1,6 +1,8 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
-import { FAULT_KINDS, INTEGER_SETTINGS, isFaultKind, settingsOf, stageOfAt, STAGES, type AppliedPart, type Fault } from './faultKinds.ts'
+import type { AppliedPart } from '../appliedPart.ts'
+import { COUNT_SHAPES } from './corruptedCounts.ts'
+import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type IntegerSetting } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
 export interface FaultMatch {
@@ -8,7 +10,7 @@ export interface FaultMatch {
   readonly method?: string
   /** Prefix of the path, or a regular expression that matches a part of it. */
   readonly path?: string
-  /** Number of the first matching request that is hit, counted from 1 since arming. */
+  /** Skips the matching requests before the one with this number, counted from 1 since arming. */
   readonly nth?: number
   /** Hits only matching requests whose number, counted from 1 since arming, is a multiple of this number. */
   readonly every?: number
@@ -18,7 +20,7 @@ export interface FaultMatch {
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Time after arming, in milliseconds, during which no request is hit. */
+  /** Milliseconds after arming during which the rule hits no request. */
   readonly after_ms?: number
   /** Hits the request with this number among those with the same method, path and non-empty body, counted while any fault is armed. */
   readonly attempt_of_same_body?: number
@@ -29,47 +31,48 @@ export interface FaultMatch {
 /** Checked rule that is not armed yet. */
 export interface FaultRule {
   readonly match: FaultMatch
-  /** Number of requests to hit; undefined for no limit. */
-  readonly times: number | undefined
+  /** Number of requests to hit; null for no limit. */
+  readonly times: number | null
   readonly fault: Fault
 }
 
-/** Fields of an armed rule (`ArmedRule` in armedFaults.ts) that are ignored, so that an entry of `GET /_sandbox/faults` can be armed again. */
+/** Further fields of an `ArmedRule`. They are ignored, so that `POST /_sandbox/faults` accepts an entry of the list of faults. */
 const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
   const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault', ...ignoredFields])
-  const checked = checkFault(fault)
   return {
     match: checkMatch(match),
-    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? undefined : checkTimes(times),
-    fault: checked,
+    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? null : checkTimes(times),
+    fault: checkFault(fault),
   }
 }
 
 function checkFault(input: unknown): Fault {
-  const given = withoutNulls(objectOf(input, 'fault'), NULL_COUNTS)
+  const fields = objectOf(input, 'fault')
+  const given = withoutNulls(fields, fields['kind'] === 'counts' ? NULL_COUNTS : [])
   const { kind, stage: givenStage, apply, ...settings } = given
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(given, settingsOf(kind), 'fault.')
-  for (const name of INTEGER_SETTINGS)
-    if (settings[name] !== undefined && !Number.isInteger(settings[name])) throw new ControlError(`fault.${name} is a whole number`)
+  checkValues(settings, kind === 'short' ? { ...SETTING_CHECKS, by: integerFrom(0) } : SETTING_CHECKS, 'fault.')
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
-  const speed = settings['bytes_per_s']
-  if (speed !== undefined && !fromOne.isValid(speed)) throw new ControlError(`fault.bytes_per_s is ${fromOne.expected}`)
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 
-/** Reads the applied part in any of its spellings: text, `only:[ids]`, `{ only: [ids] }`, or a list of ids. @throws {ControlError} */
+/**
+ * Reads the applied part: one of its texts, or the ids of `only` as `{ only: [ids] }`, a list, or a text such as `only:[a,b]`.
+ *
+ * @throws {ControlError}
+ */
 function checkApply(apply: unknown): AppliedPart {
-  if (Array.isArray(apply)) return { only: apply.map(String) }
-  if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return { only: apply.only.map(String) }
+  if (Array.isArray(apply)) return onlyIds(apply)
+  if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return onlyIds(apply.only)
   const text = String(apply)
   const only = /^only:\[?(.*?)\]?$/.exec(text)
-  if (only !== null) return { only: (only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')) }
+  if (only !== null) return onlyIds((only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')))
   if (text === 'none' || text === 'all' || text === 'twice' || text === 'half') return text
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
@@ -77,28 +80,52 @@ function checkApply(apply: unknown): AppliedPart {
   throw new ControlError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
 }
 
+function onlyIds(ids: readonly unknown[]): AppliedPart {
+  return { only: ids.map(String).filter((id) => id !== '') }
+}
+
 function checkMatch(input: unknown): FaultMatch {
   const given = withoutNulls(objectOf(input, 'match'))
-  checkFields(given, Object.keys(MATCHES), 'match.')
-  for (const [name, { expected, isValid }] of Object.entries(MATCHES))
-    if (name in given && !isValid(given[name])) throw new ControlError(`match.${name} is ${expected}`)
-  // MATCHES has checked each value.
+  checkFields(given, Object.keys(MATCH_CHECKS), 'match.')
+  checkValues(given, MATCH_CHECKS, 'match.')
+  // MATCH_CHECKS has checked each value.
   return given as FaultMatch
 }
 
-interface MatchCheck {
+/** Throws for the first field whose value is not valid. Ignores absent fields. @throws {ControlError} */
+function checkValues(given: Readonly<Record<string, unknown>>, checks: Readonly<Record<string, ValueCheck>>, prefix: string): void {
+  for (const [name, { expected, isValid }] of Object.entries(checks))
+    if (given[name] !== undefined && !isValid(given[name])) throw new ControlError(`${prefix}${name} is ${expected}`)
+}
+
+interface ValueCheck {
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
 }
 
-const aText: MatchCheck = { expected: 'a text', isValid: (value) => typeof value === 'string' }
-const fromOne: MatchCheck = { expected: 'a whole number from 1', isValid: (value) => Number.isInteger(value) && Number(value) >= 1 }
-const numberIn = (least: number, most: number, expected: string): MatchCheck => ({
+const aText: ValueCheck = { expected: 'a text', isValid: (value) => typeof value === 'string' }
+const aBoolean: ValueCheck = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' }
+const numberIn = (least: number, most: number, expected: string): ValueCheck => ({
   expected,
   isValid: (value) => typeof value === 'number' && value >= least && value <= most,
 })
+const integerFrom = (least: number, most = Number.MAX_SAFE_INTEGER): ValueCheck => ({
+  expected: `a whole number ${most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`}`,
+  isValid: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+})
+const listOfAll = (expected: string, isValid: ValueCheck['isValid']): ValueCheck => ({
+  expected,
+  isValid: (value) => Array.isArray(value) && value.every(isValid),
+})
+const anInteger: ValueCheck = { expected: 'a whole number', isValid: (value) => Number.isSafeInteger(value) }
+const fromOne = integerFrom(1)
+const fromZero = integerFrom(0)
+/** Maximum for indices and lengths of `operation_errors`. A request has at most 2,500 operations. */
+const MOST_OPERATIONS = 100_000
+/** Maximum for bytes. A text of V8 has at most 2^29 characters, less a few. */
+const MOST_BYTES = 500_000_000
 
-const MATCHES: Readonly<Record<string, MatchCheck>> = {
+const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   method: aText,
   path: aText,
   nth: fromOne,
@@ -108,13 +135,35 @@ const MATCHES: Readonly<Record<string, MatchCheck>> = {
   worker: aText,
   after_ms: numberIn(0, Infinity, 'a number from 0'),
   attempt_of_same_body: fromOne,
-  first_of_connection: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
-} satisfies Record<keyof FaultMatch, MatchCheck>
+  first_of_connection: aBoolean,
+} satisfies Record<keyof FaultMatch, ValueCheck>
 
-/** Settings of `counts` that put a null into the answer. */
+const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
+  status: integerFrom(200, 999),
+  ms: fromZero,
+  jitter: fromZero,
+  s: anInteger,
+  lag_ms: fromZero,
+  bytes: integerFrom(0, MOST_BYTES),
+  by: anInteger,
+  offset: integerFrom(-MOST_OPERATIONS, MOST_OPERATIONS),
+  length: integerFrom(0, MOST_OPERATIONS),
+  depth: integerFrom(0, MOST_BYTES / 2),
+  bytes_per_s: fromOne,
+  indices: listOfAll(
+    `a list of whole numbers from 0 to ${MOST_OPERATIONS}`,
+    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_OPERATIONS,
+  ),
+  ids: listOfAll('a list of ids', (value) => typeof value === 'string' || typeof value === 'number'),
+  shape: { expected: `one of: ${COUNT_SHAPES.join(', ')}`, isValid: (value) => COUNT_SHAPES.some((shape) => shape === value) },
+  statuses: listOfAll('a list of 100, 102 and 103', (value) => value === 100 || value === 102 || value === 103),
+  close: aBoolean,
+} satisfies Record<IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close', ValueCheck>
+
+/** Settings of `counts` that may be null. The answer then contains null. */
 const NULL_COUNTS = ['success', 'total']
 
-/** Removes the fields that are null, which count as absent, except those of `kept`. */
+/** Removes null fields, because null counts as absent. Keeps the fields named in `kept`. */
 function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly string[] = []): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }

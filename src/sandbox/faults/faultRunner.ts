@@ -2,13 +2,14 @@
  * Runs a fault on one request: waits, applies the part that the fault sets, then answers or breaks the connection (docs/sandbox.md#faults).
  */
 import type { Answer } from '../answer.ts'
+import { appliedCount, type AppliedPart } from '../appliedPart.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
 import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
-import { actsAfterApplying, effectOf, type AppliedPart } from './faultKinds.ts'
+import { actsAfterApplying, effectOf } from './faultKinds.ts'
 import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
@@ -111,7 +112,7 @@ export class FaultRunner {
         .catch(hooks.fail)
       return undefined
     }
-    if (apply === 'half') return hooks.apply(`first:${Math.floor(hooks.items / 2)}`)
+    if (apply === 'half') return hooks.apply(`first:${appliedCount(apply, hooks.items)}`)
     return hooks.apply(apply === 'twice' ? 'all' : apply)
   }
 
@@ -120,7 +121,12 @@ export class FaultRunner {
     const { context, fault } = on
     if (isInjected(fault.kind)) return this.#inject(on, hooks)
     const base = applied ?? (await this.#answerWithoutApplying(on, hooks))
-    return corruptAnswer(base, fault, { cursor: cursorOf(context), items: hooks.items })
+    return corruptAnswer(base, fault, {
+      cursor: cursorOf(context),
+      items: hooks.items,
+      json: context.json,
+      hasFlatErrors: this.#tools.world.switch('operation_errors') === 'flat',
+    })
   }
 
   #inject({ context, fault }: FaultyRequest, hooks: Pick<FaultHooks, 'refuse'>): Answer {

@@ -1,6 +1,6 @@
 /** Handles a complete request: authentication, rate limits, parameters, then the handler of the area. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import type { AppliedPart } from '../faults/faultKinds.ts'
+import type { AppliedPart } from '../appliedPart.ts'
 import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'

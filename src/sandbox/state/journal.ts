@@ -9,7 +9,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
-import type { AppliedPart } from '../faults/faultKinds.ts'
+import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockFile, type FileLock } from './fileLock.ts'
 

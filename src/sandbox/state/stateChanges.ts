@@ -6,7 +6,7 @@ import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
-import type { AppliedPart } from '../faults/faultKinds.ts'
+import { appliedCount, type AppliedPart } from '../appliedPart.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import { Journal, type Counters, type JournalEntry } from './journal.ts'
 import { adsRefusal, Refusal } from '../refusal.ts'
@@ -386,9 +386,7 @@ function canChangeState(endpoint: Endpoint): boolean {
  */
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
-  if (part.startsWith('first:')) {
-    const first = Number(part.slice(6))
-    return (index) => index < first
-  }
-  return appliesToAll
+  if (!part.startsWith('first:')) return appliesToAll
+  const first = appliedCount(part, Infinity)
+  return (index) => index < first
 }
