@@ -138,6 +138,21 @@ describe('product upserts', () => {
   ] as const)('is taken: %o', async ([change]) => {
     expect((await results([product('a', change)]))[0]).toMatchObject({ status: 'CREATE_SUCCESS', errors: [] })
   })
+  test('a link is https in any case of the scheme', async () => {
+    expect(await results([product('a', { link: 'HTTPS://shop.example/a' })])).toMatchObject([{ status: 'CREATE_SUCCESS' }])
+    expect(await sandbox.control.violations()).toEqual([])
+  })
+  test('products of a repeated id are checked for violations too', async () => {
+    await put([product('a', { link: 'http://shop.example/a', gtin: '1' }), product('a')])
+    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(
+      expect.arrayContaining(['link_not_https', 'gtin_invalid']),
+    )
+  })
+  test('new products that are applied later have keys of their own in the answer', async () => {
+    await sandbox.control.fault({ method: 'PUT' }, { kind: 'warnings', apply: 'later:60000' })
+    const keys = (await results([product('a'), product('b')])).map(({ product_key }) => String(product_key))
+    expect([new Set(keys).size, keys.every((key) => /^\d{16,19}$/.test(key))]).toEqual([2, true])
+  })
   test('a put of 26 products and a delete without an operator are violations', async () => {
     await put(Array.from({ length: 25 }, (_, n) => product(`p${n}`)))
     await put(Array.from({ length: 26 }, (_, n) => product(`q${n}`)))

@@ -163,7 +163,12 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
   const { protocol, hostname } = new URL(text)
-  return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
+  return (isHttps(text) || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
+}
+
+/** Returns true for a link with the scheme https, in any case. */
+export function isHttps(link: string): boolean {
+  return /^https:\/\//i.test(link)
 }
 
 /**

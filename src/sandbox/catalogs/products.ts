@@ -5,7 +5,7 @@ import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { catalogOf } from './catalogs.ts'
-import { checkProduct, hasHtml, isGtin, LINK_FIELDS, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
+import { checkProduct, hasHtml, isGtin, isHttps, LINK_FIELDS, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
 import { shuffled } from '../shuffled.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
@@ -26,7 +26,12 @@ interface ProductResult {
   readonly status: 'CREATE_SUCCESS' | 'UPDATE_SUCCESS' | 'ERROR' | 'NO_CHANGE'
 }
 
-/** Creates or updates each product of the request, and returns a result for each (spec 4.2). @throws {Refusal} for a wrong list */
+/**
+ * Creates or updates the products of the request, and returns their results (spec 4.2). Ignores all products of a repeated id. The switch
+ * `duplicate_ids` sets their results.
+ *
+ * @throws {Refusal} for a wrong list
+ */
 function putProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const list = listOf(call.params['products'])
@@ -40,14 +45,16 @@ function putProducts(call: CatalogCall): Reply {
   const results: ProductResult[] = []
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
+    const known = id === null ? undefined : catalog.products.get(comparableId(call, id))
+    const base = call.world.switch('product_put') === 'merge' ? known?.fields : undefined
+    reportViolations(call, product, base)
     if (id !== null && repeated.has(comparableId(call, id))) {
       if (duplicates === 'absent') return
-      const known = catalog.products.get(comparableId(call, id))
       if (duplicates === 'no_change') results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
       else results.push(failed(call, id, known, ['id: occurs several times in this request; all its instances are ignored']))
       return
     }
-    results.push(putOne(call, catalog, product, id, index))
+    results.push(putOne(call, catalog, { product, id, known, base, index }))
   })
   return {
     kind: 'ads',
@@ -55,37 +62,48 @@ function putProducts(call: CatalogCall): Reply {
   }
 }
 
-/** Creates or updates a product. `id`: null if the product has no text as id. `index`: position in the request. */
-function putOne(
-  call: CatalogCall,
-  catalog: Catalog,
-  product: Readonly<Record<string, unknown>>,
-  id: string | null,
-  index: number,
-): ProductResult {
+interface SentProduct {
+  readonly product: Readonly<Record<string, unknown>>
+  /** Null if the product has no text as id. */
+  readonly id: string | null
+  /** Stored product with this id. */
+  readonly known: Product | undefined
+  /** Stored fields that stay unless the product replaces them. */
+  readonly base: StoredProduct | undefined
+  /** Position in the request. */
+  readonly index: number
+}
+
+/** Creates or updates a product. */
+function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base, index }: SentProduct): ProductResult {
   const { world } = call
-  const known = id === null ? undefined : catalog.products.get(comparableId(call, id))
-  const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
-  reportViolations(call, product, base)
-  const warnings = gtinWarnings(call, fields, product)
+  const warnings = gtinWarnings(fields)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failed(call, id, known, errors)
   const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
   if (known !== undefined && sameFields(known.fields, fields)) return success('NO_CHANGE', known.key)
-  if (!call.applies(index, id)) return known === undefined ? success('CREATE_SUCCESS', '0') : success('UPDATE_SUCCESS', known.key)
+  const isApplied = call.applies(index, id)
+  if (known !== undefined && !isApplied) return success('UPDATE_SUCCESS', known.key)
+  const compared = comparableId(call, id)
+  // The product gets another key when it is applied later, unless the switch `readd_key` keeps its key.
+  if (!isApplied) return success('CREATE_SUCCESS', newKey(call, catalog, compared))
   const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
   if (known !== undefined) {
     known.fields = fields
     known.groupKey = groupKey
     return success('UPDATE_SUCCESS', known.key)
   }
-  const compared = comparableId(call, id)
-  const key = (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined) ?? world.newId()
+  const key = newKey(call, catalog, compared)
   catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
   catalog.idByKey.set(key, compared)
   return success('CREATE_SUCCESS', key)
+}
+
+/** Returns the key for a new product: that of a deleted one (the switch `readd_key`), else a new key. `id`: as in `Catalog.products`. */
+function newKey({ world }: CatalogCall, catalog: Catalog, id: string): string {
+  return (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(id) : undefined) ?? world.newId()
 }
 
 /** Deletes the products with the keys of the request, and returns a result for each key (spec 4.2). @throws {Refusal} */
@@ -99,14 +117,14 @@ function deleteProducts(call: CatalogCall): Reply {
   const most = world.switch('delete_keys_max')
   if (most !== 'none' && keys.length > Number(most))
     throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
-  const unknown = world.switch('delete_unknown_key')
-  if (unknown === 'not_found') {
+  const onUnknownKey = world.switch('delete_unknown_key')
+  if (onUnknownKey === 'not_found') {
     const missing = keys.find((key) => !catalog.idByKey.has(key))
     if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${missing} was not found`, { parameter: 'product_keys' })
   }
   const results = keys.map((key, index) => {
     const id = catalog.idByKey.get(key)
-    if (id === undefined && unknown === 'failed')
+    if (id === undefined && onUnknownKey === 'failed')
       return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
     if (id !== undefined && call.applies(index, key)) removeProduct(catalog, id, key)
     return { product_key: key, failed_product_key: null, message: null }
@@ -115,7 +133,7 @@ function deleteProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
 }
 
-/** Removes a product from the catalog and its manual sets. `id`: as in `Catalog.products`. */
+/** Removes a product from the catalog and its manual sets, and stores its key as a former key. `id`: as in `Catalog.products`. */
 function removeProduct(catalog: Catalog, id: string, key: string): void {
   catalog.idByKey.delete(key)
   catalog.products.delete(id)
@@ -130,6 +148,8 @@ function areTexts(value: unknown): value is readonly string[] {
 /**
  * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the call names a group or
  * the switch `group_reads` is `all`.
+ *
+ * @throws {Refusal} for an unknown catalog or a wrong cursor
  */
 function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -164,7 +184,7 @@ function noteCursor(cursors: Map<string, string>, cursor: string, listing: strin
   // Listings of a catalog and of its groups can return the same cursor. It then belongs to each of these listings.
   const listings = cursors.get(cursor)
   cursors.delete(cursor)
-  cursors.set(cursor, listings === undefined || listings.includes(listing) ? (listings ?? listing) : `${listings} ${listing}`)
+  cursors.set(cursor, listings === undefined ? listing : listings.includes(listing) ? listings : `${listings} ${listing}`)
   for (const oldest of cursors.keys()) {
     if (cursors.size <= MOST_CURSORS) return
     cursors.delete(oldest)
@@ -239,27 +259,27 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-/** Returns a warning for an invalid GTIN in `fields`. Reports a violation only if the GTIN is in `product`, the product as sent. */
-function gtinWarnings(call: CatalogCall, fields: StoredProduct, product: Readonly<Record<string, unknown>>): string[] {
-  const gtin = fields['gtin']
+/** Returns a warning for an invalid GTIN. */
+function gtinWarnings({ gtin }: StoredProduct): string[] {
   if (gtin === undefined || isGtin(String(gtin))) return []
-  if (product['gtin'] !== undefined) call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
 }
 
 /**
- * Reports violations in links, description and required fields of a product (docs/sandbox.md#violations). Does not change the answer.
+ * Reports violations in links, description, GTIN and required fields of a product (docs/sandbox.md#violations). Does not change the answer.
  * `base`: stored fields that stay unless the product replaces them.
  */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, base: StoredProduct | undefined): void {
   const { world } = call
   for (const name of LINK_FIELDS) {
     const link = product[name]
-    if (typeof link === 'string' && link !== '' && !link.startsWith('https://'))
-      world.reportViolation('link_not_https', `${name} is not https`)
+    if (typeof link === 'string' && link !== '' && !isHttps(link)) world.reportViolation('link_not_https', `${name} is not https`)
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
     world.reportViolation('html_in_description', 'description contains HTML')
+  const { gtin } = product
+  if (typeof gtin === 'string' && gtin !== '' && !isGtin(gtin))
+    world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   for (const name of REQUIRED_FIELDS) {
     const value = product[name] === undefined ? base?.[name] : product[name]
     if (value === undefined || value === null || value === '') world.reportViolation('required_field_missing', `${name} is missing`)
