@@ -79,6 +79,58 @@ describe('statistics', () => {
     expect([(await job()).status, (await fetch(done.url)).status]).toEqual(['CANCELLED', 404])
   })
 
+  test('are of the placement: a line item placed only on the publisher network has no values on the service', async () => {
+    const [item] = (await get(`${account}/line_items`)).body.data.filter(({ placements }: Loose) => !placements.includes('ALL_ON_SERVICE'))
+    const on = async (placement: string): Promise<number> =>
+      sum((await stats({ entity_ids: item.id, placement })).body.data[0].id_data[0].metrics.impressions)
+    expect(await on('PUBLISHER_NETWORK')).toBeGreaterThan(0)
+    expect([await on('ALL_ON_SERVICE'), await on('SPOTLIGHT'), await on('TREND')]).toEqual([0, 0, 0])
+  })
+
+  test('have values from the start to the end of serving, and none in the future', async () => {
+    const active = async (): Promise<Loose[]> =>
+      (
+        await get('/12/stats/accounts/18ce54d4x5t/active_entities', {
+          entity: 'LINE_ITEM',
+          line_item_ids: '9cqi0',
+          start_time: figures.start_time,
+          end_time: figures.end_time,
+        })
+      ).body.data
+    const hours = async (): Promise<number[]> =>
+      (await stats()).body.data[0].id_data[0].metrics.impressions.flatMap((value: number, hour: number) => (value === 0 ? [] : [hour]))
+    const setFlight = (start_time: string, end_time: string): Promise<CallResult> =>
+      sandbox.call('PUT', `${account}/line_items/9cqi0`, { query: { start_time, end_time } })
+    await sandbox.control.setClock('2026-02-01T02:30:00Z')
+    expect(await hours()).toEqual([0, 1, 2])
+    expect(await active()).toMatchObject([
+      { activity_start_time: '2026-02-01T00:00:00Z', activity_end_time: expect.stringMatching(/^2026-02-01T02:3/) },
+    ])
+    await sandbox.control.setClock('2026-03-01T00:00:00Z')
+    expect((await setFlight('2026-02-01T05:00:00Z', '2026-02-01T07:00:00Z')).status).toBe(200)
+    expect(await hours()).toEqual([5, 6])
+    expect(await active()).toMatchObject([{ activity_start_time: '2026-02-01T05:00:00Z', activity_end_time: '2026-02-01T07:00:00Z' }])
+    await setFlight('2026-02-05T00:00:00Z', '2026-02-06T00:00:00Z')
+    expect([await hours(), await active()]).toEqual([[], []])
+  })
+
+  test('of a finished job stay as they were when the line item is paused, and its deletion changes updated_at', async () => {
+    const made = (await sandbox.call('POST', '/12/stats/jobs/accounts/18ce54d4x5t', { query: figures })).body.data
+    const job = async (id: string): Promise<Loose> =>
+      (await get('/12/stats/jobs/accounts/18ce54d4x5t')).body.data.find(({ id_str }: Loose) => id_str === id)
+    const file = async (): Promise<Loose> => {
+      const answer = await fetch((await job(made.id_str)).url)
+      return JSON.parse(gunzipSync(await answer.bytes()).toString()) as Loose
+    }
+    const before = await file()
+    await sandbox.call('PUT', `${account}/line_items/9cqi0`, { query: { entity_status: 'PAUSED' } })
+    expect(await file()).toEqual(before)
+    await sandbox.control.advance(3600)
+    await sandbox.call('DELETE', `/12/stats/jobs/accounts/18ce54d4x5t/${made.id_str}`)
+    const deleted = await job(made.id_str)
+    expect(Date.parse(deleted.updated_at) - Date.parse(deleted.created_at)).toBeGreaterThanOrEqual(3_600_000)
+  })
+
   test('name the entities that were active, and their placements', async () => {
     const { body } = await get('/12/stats/accounts/18ce54d4x5t/active_entities', {
       entity: 'CAMPAIGN',

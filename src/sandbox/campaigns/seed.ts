@@ -1,7 +1,16 @@
 /** Creates the first state of the campaigns area, with records that reads can return (docs/sandbox.md#initial-data). */
 import { addRecords, recordsOfAccount } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
-import { unsetFields, type Campaign, type CampaignsState, type FundingInstrument, type HistoryEntry, type LineItem } from './state.ts'
+import {
+  unsetFields,
+  type Campaign,
+  type CampaignsState,
+  type FundingInstrument,
+  type HistoryEntry,
+  type LineItem,
+  type StatisticsQuery,
+} from './state.ts'
+import { fileContent } from './statistics.ts'
 
 const created = { created_at: FIRST_DAY, updated_at: FIRST_DAY, deleted: false }
 
@@ -220,9 +229,7 @@ function addPromotion(state: CampaignsState): void {
 function addFinishedJob(state: CampaignsState): void {
   const start = Date.parse(FIRST_DAY)
   const end = start + 86_400_000
-  state.jobs.set('7001', {
-    id: '7001',
-    account_id: FIXED_ACCOUNT,
+  const query: StatisticsQuery = {
     entity: 'LINE_ITEM',
     entity_ids: ['9cqi0'],
     start,
@@ -230,11 +237,17 @@ function addFinishedJob(state: CampaignsState): void {
     granularity: 'DAY',
     metric_groups: ['ENGAGEMENT'],
     placement: 'ALL_ON_SERVICE',
+  }
+  state.jobs.set('7001', {
+    id: '7001',
+    account_id: FIXED_ACCOUNT,
+    ...query,
     country: null,
     platform: null,
     segmentation_type: null,
     file: '6d7567732d7765627369746520636c69',
     createdAt: end,
+    content: fileContent(state, FIXED_ACCOUNT, query, end),
     cancelled: false,
   })
 }

@@ -143,7 +143,11 @@ export interface StatisticsJob extends StatisticsQuery {
   readonly file: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** Content of the file: JSON, compressed with gzip, as base64. Absent in a state file of an earlier version. */
+  readonly content?: string
   cancelled: boolean
+  /** Time of the deletion, milliseconds since 1970. */
+  cancelledAt?: number
 }
 
 /** Entry of the account history (spec 2.5). */

@@ -1,12 +1,12 @@
 /**
  * Handles statistics and lists of active entities. These endpoints are outside the specification. Statistics are in the answer, or in the
- * file of a job. Values are derived from the line item and the hour, so sums of a period are equal for every granularity. The values of an
- * entity without a serving line item are zeros.
+ * file of a job. Values are derived from the line item and the hour, so values of a period have the same sum for every granularity. Only
+ * line items that serve now have values: a pause also zeroes the past. `country`, `platform` and `segmentation_type` have no effect.
  */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { recordsOfAccount } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
@@ -23,34 +23,34 @@ const FILE_LIFE_MS = 2 * DAY
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'statistics.get': (call) => {
     const query = queryOf(call, 7)
-    const { length, data } = metricsOf(call.state, accountOf(call).id, query)
+    const { length, data } = metricsOf(call.state, accountOf(call).id, query, call.now)
     return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
   },
   'activeEntities.list': (call) => {
     const { start, end } = periodOf(call, 90)
     const entity = String(call.params['entity'])
-    const [campaigns, funding, items] = [
-      listParam(call, 'campaign_ids'),
-      listParam(call, 'funding_instrument_ids'),
-      listParam(call, 'line_item_ids'),
-    ]
-    const owners = recordsOfAccount(call.state.campaigns, accountOf(call).id)
-    const serving = servingItems(call.state, accountOf(call).id).filter(
-      (item) =>
-        Date.parse(item.created_at) < end &&
-        passesFilter(campaigns, item.campaign_id) &&
-        passesFilter(items, item.id) &&
-        passesFilter(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
-    )
+    const campaignIds = listParam(call, 'campaign_ids')
+    const fundingIds = listParam(call, 'funding_instrument_ids')
+    const itemIds = listParam(call, 'line_item_ids')
+    const campaigns = recordsOfAccount(call.state.campaigns, accountOf(call).id)
+    const serving = servingItems(call.state, accountOf(call).id)
+      .filter(
+        (item) =>
+          passesFilter(campaignIds, item.campaign_id) &&
+          passesFilter(itemIds, item.id) &&
+          passesFilter(fundingIds, campaigns.get(item.campaign_id)?.funding_instrument_id ?? ''),
+      )
+      .map((item) => ({ item, served: servedPeriod(item, { start, end: Math.min(end, call.now) }) }))
+      .filter(({ served }) => served.start < served.end)
     const found = Map.groupBy(
-      serving.flatMap((item) => entitiesOf(call.state, accountOf(call).id, item, entity).map((id) => ({ id, item }))),
+      serving.flatMap((one) => entitiesOf(call.state, accountOf(call).id, one.item, entity).map((id) => ({ id, ...one }))),
       ({ id }) => id,
     )
     return ok(
       [...found].map(([id, own]) => ({
         entity_id: id,
-        activity_start_time: isoSeconds(start),
-        activity_end_time: isoSeconds(end),
+        activity_start_time: isoSeconds(Math.min(...own.map(({ served }) => served.start))),
+        activity_end_time: isoSeconds(Math.max(...own.map(({ served }) => served.end))),
         placements: [...new Set(own.flatMap(({ item }) => item.placements))],
       })),
     )
@@ -67,6 +67,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
       segmentation_type: textParam(call, 'segmentation_type'),
       file: hash('sha256', `${id} ${call.world.random()}`).slice(0, 32),
       createdAt: call.now,
+      content: fileContent(call.state, accountOf(call).id, query, call.now),
       cancelled: false,
     }
     call.state.jobs.set(id, job)
@@ -81,6 +82,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     const id = String(call.params['job_id'])
     const job = call.state.jobs.get(id)
     if (job === undefined || job.account_id !== accountOf(call).id) throw notFound('NOT_FOUND', 'job_id', id)
+    if (!job.cancelled) job.cancelledAt = call.now
     job.cancelled = true
     return ok(jobWire(call, job, statusOf(call, job)))
   },
@@ -88,8 +90,12 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     const name = String(call.params['file']).replace(/\.json\.gz$/, '')
     const job = [...call.state.jobs.values()].find((one) => one.file === name)
     if (job === undefined || statusOf(call, job) !== 'SUCCESS' || call.now > job.createdAt + FILE_LIFE_MS)
-      throw adsRefusal('NOT_FOUND', 'No file of a finished job is here', { status: 404 })
-    return fileOf(call.state, job)
+      throw adsRefusal('NOT_FOUND', 'No file of a finished job is here')
+    return {
+      kind: 'text',
+      type: 'application/gzip',
+      body: Buffer.from(job.content ?? fileContent(call.state, job.account_id, job, call.now), 'base64'),
+    }
   },
 }
 
@@ -115,7 +121,7 @@ function queryOf(call: Call<CampaignsState>, days: number): StatisticsQuery {
  *
  * @throws {Refusal} unless they are in order, and at most `days` days apart
  */
-function periodOf(call: Call<unknown>, days: number): { readonly start: number; readonly end: number } {
+function periodOf(call: Call<unknown>, days: number): Period {
   const [from, to] = [String(call.params['start_time']), String(call.params['end_time'])]
   const [start, end] = [Date.parse(from), Date.parse(to)]
   if (end <= start)
@@ -125,33 +131,59 @@ function periodOf(call: Call<unknown>, days: number): { readonly start: number; 
   return { start, end }
 }
 
-/** Returns the metrics of each entity. A metric is a list of `length` values, or null. */
+/** Returns the metrics of each entity until `now`. A metric is a list of `length` values, or null. */
 function metricsOf(
   state: CampaignsState,
   accountId: string,
   query: StatisticsQuery,
+  now: number,
 ): { readonly length: number; readonly data: readonly object[] } {
   const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
   const length = Math.ceil((query.end - query.start) / step)
+  const period = { start: query.start, end: Math.min(query.end, now) }
   const selected = query.metric_groups.flatMap((group) => METRICS[group] ?? [])
-  const serving = servingItems(state, accountId)
+  const serving = servingItems(state, accountId).filter(({ placements }) => hasPlacement(placements, query.placement))
   const data = query.entity_ids.map((id) => {
     const items = serving.filter((item) => entitiesOf(state, accountId, item, query.entity).includes(id))
-    const metrics = Object.fromEntries(selected.map((metric) => [metric.name, series(items, metric, query, step, length)]))
+    const metrics = Object.fromEntries(selected.map((metric) => [metric.name, series(items, metric, period, step, length)]))
     return { id, id_data: [{ segment: null, metrics }] }
   })
   return { length, data }
 }
 
+/**
+ * Returns true for line items with the placement. `ALL_ON_SERVICE` includes every placement but `PUBLISHER_NETWORK`: this is assumed, as
+ * the service documents no relation between placements of statistics and of line items.
+ */
+function hasPlacement(placements: readonly string[], placement: string): boolean {
+  return placement === 'ALL_ON_SERVICE' ? placements.some((one) => one !== 'PUBLISHER_NETWORK') : placements.includes(placement)
+}
+
+/** Milliseconds since 1970. */
+interface Period {
+  readonly start: number
+  readonly end: number
+}
+
+/** Returns the part of the period in which an active line item serves (spec 4.6). If it does not, `end` is not after `start`. */
+function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
+  return {
+    start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),
+    end: end_time === null ? end : Math.min(end, Date.parse(end_time)),
+  }
+}
+
 /** Returns `length` values of a metric, summed over the line items; null if its values are objects. `step`: milliseconds per value. */
-function series(items: readonly LineItem[], metric: Metric, query: StatisticsQuery, step: number, length: number): number[] | null {
+function series(items: readonly LineItem[], metric: Metric, period: Period, step: number, length: number): number[] | null {
   if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
-  for (const item of items.filter(({ placements }) => query.placement !== 'PUBLISHER_NETWORK' || placements.includes('PUBLISHER_NETWORK')))
-    for (let at = Math.max(query.start, Date.parse(item.created_at)); at < query.end; at += HOUR) {
-      const index = Math.floor((at - query.start) / step)
+  for (const item of items) {
+    const served = servedPeriod(item, period)
+    for (let at = Math.floor(served.start / HOUR) * HOUR; at < served.end; at += HOUR) {
+      const index = Math.floor((at - period.start) / step)
       values[index] = (values[index] ?? 0) + Math.floor(impressions(item.id, at) * metric.factor)
     }
+  }
   return values
 }
 
@@ -211,7 +243,7 @@ function statusOf(call: Call<CampaignsState>, job: StatisticsJob): string {
 }
 
 function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string): Record<string, unknown> {
-  const { file, createdAt, start, end, cancelled: _, ...shared } = job
+  const { file, createdAt, start, end, content: _content, cancelled: _, cancelledAt = createdAt, ...shared } = job
   const isReady = status === 'SUCCESS'
   return {
     ...shared,
@@ -222,16 +254,13 @@ function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string)
     end_time: isoSeconds(end),
     url: isReady ? `${call.world.url}/12/stats/files/${file}.json.gz` : null,
     created_at: isoSeconds(createdAt),
-    updated_at: isoSeconds(createdAt),
+    updated_at: isoSeconds(cancelledAt),
     expires_at: isReady ? isoSeconds(createdAt + FILE_LIFE_MS) : null,
   }
 }
 
-function fileOf(state: CampaignsState, job: StatisticsJob): Reply {
-  const { length, data } = metricsOf(state, job.account_id, job)
-  return {
-    kind: 'text',
-    type: 'application/gzip',
-    body: gzipSync(JSON.stringify({ data_type: 'stats', time_series_length: length, data })),
-  }
+/** Returns the content of a job's file, as `StatisticsJob` stores it. */
+export function fileContent(state: CampaignsState, accountId: string, query: StatisticsQuery, now: number): string {
+  const { length, data } = metricsOf(state, accountId, query, now)
+  return gzipSync(JSON.stringify({ data_type: 'stats', time_series_length: length, data })).toString('base64')
 }
