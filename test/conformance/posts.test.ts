@@ -226,6 +226,14 @@ describe('creation', () => {
     expectBadParameter(await edit(6), 'edit_options.previous_post_id')
   })
 
+  test('a clock that was set back by more than a day does not make an equal post a duplicate', async () => {
+    await sandbox.control.setClock('2026-03-10T00:00:00Z')
+    await make({ text: 'Words again' })
+    await sandbox.control.setClock('2026-03-09T12:00:00Z')
+    expect((await make({ text: 'Words again' })).status).toBe(403)
+    await sandbox.control.setClock('2026-03-01T00:00:00Z')
+    expect((await make({ text: 'Words again' })).status).toBe(201)
+  })
   test('a reply needs that the author mentioned the replier', async () => {
     const made = await make({ text: 'Yes', reply: { in_reply_to_tweet_id: MENTION } })
     expect((await look({ ids: made.body.data.id, 'tweet.fields': 'referenced_tweets,conversation_id' })).body.data[0]).toMatchObject({

@@ -2,7 +2,7 @@
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { idOfHandle, userOf } from '../posts/state.ts'
+import { idOfHandle, userOf } from '../posts/userLookup.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'

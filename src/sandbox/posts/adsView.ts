@@ -6,7 +6,8 @@ import type { World } from '../area.ts'
 import { codePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
-import { idOfHandle, postOf, userOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { idOfHandle, userOf } from './userLookup.ts'
 
 /** Options of a request that change the fields of a post. */
 export interface ViewOptions {

@@ -10,7 +10,8 @@ import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from './adsView.ts'
-import { isDuplicate, newPost, postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { isDuplicate } from './duplicates.ts'
+import { newPost, postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': createPost,

@@ -10,7 +10,8 @@ import type { SwitchValue } from '../state/switches.ts'
 import { codePoints } from '../text.ts'
 import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
-import { EDITABLE_MS, hasPremium, idOfHandle, userOf, type Post, type PostsState } from './state.ts'
+import type { Post, PostsState } from './state.ts'
+import { hasPremium, idOfHandle, userOf } from './userLookup.ts'
 import type { PartialError } from './v2Errors.ts'
 
 /** Fields and expansions that a call requests, and the caller. */
@@ -194,6 +195,9 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
     },
   }
 }
+
+/** Time after the first version of a post in which it can be edited (spec 4.7). */
+const EDITABLE_MS = 3_600_000
 
 /** Returns until when a post can be edited, in epoch milliseconds: an hour after its first version. */
 export function editableUntil(state: PostsState, post: Post): number {
