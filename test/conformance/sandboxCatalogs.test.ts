@@ -144,9 +144,7 @@ describe('product upserts', () => {
   })
   test('products of a repeated id are checked for violations too', async () => {
     await put([product('a', { link: 'http://shop.example/a', gtin: '1' }), product('a')])
-    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(
-      expect.arrayContaining(['link_not_https', 'gtin_invalid']),
-    )
+    expect((await sandbox.control.violations()).map(({ rule }) => rule)).toEqual(expect.arrayContaining(['link_not_https', 'gtin_invalid']))
   })
   test('new products that are applied later have keys of their own in the answer', async () => {
     await sandbox.control.fault({ method: 'PUT' }, { kind: 'warnings', apply: 'later:60000' })
