@@ -107,11 +107,21 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|^Client has encountered a connection error|^timeout expired$/.test(error.message)
 }
 
+/** Codes of the operating system and of DNS for a host that cannot be reached now. */
+const networkCodes: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+
 /** Returns true if the database cannot be used now, but may be later, for example because the server restarts. */
 export function isDatabaseDown(error: unknown): boolean {
-  return (
-    isConnectionLost(error) || /^(?:53300|57P0[123]|08...|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|EPIPE|ETIMEDOUT)$/.test(factsOf(error).code)
-  )
+  return isConnectionLost(error) || /^(?:53300|57P0[123]|08...)$/.test(factsOf(error).code) || networkCodes.has(factsOf(error).code)
 }
 
 /** Returns the error for a full disk of the database (53100); undefined for any other error. */

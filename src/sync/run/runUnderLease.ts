@@ -1,6 +1,6 @@
 /** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
 import { errorJson, RunError, SluiceError } from '../../errors.ts'
-import { isConnectionLost, isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
+import { isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
 import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
@@ -147,10 +147,9 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
-/** Returns true for a lost connection, or an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
+/** Returns true if the database cannot be used, and for an error with an SQLSTATE. Codes of the operating system begin with E, SQLSTATEs do not. */
 function isDatabaseError(error: unknown): boolean {
-  const code = errorCode(error)
-  return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
+  return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }
 
 /** Stores an internal error with the run and returns the exception to throw, even if the database stays down. */

@@ -6,16 +6,25 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { requestAndClaimById } from '../../../src/sync/run/claimDestination.ts'
 import { runUnderLease } from '../../../src/sync/run/runUnderLease.ts'
 import type { Database } from '../../../src/db/database.ts'
-import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import type { RunRow } from '../../../src/db/runs.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 const lost = () => new Error('Connection terminated unexpectedly')
 
-/** `db` that fails `times` times, from the first statement on. */
-function failing(db: Database, times: number): Database {
+/** Starts a run of the pipeline `shop`, which ran before. */
+async function claimedRun(engine: EngineUnderTest): Promise<RunRow> {
+  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
+  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
+  if ('report' in claimed) throw new Error('the destination is free')
+  return claimed.row
+}
+
+/** `db` that fails `times` times with `error`, from the first statement on. */
+function failing(db: Database, times: number, error = lost): Database {
   let left = times
   const once = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
-    return (...args: Args) => (left-- > 0 ? Promise.reject(lost()) : call(...args))
+    return (...args: Args) => (left-- > 0 ? Promise.reject(error()) : call(...args))
   }
   return { ...db, query: once(db.query) as Database['query'], execute: once(db.execute) }
 }
@@ -25,10 +34,8 @@ test('a run whose database restarts ends with that error as soon as the database
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(2).map((row) => item(row))))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
-  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
-  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
-  if ('report' in claimed) throw new Error('the destination is free')
-  const report = await runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed.row, async () => {
+  const claimed = await claimedRun(engine)
+  const report = await runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed, async () => {
     throw lost()
   })
   expect(report).toMatchObject({
@@ -43,10 +50,8 @@ test('a run that ends with an internal error while the database restarts throws 
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(2).map((row) => item(row))))
   await engine.run('shop')
-  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
-  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
-  if ('report' in claimed) throw new Error('the destination is free')
-  const ended = runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed.row, async () => {
+  const claimed = await claimedRun(engine)
+  const ended = runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed, async () => {
     throw new TypeError('x is not a function')
   })
   await expect(ended).rejects.toThrow('x is not a function')
@@ -60,12 +65,42 @@ test('a database that rejects a statement is not waited for', async () => {
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(2).map((row) => item(row))))
   await engine.run('shop')
-  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
-  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
-  if ('report' in claimed) throw new Error('the destination is free')
+  const claimed = await claimedRun(engine)
   const readOnly = { ...engine.db, execute: () => Promise.reject(Object.assign(new Error('read-only'), { code: '25006' })) }
-  const ended = runUnderLease({ ...engine.deps, db: readOnly }, claimed.row, async () => ({ status: 'succeeded', guards: [] }))
+  const ended = runUnderLease({ ...engine.deps, db: readOnly }, claimed, async () => ({ status: 'succeeded', guards: [] }))
   await expect(ended).rejects.toMatchObject({ code: '25006' })
+})
+
+test.each(['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH'])(
+  'a run waits for a database whose host is not found for some seconds (%s)',
+  async (code) => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+    await engine.run('shop')
+    const claimed = await claimedRun(engine)
+    const notFound = () => Object.assign(new Error(`getaddrinfo ${code} db.example.com`), { code })
+    const report = await runUnderLease({ ...engine.deps, db: failing(engine.db, 3, notFound) }, claimed, () => Promise.reject(notFound()))
+    expect(report).toMatchObject({
+      status: 'failed',
+      error: { code: 'DATABASE_FAILED', message: expect.stringContaining(code) as unknown },
+    })
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  },
+)
+
+test('too many open files are not reported as an error of the database', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.run('shop')
+  const claimed = await claimedRun(engine)
+  const ended = runUnderLease(engine.deps, claimed, () =>
+    Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' })),
+  )
+  await expect(ended).rejects.toMatchObject({ code: 'EMFILE' })
+  const [run] = await engine.db.query<{ error: unknown }>('select error from run order by id desc limit 1')
+  expect(run?.error).toMatchObject({ code: 'INTERNAL' })
 })
 
 test('a run that fails beside its push ends only when its requests in flight have ended', async () => {
