@@ -5,6 +5,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** Returns the code or name of an error for a log. Its message is left out, because a text of Postgres may contain personal data. */
+export function codeOrName(error: unknown): string {
+  return errorCode(error) ?? (error instanceof Error ? error.name : 'error')
+}
+
 /** Returns the value if it is an object, else an empty one. Arrays are objects. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {}

@@ -19,7 +19,8 @@ import { pushPlan } from '../push/push.ts'
 import { acceptSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
 import type { RunReport, WarningSummary } from '../../model/report.ts'
-import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
+import { runUnderLease, type Ending } from './runUnderLease.ts'
+import { timedStage } from './timedStage.ts'
 
 /**
  * Sends a stored plan as it is, and returns the report of its run. Sends nothing if a newer plan replaced it, or if the synced or desired
@@ -152,14 +153,14 @@ export async function sendPlan(
   planId: string,
   options: { readonly imageSample: number | undefined; readonly push?: (() => Promise<void>) | undefined },
 ): Promise<Ending> {
-  const { imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  const { imageSample, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
   // An error of `marking` is thrown only after the push, because a run that has ended must send nothing more.
   marking.catch(() => undefined)
   await push()
   await marking
   const ending = await changeProductSets(deps, run, planId, await concludePlan(deps, planId))
-  if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
+  if (imageSample !== undefined) await timedStage(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending
 }
 

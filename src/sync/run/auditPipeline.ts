@@ -11,7 +11,8 @@ import { loadFindings } from '../audit/findings.ts'
 import { ListingClassifier } from '../audit/classifyListing.ts'
 import { readBack } from '../audit/readBack.ts'
 import { invalidateDrifted } from '../audit/invalidate.ts'
-import { runUnderLease, timed } from './runUnderLease.ts'
+import { runUnderLease } from './runUnderLease.ts'
+import { timedStage } from './timedStage.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { makePlan, type Planned } from '../plan/plan.ts'
@@ -46,7 +47,7 @@ export async function auditPipeline(
     const client = await deps.db.connect()
     const tx = connectionOf(client)
     try {
-      found = await timed(deps, run.row, 'audit', () => audit({ deps: leased, tx, pipeline, run: run.row, listing }))
+      found = await timedStage(deps, run.row, 'audit', () => audit({ deps: leased, tx, pipeline, run: run.row, listing }))
       if (leased.signal?.aborted) throw interrupted()
       if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
     } finally {
@@ -135,7 +136,7 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
 /** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
-  return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await stageNothing(deps, tx, run)), prepare }))
+  return timedStage(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await stageNothing(deps, tx, run)), prepare }))
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { RunRow } from '../../db/runs.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushPlan } from '../push/push.ts'
-import { timed } from './runUnderLease.ts'
+import { timedStage } from './timedStage.ts'
 
 /**
  * Runs `planning`, which calls `onPart` after each part that is stored and may be sent. The first call runs `begin` and starts the push.
@@ -53,7 +53,7 @@ export async function pushWhilePlanning<Result>(
     const { running } = push
     const endPush = async () => {
       // Only this wait counts as the stage `push`, so that no time counts twice.
-      await timed(deps, run, 'push', () => running)
+      await timedStage(deps, run, 'push', () => running)
       if (push.failure !== undefined) throw push.failure.error
     }
     return { result, endPush }

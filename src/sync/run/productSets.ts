@@ -6,7 +6,8 @@ import { updateRun, type RunRow } from '../../db/runs.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isOpenSet } from '../reports/nextCommands.ts'
-import { timed, type Ending } from './runUnderLease.ts'
+import type { Ending } from './runUnderLease.ts'
+import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
@@ -21,7 +22,7 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
   ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
   const { keepProductSets } = await import('../sets/keep.ts')
-  const changes = await timed(deps, run, 'sets', () =>
+  const changes = await timedStage(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )
   await updateRun(deps.db, run, { productSets: changes })

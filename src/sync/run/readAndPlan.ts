@@ -24,7 +24,7 @@ import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
-import { timed } from './runUnderLease.ts'
+import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, isFullRefresh, noteSandboxInstance } from './sandboxInstance.ts'
 
 /**
@@ -106,7 +106,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
   // Several requests are prepared at the same time, and a connection executes one statement at a time.
   const inTurn = pLimit(1)
-  await timed(deps, run, 'settle', () =>
+  await timedStage(deps, run, 'settle', () =>
     resendUnresolved(deps, run.destinationId, {
       runId: run.id,
       findOptedOut: (batch) => inTurn(() => findOptedOutEntries(tx, batch)),
@@ -116,7 +116,7 @@ async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Pr
 
 /** Reads the sources, and stores the row counts and the snapshot with the run. */
 async function read(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
-  const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
+  const snapshot = await timedStage(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot
 }
@@ -162,7 +162,7 @@ async function plan(
   const isReplaced = await noteSandboxInstance(deps, run)
   // Loads the transport while Postgres makes the plan and this process is idle. If loading fails, the first request throws the error.
   if (run.trigger !== 'plan' && input.reading !== 'unchanged') deps.transport.load?.().catch(() => undefined)
-  const planned = await timed(deps, run, 'plan', () =>
+  const planned = await timedStage(deps, run, 'plan', () =>
     cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, onPart)),
   )
   const { imageSample } = pipeline.mapping

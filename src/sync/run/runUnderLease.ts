@@ -1,17 +1,17 @@
-/** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
+/** Runs work under a run's lease, and writes its end into the `run` table. */
 import { errorJson, RunError, SluiceError } from '../../errors.ts'
 import { isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
 import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
 import { claimDailyRetention } from '../../db/schedules.ts'
-import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
+import { finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { storingProgress } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
-import { errorCode } from '../../unknownValue.ts'
+import { codeOrName, errorCode } from '../../unknownValue.ts'
 
 /** Result of a run, without its counts. */
 export interface Ending {
@@ -25,8 +25,8 @@ const cancelPollMs = 2_000
 
 /**
  * Runs `work` under the run's lease, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets `deps`
- * with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are
- * also thrown.
+ * with `onProgress`, and with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run.
+ * Throws only internal errors of `work`, and errors of storing the end.
  */
 export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
@@ -34,8 +34,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
       (kept) => kept || stop.abort(),
-      (error: unknown) =>
-        deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
+      (error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, 'the lease could not be renewed'),
     )
   }, deps.settings.heartbeatMs)
   const watch = setInterval(() => {
@@ -50,7 +49,10 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
     ending = await work({ ...deps, signal, onProgress: storingProgress(deps, run) })
   } catch (error) {
     const known = knownError(error, signal, deps.db)
-    if (!known) throw await failedBy(deps, run, error)
+    if (!known) {
+      await storeInternalError(deps, run, error)
+      throw error
+    }
     ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
   } finally {
     clearInterval(heartbeat)
@@ -70,8 +72,9 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached. Otherwise the run would lock its
- * destination until its lease has expired, and another process would then report that the process of the run died.
+ * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached, but does not repeat it after the signal. A
+ * run whose end is not stored locks its destination until its lease has expired. Then another process reports that the process of the run
+ * died.
  */
 async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -91,15 +94,11 @@ async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Prom
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
-  const orLog = (work: Promise<unknown>) =>
-    work.catch((error: unknown) =>
-      deps.log.warn(
-        { reason: error instanceof Error ? error.message : 'error' },
-        'expired data could not be deleted; a later run tries again',
-      ),
-    )
-  await orLog(purgeErasures(deps.db, deps.service.origin))
-  await orLog(applyDailyRetention(deps, run))
+  const orLog = (work: Promise<unknown>, message: string) =>
+    work.catch((error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, message))
+  await orLog(purgeErasures(deps.db, deps.service.origin), 'the data of erased people could not be deleted; the next run tries again')
+  // `claimDailyRetention` permits one attempt a day.
+  await orLog(applyDailyRetention(deps, run), 'expired data could not be deleted; the first run of the next day tries again')
 }
 
 async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void> {
@@ -118,7 +117,7 @@ export function cancelledError(pipeline: string): RunError {
 
 /** Writes the end and the counts of the run, and updates the counts of earlier runs. */
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  // `finishRun` is the last call: if the process dies before it, the run has not ended, so its recovery repeats both calls.
+  // `finishRun` is the last of three calls: if the process dies before it, the run has not ended, so its recovery repeats them.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -126,18 +125,6 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     counts: await countsAtEnd(deps.db, run.id),
     error: ending.error ? errorJson(ending.error) : null,
   })
-}
-
-/** Runs `work` as a stage: stores its duration with the run, also after an error. Returns the result of `work`. */
-export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
-  const startedAt = new Date(deps.clock.now()).toISOString()
-  const start = deps.clock.monotonic()
-  try {
-    return await work()
-  } finally {
-    const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
-    await addStage(deps.db, run, entry)
-  }
 }
 
 /** Returns the error to store; undefined for an internal error. Maps abort errors after the signal to `RUN_INTERRUPTED`. */
@@ -152,8 +139,8 @@ function isDatabaseError(error: unknown): boolean {
   return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }
 
-/** Stores an internal error with the run and returns the exception to throw, even if the database stays down. */
-async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
+/** Stores an internal error with the run. If the database stays down, only logs that. */
+async function storeInternalError(deps: EngineDeps, run: RunRow, error: unknown): Promise<void> {
   const ending: Ending = {
     status: 'failed',
     guards: [],
@@ -164,9 +151,8 @@ async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<
   }
   await onceConnected(deps, () => endRun(deps, run, ending)).catch((failure: unknown) =>
     deps.log.warn(
-      { runId: `r_${run.id}`, reason: failure instanceof Error ? failure.message : 'error' },
+      { runId: `r_${run.id}`, reason: codeOrName(failure) },
       'the end of the run could not be stored; its destination is locked until the lease expires',
     ),
   )
-  return error
 }

@@ -5,6 +5,7 @@ import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { requestAndClaimById } from '../../../src/sync/run/claimDestination.ts'
 import { runUnderLease } from '../../../src/sync/run/runUnderLease.ts'
+import { timedStage } from '../../../src/sync/run/timedStage.ts'
 import type { Database } from '../../../src/db/database.ts'
 import type { RunRow } from '../../../src/db/runs.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -101,6 +102,16 @@ test('too many open files are not reported as an error of the database', async (
   await expect(ended).rejects.toMatchObject({ code: 'EMFILE' })
   const [run] = await engine.db.query<{ error: unknown }>('select error from run order by id desc limit 1')
   expect(run?.error).toMatchObject({ code: 'INTERNAL' })
+})
+
+test('a stage that fails throws its own error, even if its duration cannot be stored', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.run('shop')
+  const claimed = await claimedRun(engine)
+  const stage = timedStage({ ...engine.deps, db: failing(engine.db, 1) }, claimed, 'read', () => Promise.reject(new Error('source failed')))
+  await expect(stage).rejects.toThrow('source failed')
 })
 
 test('a run that fails beside its push ends only when its requests in flight have ended', async () => {

@@ -1,0 +1,22 @@
+import { addStage, type RunRow } from '../../db/runs.ts'
+import { codeOrName } from '../../unknownValue.ts'
+import type { EngineDeps } from '../engine.ts'
+
+/** Runs `work` as a stage: stores its duration with the run, also after an error. Returns the result of `work`. */
+export async function timedStage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
+  const startedAt = new Date(deps.clock.now()).toISOString()
+  const start = deps.clock.monotonic()
+  const store = () => addStage(deps.db, run, { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) })
+  let result: Result
+  try {
+    result = await work()
+  } catch (error) {
+    // The run ends with the error of `work`, even if the duration cannot be stored.
+    await store().catch((failure: unknown) =>
+      deps.log.warn({ runId: `r_${run.id}`, stage: name, reason: codeOrName(failure) }, 'the duration of a stage could not be stored'),
+    )
+    throw error
+  }
+  await store()
+  return result
+}
