@@ -15,8 +15,8 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes the keys of renamed products, although they are confirmed, because the service has each product under another id. */
-export async function deleteRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
+/** Deletes the former ids of renamed products, although they are confirmed, because the service has each product under its new id. */
+export async function deleteFormerIds(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await tx.execute('delete from remote where destination_id = $1 and key = any($2)', [destinationId, keys])
 }
 

@@ -80,7 +80,8 @@ export interface GuardedDeletes {
   readonly all: number
   /**
    * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
-   * need no second approval.
+   * need no second approval. A delete whose plan put the product for its unknown product_key is not cleared
+   * (docs/decisions/lost-delete-answers.md).
    */
   readonly cleared: number
   /** Other deletes whose row is still in the source, without some of the synced identifiers. */

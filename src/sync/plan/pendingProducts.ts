@@ -2,7 +2,7 @@
 import { outOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
-import { deleteRenamed } from '../../db/remote/drop.ts'
+import { deleteFormerIds } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
 import { begunPlans } from '../../db/plans.ts'
 import {
@@ -43,16 +43,18 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 /** Fills `pending_product`. Returns the numbers of deferred products, which it leaves out. */
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId, full, hasResync } = context
-  const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
+  const refreshed = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
   const outOfSyncKeys = full ? outOfSync : context.changed.outOfSync
   await fillTable(
     tx,
     'pending_product',
-    // lookup: the product must be deleted, but its product_key is unknown or was refused. The product is put once more, because the
-    // answer has the current product_key (docs/decisions/lost-delete-answers.md).
+    // lookup: the product must be deleted, but its product_key is unknown, or its delete was refused last. The product is put once more,
+    // because the answer has the current product_key. If that put is refused, the delete is sent again
+    // (docs/decisions/lost-delete-answers.md). Without stored entries the refusal counts as that of a delete.
     `select m.key, case when m.ref_count > 0 then ${productChange.upsert}
-       when m.remote_key is null or m.refused_code is not null then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred
-     from remote m where m.destination_id = ${destinationId} and (${outOfSyncKeys} ${again}) ${onlyFailed(context)}`,
+       when m.remote_key is null or (m.refused_code is not null and coalesce((${lastRefused('m')}), 'delete') = 'delete')
+       then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred
+     from remote m where m.destination_id = ${destinationId} and (${outOfSyncKeys} ${refreshed}) ${onlyFailed(context)}`,
   )
   await keepRenamed(context)
   await deferRenamed(context)
@@ -64,15 +66,20 @@ async function collect(context: PendingContext): Promise<Deferred> {
   return deferred
 }
 
+/** Returns SQL of the change of the last refused entry of the row `m` of `remote`. */
+const lastRefused = (m: string) =>
+  `select e.change from entry e where e.destination_id = ${m}.destination_id and e.record_key = ${m}.key and e.outcome = 'refused'
+   order by e.batch_id desc limit 1`
+
 /** Returns SQL of the missing products: desired ones (`missing: out-of-stock` or `keep`), and those whose delete is not confirmed yet. */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Removes the changes of missing products that the service has under another desired id. If an id changed only in case, a service that
- * compares ids without case updates the product. Then the former and the new id have one product_key, and a delete of the former id would
- * remove the product. The former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops
- * the former id.
+ * Removes the changes of missing products that the service has under another desired id. A missing and a desired product with one
+ * product_key are one product at the service, so a delete of the former id would remove it. This happens if an id is replaced by one that
+ * collides with it (`Destination.collisionOf`), such as `sku-1` by `SKU-1`: the service may update the product. The former id is dropped
+ * if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
@@ -90,20 +97,20 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   )
   if (renamed.length === 0) return
   const dropped = renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : []))
-  const again = renamed.flatMap(({ to, isNewer }) => (isNewer ? [] : [to]))
-  await deleteRenamed(tx, destinationId, dropped)
+  const resent = renamed.flatMap(({ to, isNewer }) => (isNewer ? [] : [to]))
+  await deleteFormerIds(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
     `insert into pending_product select x.key, ${productChange.upsert}, exists (select from unresolved u where u.key = x.key)
      from (select distinct unnest($1::bytea[]) as key) x where not exists (select from pending_product t where t.key = x.key)`,
-    [again],
+    [resent],
   )
 }
 
 /**
- * Defers new products whose id differs only in case from the id of a product that is no longer desired and has an unresolved request. The
- * service may have one product under both ids, and the request may still delete or change it. If the ids of a new and a missing product
- * differ only in case, defers the missing product. `keepRenamed` drops it later if both are one product.
+ * Defers new products whose id collides (`Destination.collisionOf`) with that of a product that is no longer desired and has an unresolved
+ * request. The service may have one product under both ids, and the request may still delete or change it. Also defers missing products
+ * that the plan puts, if their id collides with that of a new product. `keepRenamed` drops them later if both are one product.
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const keys = async (text: string) => (await tx.query<Row<'remote', 'key'>>(text)).map(({ key }) => key)
@@ -123,7 +130,7 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
-/** Returns the keys of `others` that differ only in case from one of `keys`. */
+/** Returns the keys of `others` that collide with one of `keys` (`Destination.collisionOf`). */
 function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
   if (keys.length === 0 || others.length === 0) return []
   const ids = new Set(keys.map((key) => catalog.collisionOf?.(key)))

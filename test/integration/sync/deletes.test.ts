@@ -159,6 +159,26 @@ test.for(['failed', 'not_found'])('C2, C3 and C4: a product that another writer 
   expect(await engine.db.query(`select from sluice.record where status <> 'live'`)).toEqual([])
 })
 
+test('a refused delete is sent again after the put that follows it was refused too', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  kinds.shop.write(engine, numbers(0, 12))
+  await engine.run('shop')
+  const key = (await control.products()).find(({ id }) => id === 'SKU-0')?.product_key
+  const failed = { product_key: null, failed_product_key: key, message: 'try later' }
+  await control.fault({ path: '/products', nth: 1 }, { kind: 'status', status: 200, body: { data: { delete_products: [failed] } } })
+  kinds.shop.write(engine, numbers(1, 12))
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { deletes: 1, refused: 1 } })
+  await control.clearFaults()
+  await control.fault({ path: '/12/product_catalogs/' }, { kind: 'product_error', ids: ['SKU-0'], message: 'no' }, 'always')
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { updates: 1, deletes: 0, refused: 1 } })
+  const last = await engine.run('shop')
+  expect(last).toMatchObject({ status: 'succeeded', counts: { updates: 0, deletes: 1, confirmed: 1 } })
+  expect(imbalance(last.counts)).toEqual([])
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(wanted)))
+})
+
 test.for(['shop', 'people'] as const)('%s: a missing record that was never sent is not sent while deletes are withheld', async (name) => {
   await using engine = await engineUnderTest()
   const { yaml, write, wanted: expected, held } = kinds[name]
