@@ -1,4 +1,5 @@
 /** Applies the creates and updates of a read to the desired state, and computes figures for the review. */
+import { dropStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
@@ -33,7 +34,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
   // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
-  if (heedsErasures(work) && work.input.reading !== 'unchanged') await suppressErased(tx, erasures)
+  if (heedsErasures(work) && work.input.reading !== 'unchanged' && (await suppressErased(tx, erasures)) > 0) await dropStagedDigests(tx)
   if (!work.untouched) return applyDiff(work)
   await createTable(tx, 'change')
   crashPoint('plan.diffed')

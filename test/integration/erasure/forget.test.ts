@@ -294,6 +294,23 @@ test('a record whose person is erased while its run reads counts as suppressed o
   expect((await engine.sandbox.control.audience()).members).toBe(2)
 })
 
+test('the row of a person who is erased between read and plan counts as suppressed in the next read', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary] }, undefined)
+  const erasing = engine.db.transaction(async (tx) => {
+    await tx.query('select from destination for share')
+    const run = engine.run('customers', { full: true })
+    const planning = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select state_version, all_changed%'`
+    await expect.poll(() => engine.db.query(planning), { timeout: 10_000 }).toHaveLength(1)
+    await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+    return { run }
+  })
+  expect(await (await erasing).run).toMatchObject({ status: 'succeeded', counts: { read: 4 } })
+  write(engine, ['k5,new@example.com,'])
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { read: 5, valid: 4, suppressed: 1 } })
+})
+
 test('a customer key erases all identifiers of its row, and suppresses the row with new ones', async () => {
   await using engine = await setUp()
   await engine.run('customers')
