@@ -1,5 +1,5 @@
 /**
- * Binds a test of consent or removal to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows, and
+ * Binds a test of consent or removal to a column, and decides whether a cell passes it. `mayBeSent.ts` applies it to rows, and
  * `members/rowIdentifiers.ts` to identifiers of one type. `sync/read/optedOut.ts` then excludes the identifiers without consent from all
  * other rows (docs/guarantees.md#a-no-is-never-sent).
  */

@@ -2,7 +2,6 @@
  * Maps one row to one member: its identifiers, its key, its consent (docs/guarantees.md#a-no-is-never-sent) and its times (spec 4.3 rule 3;
  * docs/inputs.md).
  */
-import { isChild } from './age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
@@ -11,6 +10,7 @@ import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
 import { passesTest, type BoundTest } from '../consent/consentTest.ts'
+import { mayBeSent } from '../consent/mayBeSent.ts'
 import type { MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
@@ -59,11 +59,6 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     },
     warnings,
   }
-}
-
-/** Returns false for a row without consent, and for a child. */
-function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
-  return consent.every((test) => passesTest(row, test)) && !ages.some((age) => isChild(row, age))
 }
 
 /**
