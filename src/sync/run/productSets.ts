@@ -21,7 +21,7 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
     run.destinationId,
   ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
-  const { keepProductSets } = await import('../sets/keep.ts')
+  const { keepProductSets } = await import('../sets/keepProductSets.ts')
   const changes = await timedStage(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )

@@ -13,15 +13,15 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
 /** Maximum number of attempts of one request. Small, because the next run tries again. */
-const attempts = 3
+const mostAttempts = 3
 /** Maximum number of pages of a listing. If there are more, the existing sets count as unknown. */
 const mostPages = 50
 
 /**
- * Sends a request, at most three times until its answer is clear. A request that is not repeatable is sent again only if the service
+ * Sends a request, at most `mostAttempts` times until its answer is clear. A request that is not repeatable is sent again only if the service
  * certainly did not apply it.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the next attempt
  */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
@@ -37,7 +37,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
     if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
     const answer = classifySetAnswer(exchange)
     const again = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
-    if (!again || attempt === attempts) return answer
+    if (!again || attempt === mostAttempts) return answer
     if (signal?.aborted === true) throw interrupted()
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
@@ -46,6 +46,8 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 /**
  * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `mostPages` pages, or repeats a cursor. The
  * specification does not describe this endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
+ *
+ * @throws {RunError} as `sendSetRequest`
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []
