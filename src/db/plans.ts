@@ -61,6 +61,13 @@ function lastPlansWhere(where: string): string {
   return `select distinct on (p.destination_id) p.id, p.review from ${begunPlans} where ${where} order by p.destination_id, ${lastBegunFirst}`
 }
 
+/**
+ * Returns the SQL condition that no guard fired in any plan over a snapshot. An unchanged source gets a plan over the same snapshot.
+ * `snapshot`: SQL of the snapshot's id.
+ */
+export const noGuardFired = (snapshot: string): string =>
+  `not exists (select from plan gp where gp.snapshot_id = ${snapshot} and jsonb_array_length(gp.guards) > 0)`
+
 /** SQL of the ids of the plans whose outstanding keys the next plan of their destination sends too (`decodeResync`). */
 export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
 

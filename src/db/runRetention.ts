@@ -12,9 +12,9 @@ import { deleteEntries } from './entries/drop.ts'
 import { mayImply } from './impliedKeys.ts'
 import { endLoads } from './remote/implied.ts'
 import type { Row } from './row.ts'
-import { deletePlans, lastPlans } from './plans.ts'
+import { deletePlans, lastPlans, noGuardFired } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
-import { deleteRuns } from './runs.ts'
+import { deleteRuns, readsOwnSources } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
 /** Default number of days after which ended runs are deleted. */
@@ -24,14 +24,13 @@ const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
 /**
  * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later snapshots: the last complete
- * read of the pipeline's own sources, the last such read in whose plan no guard fired, and the last complete read of any source.
+ * read of the pipeline's own sources, the last such read in whose plans no guard fired, and the last complete read of any source.
  */
 const comparedSnapshots = `
   select s.id from snapshot s join (
-    select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
-      select snapshot_id from plan where snapshot_id is not null and jsonb_array_length(guards) > 0)) as good
+    select o.destination_id, max(o.id) as last, max(o.id) filter (where ${noGuardFired('o.id')}) as good
     from snapshot o join run u on u.id = o.run_id
-    where o.status = 'closed' and u.trigger <> 'backfill' and u.options ->> 'source' is null group by o.destination_id) l
+    where o.status = 'closed' and ${readsOwnSources('u')} group by o.destination_id) l
     on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
   union select max(id) from snapshot where status = 'closed' group by destination_id`
 

@@ -34,6 +34,9 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
+/** Returns the SQL condition that the row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
+export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and ${run}.options ->> 'source' is null`
+
 /**
  * Queues a run, notifies the workers, and returns the number of the run. Returns undefined if the tick `scheduledFor` already has a run
  * (docs/guarantees.md#one-run-per-tick).

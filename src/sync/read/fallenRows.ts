@@ -2,7 +2,8 @@
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
-import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
+import { noGuardFired } from '../../db/plans.ts'
+import { readsBackfillSource, readsOwnSources, type RunRow } from '../../db/runs.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
@@ -11,7 +12,7 @@ import { formerSources } from './formerSources.ts'
 /** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
 export interface FallenSource {
   readonly uri: string
-  /** Number of rows in the last complete snapshot in whose plan no guard fired. */
+  /** Number of rows in the last complete snapshot in whose plans no guard fired. */
   readonly before: number
   readonly now: number
 }
@@ -21,7 +22,7 @@ const comparedFrom = 20
 
 /**
  * Returns the note on valid rows that fell by more than half within a day. `GUARD_ROWS_FELL` compares a read only with the last read in
- * whose plan no guard fired (`goodValid`), so several small falls pass this guard. A fall in one step gets no note here, because the guard
+ * whose plans no guard fired (`goodValid`), so several small falls pass this guard. A fall in one step gets no note here, because the guard
  * reports it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  */
 export async function erodedNotes(
@@ -34,9 +35,9 @@ export async function erodedNotes(
   if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
   const [most] = await db.query<{ valid: number; suppressed: number }>(
     `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed from snapshot s join run r on r.id = s.run_id
-     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
+     where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
        and r.started_at > statement_timestamp() - interval '1 day'
-       and not exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+       and ${noGuardFired('s.id')}
        and s.id >= coalesce((select max(a.id) from snapshot a join run q on q.id = a.run_id
          where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)
      order by 1 desc limit 1`,
@@ -73,8 +74,8 @@ export async function interruptedValid(db: Database, run: RunRow): Promise<numbe
   if (readsBackfillSource(run)) return undefined
   const [row] = await db.query<{ valid: number }>(
     `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
-     where p.destination_id = $1 and p.status <> 'ready' and u.trigger not in ('plan', 'backfill')
-       and u.options ->> 'source' is null and jsonb_array_length(p.guards) = 0
+     where p.destination_id = $1 and p.status <> 'ready' and u.trigger <> 'plan' and ${readsOwnSources('u')}
+       and jsonb_array_length(p.guards) = 0
        and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
      order by p.created_at desc limit 1`,
     [run.destinationId],

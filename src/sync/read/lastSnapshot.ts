@@ -1,6 +1,8 @@
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Queryable } from '../../db/database.ts'
+import { noGuardFired } from '../../db/plans.ts'
 import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
+import { readsOwnSources } from '../../db/runs.ts'
 import { decodeRowCounts, decodeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
@@ -16,7 +18,7 @@ export interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the last complete read in whose plan no guard fired; undefined without one. A withheld read must not become
+   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A withheld read must not become
    * the reference of the next read.
    */
   readonly goodValid: number | undefined
@@ -27,8 +29,8 @@ export interface LastSnapshot {
   /** Header that the run read. */
   readonly columns: readonly string[]
   /**
-   * True if a guard fired in its plan, if a later backfill or incomplete read followed, or if a person of it was erased since. Then equal
-   * bytes must be read again.
+   * True if a guard fired in one of its plans, if a later backfill or incomplete read followed, or if a record of the destination was
+   * erased after its first plan began. Then equal bytes must be read again.
    */
   readonly mustReread: boolean
   /** True if the snapshot was read within the last day. Only then a server's answer 304 counts as unchanged. */
@@ -49,20 +51,19 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
     `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
        s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
        (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
-       -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
-       exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+       not (${noGuardFired('s.id')})
          -- A later backfill or incomplete read changed the desired content.
          or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
          -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan over a snapshot is
-         -- stored with it, so that it states the erasures that its read knew.
+         -- stored with it, and states the erasures before its start. It suppresses the rows of erasures after the read
+         -- (plan/applyChanges.ts), which only the stored counts show as valid.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (
        select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
-       where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
-         and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
+       where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('q')} and ${noGuardFired('g.id')}
        order by g.id desc limit 1) good on true
-     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
+     where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
      order by s.id desc limit 1`,
     [destinationId],
   )

@@ -27,15 +27,18 @@ import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
+/**
+ * Type of a read. `whole`: no row is skipped as known. `gated`: rows that the record gate recognizes are not staged, and the temporary table
+ * `unseen_key` has the keys of known records that no row equals.
+ */
+export type Reading = 'whole' | 'gated'
+
 /** Result of reading the sources. */
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /**
-   * `whole`: a full read of all rows. `gated`: only rows that differ from known records are staged. `unchanged`: no source changed, and the
-   * stage is empty.
-   */
-  readonly reading: 'whole' | 'gated' | 'unchanged'
+  /** `unchanged`: no source changed, and the stage is empty. */
+  readonly reading: Reading | 'unchanged'
   /** Known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**

@@ -16,6 +16,7 @@ import { wasRead } from '../../db/digests.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
 import type { Row } from '../../db/row.ts'
+import { readsOwnSources } from '../../db/runs.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import { findMember, findProduct, type ExplainDeps, type Found, type Searched } from './explainedRecords.ts'
 import { digestsOf, identifierDigests, livenessOf, type Story, type StoryEvent } from './story.ts'
@@ -302,7 +303,7 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
     `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code
      from plan p join (
        select s.id from snapshot s join run r on r.id = s.run_id
-       where s.destination_id = $1 and s.status in ('closed', 'incomplete') and r.trigger <> 'backfill' and r.options ->> 'source' is null
+       where s.destination_id = $1 and s.status in ('closed', 'incomplete') and ${readsOwnSources('r')}
        order by s.id desc limit 1) s on s.id = p.snapshot_id
      where (p.counts ->> 'withheld')::int > 0 order by p.created_at desc limit 1`,
     [destinationId],
