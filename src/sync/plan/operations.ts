@@ -52,7 +52,7 @@ const longestIdentifierBytes = 160
 /** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
 const operationBytes = 4_500_000
 
-/** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that differ only in case. */
+/** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that collide. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
