@@ -4,12 +4,16 @@
  * Values of sources are masked by `mapping/mask.ts`.
  */
 export function redactServiceText(value: string): string {
-  return value
-    .slice(0, 2_000)
+  const text = cut(value, 2_000)
+    .toWellFormed()
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     .replace(/[0-9a-f]{64}/gi, '[digest]')
     .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
     .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
-    .slice(0, 300)
-    .trim()
+  return cut(text, 300).trim()
+}
+
+/** Returns at most the first `length` characters, without half of a surrogate pair at the end. Postgres rejects JSON with such a half. */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }

@@ -238,6 +238,17 @@ describe('recording an answer', () => {
     expect(await loggedStates(db)).toEqual([...Array.from({ length: 7 }, () => 'batch.ambiguous'), 'batch.parked'])
   })
 
+  test('a refusal whose long message has an emoji at the place of the cut is stored', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    service.script = () => answer(400, { errors: [{ code: 'INVALID', message: `${'x'.repeat(299)}😀` }] })
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, users(0, 1))
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 1, ambiguous: 0 })
+  })
+
   test('C8: a parked batch sends its bytes once in each later run', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
