@@ -45,9 +45,12 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** Returns an id, key or cursor as text, with all digits of a number. Undefined for the empty text, which means unset, and other values. */
+/**
+ * Returns an id, key or cursor as text, with all digits of a number. Undefined for the empty text, which means unset, and other values.
+ * Also undefined for a text that Postgres cannot store unchanged: with the character 0 or half of a surrogate pair.
+ */
 export function readId(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value === 'string') return value === '' || value.includes('\0') || !value.isWellFormed() ? undefined : value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 

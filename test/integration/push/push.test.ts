@@ -420,6 +420,19 @@ describe('products', () => {
     ])
   })
 
+  test.for(['a\0b', '\ud800'])('a product key that cannot be stored counts as missing: %j', async (key) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    service.script = () =>
+      answer(200, { data: { products_response: [{ id: 'a', status: 'CREATE_SUCCESS', product_key: key, errors: [], warnings: [] }] } })
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    await plantBatch(db, planted, [product('a')], { kind: 'catalog' })
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1 })
+    expect(await db.query('select remote_key from remote')).toEqual([{ remote_key: null }])
+  })
+
   test('a confirmed delete removes the product from the state, a failed one does not', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
