@@ -22,7 +22,7 @@ export type Release =
       readonly maybeApplied: boolean
     }
   /** The batch has no more attempts in this run, and one attempt in each later run. */
-  | { readonly to: 'parked'; readonly reason: string; readonly maybeApplied: boolean }
+  | { readonly to: 'parked'; readonly reason: string; readonly miscounts?: number | undefined; readonly maybeApplied: boolean }
   /** All its remaining entries have final outcomes. `horizonMs`: longest time after an attempt in which it may still arrive. */
   | { readonly to: 'settled'; readonly horizonMs: number }
   /** Its entries were moved to other batches. */
@@ -62,7 +62,7 @@ export async function releaseBatch(
       release.to,
       reason,
       open ? release.waitMs : 0,
-      open ? (release.miscounts ?? null) : null,
+      'miscounts' in release ? (release.miscounts ?? null) : null,
       'horizonMs' in release ? release.horizonMs : null,
       maybeApplied,
     ],

@@ -210,17 +210,21 @@ interface OpenCause {
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
 async function scheduleAgain(work: Work, why: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
-  if (batch.attempts + 1 >= work.maxAttempts) return park(work, why)
+  // A parked batch keeps its answers with wrong counts: it gets one attempt in each run, so the third such answer is in a later run.
+  if (batch.attempts + 1 >= work.maxAttempts) return park(work, { miscounts: 0, ...why })
   const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
-async function park(work: Work, { reason, maybeApplied }: OpenCause): Promise<Reconciled> {
+async function park(
+  work: Work,
+  { reason, maybeApplied, miscounts }: OpenCause & { readonly miscounts?: number },
+): Promise<Reconciled> {
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
-  const state = await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied })
+  const state = await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied, miscounts })
   return { ...noneDone, done: batch.entryCount, state }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan } from '../../../src/sync/push/push.ts'
+import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, product, productKey, syncedKeys, user } from './planted.ts'
@@ -168,6 +168,29 @@ describe('one failing user among many', () => {
     expect(result.requests).toBe(8)
     expect(result.counts).toMatchObject({ ambiguous: 10 })
     expect(result.left[0]?.code).toBe('count_mismatch')
+  })
+
+  test('a parked batch with a failing user is split after three runs with wrong counts', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = scripted(() => answer(500, ''))
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(
+      db,
+      planted,
+      Array.from({ length: 10 }, (_, i) => user(email(i))),
+    )
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    service.script = (request) =>
+      carries(request, 3)
+        ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
+        : undefined
+    for (let run = 1; run <= 3; run++) {
+      expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 0, ambiguous: 10 })
+      await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+    }
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 9, ambiguous: 1 })
   })
 
   test('every body is the frozen one without some whole entries, in the same order', async () => {
