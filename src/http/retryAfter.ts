@@ -38,14 +38,19 @@ export function readLimit(headers: Headers): number | undefined {
   return wholeNumber(headers['x-account-rate-limit-limit'] ?? headers['x-rate-limit-limit'])
 }
 
+/** Date in the form of `asctime`, which names no zone and is in UTC (RFC 9110 section 5.6.7). */
+const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/
+
 /**
- * Returns the wait that a `Retry-After` header requests, in milliseconds from `nowMs`. Undefined if unreadable; never negative.
- * Source: RFC 9110 section 10.2.3, delay-seconds or HTTP-date.
+ * Returns the wait that a `Retry-After` header requests, in milliseconds from `nowMs`. Undefined if unreadable; never negative. The longest
+ * wait applies if the answer has the header several times with seconds.
+ * Source: RFC 9110 section 10.2.3, delay-seconds or HTTP-date in any of its three forms.
  */
 export function retryAfterMs(header: string, nowMs: number): number | undefined {
   const value = header.trim()
-  if (/^\d+$/.test(value)) return Number(value) * 1000
-  const at = value.endsWith('GMT') ? Date.parse(value) : Number.NaN
+  if (/^\d+(?:, ?\d+)*$/.test(value)) return Math.max(...value.split(',').map(Number)) * 1000
+  const date = asctimeDate.test(value) ? `${value} GMT` : value
+  const at = date.endsWith('GMT') ? Date.parse(date) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }
 
