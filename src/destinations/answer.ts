@@ -51,14 +51,14 @@ export function ambiguous(
 }
 
 /**
- * Returns the errors in a list of a response: strings, or objects with `code` or `message` (docs/spec-notes.md#errors). Empty for null
- * or a missing value; undefined for another shape.
+ * Returns the errors in a response: one object with `code` or `message`, or a list of such objects and strings (docs/spec-notes.md#errors).
+ * Empty for null or a missing value; undefined for another shape.
  */
 export function readErrors(value: Json | undefined): ServiceError[] | undefined {
   if (value === undefined || value === null) return []
-  if (!isList(value)) return undefined
+  if (!isList(value) && !isObject(value)) return undefined
   const errors: ServiceError[] = []
-  for (const item of value) {
+  for (const item of isList(value) ? value : [value]) {
     const error = readError(item)
     if (error === undefined) return undefined
     errors.push(error)
