@@ -1,19 +1,16 @@
+import { cutText } from './cutText.ts'
+
 /**
  * Removes digests, email addresses, phone numbers and control characters from a text, and shortens it to 300 characters. Every text of the
  * service is cleaned before it is stored, shown or logged, because it may repeat what was sent (docs/guarantees.md#no-raw-identifier-at-rest).
  * Values of sources are masked by `mapping/mask.ts`.
  */
 export function redactServiceText(value: string): string {
-  const text = cut(value, 2_000)
+  const text = cutText(value, 2_000)
     .toWellFormed()
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     .replace(/[0-9a-f]{64}/gi, '[digest]')
     .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
     .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
-  return cut(text, 300).trim()
-}
-
-/** Returns at most the first `length` characters, without half of a surrogate pair at the end. Postgres rejects JSON with such a half. */
-function cut(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+  return cutText(text, 300).trim()
 }

@@ -6,6 +6,7 @@ import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import type { Outer, Row } from '../../db/row.ts'
+import { cutText } from '../../cutText.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
@@ -197,5 +198,5 @@ function withDesired(differences: readonly ShownDifference[], desired: ProductCo
 
 function shortened(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
-  return text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
+  return text.length <= shownLength ? text : `${cutText(text, shownLength)}…`
 }

@@ -217,10 +217,7 @@ async function scheduleAgain(work: Work, why: OpenCause & { readonly miscounts?:
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
-async function park(
-  work: Work,
-  { reason, maybeApplied, miscounts }: OpenCause & { readonly miscounts?: number },
-): Promise<Reconciled> {
+async function park(work: Work, { reason, maybeApplied, miscounts }: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })

@@ -99,6 +99,16 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
+test('a changed value that is cut at an emoji is reported', async () => {
+  const rows = single(2)
+  await using engine = await shop(rows)
+  await putBehind(engine, { ...rows.map(wanted)[0], description: `${'x'.repeat(199)}😀` })
+  expect(await engine.audit('shop')).toMatchObject({
+    drift: { same: 1, changed: 1 },
+    examples: [{ fields: [{ theirs: `${'x'.repeat(199)}…` }] }],
+  })
+})
+
 test('a product that was deleted and created again at the service is found by its new key', async () => {
   const rows = single(5)
   await using engine = await shop(rows)

@@ -183,9 +183,7 @@ describe('one failing user among many', () => {
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
     service.script = (request) =>
-      carries(request, 3)
-        ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
-        : undefined
+      carries(request, 3) ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } }) : undefined
     for (let run = 1; run <= 3; run++) {
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 0, ambiguous: 10 })
       await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
