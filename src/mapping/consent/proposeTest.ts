@@ -2,7 +2,7 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { ConsentName } from './columnName.ts'
 import { isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
-import { consentMeaning, isYesOrNo, meaningOf, type Meaning } from './words.ts'
+import { consentMeaning, isCheckMark, isYesOrNo, mayMeanNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
 
 /** Proposed consent test for one column. */
@@ -44,7 +44,11 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
   const numberCodes = all.some(({ value }) => isNumberCode(value))
-  const classified = all.map((one) => ({ ...one, may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes }) }))
+  const xMeansNo = all.some(({ value }) => isCheckMark(value))
+  const classified = all.map((one) => ({
+    ...one,
+    may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes, xMeansNo }),
+  }))
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
   const unknown = pick(undefined)
@@ -57,8 +61,12 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   // people who said no.
   if (numberCodes || unknown.some((value) => isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')))
     return proposed([unknownYes])
-  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no in a column of consent.
-  const types = unknown.filter((value) => consentMeaning(value) !== 'out')
+  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
+  // If none of the values is such a no, one of the unknown values may be it, in a language or notation that is not known.
+  const types = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
+  const hasNo = types.length < unknown.length || pick(false).some((value) => meaningOf(value) !== 'empty')
+  const onlyUncertainNo = types.length === 0 && unknown.some((value) => consentMeaning(value) === undefined)
+  if (polarity !== 'out' && (onlyUncertainNo || (name !== undefined && types.length > 0 && !hasNo))) return proposed([unknownYes])
   return proposed(types.length > 0 && polarity !== 'out' ? types : oppositesOf(pick(false), polarity))
 }
 
@@ -74,8 +82,19 @@ function isNumber(value: string): boolean {
 /** Returns true if the value means that the person may be reached, false if it means the opposite, undefined if that is not known. */
 function mayReach(
   value: string,
-  { polarity, named, numberCodes }: { readonly polarity: ConsentName['polarity']; readonly named: boolean; readonly numberCodes: boolean },
+  {
+    polarity,
+    named,
+    numberCodes,
+    xMeansNo,
+  }: {
+    readonly polarity: ConsentName['polarity']
+    readonly named: boolean
+    readonly numberCodes: boolean
+    readonly xMeansNo: boolean
+  },
 ): boolean | undefined {
+  if (xMeansNo && comparableText(value) === 'x') return undefined
   if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   // In an opt-out column, `enabled` and `granted` may describe the opt-out, as may `enabled` in a column of opt-in and opt-out.

@@ -9,8 +9,9 @@ export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 
+// `o` and `e` are missing: `O` is yes in French and out beside `I`, `E` is yes in Turkish and no in Finnish.
 const yes = wordsOf(
-  'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,ja,j,wahr,oui,o,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,e,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
+  'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
 )
 const no = wordsOf(
   'n,no,false,f,0,off,unchecked,✗,✘,☐,nein,falsch,non,faux,falso,não,nao,nee,onwaar,nu,нет,hayır,hayir,h,yanlış,nie,fałsz,ne,nem,ei,nej,nei,falskt,usant,falsk,いいえ,否,아니오,아니요,όχι,لا,לא',
@@ -31,7 +32,7 @@ const unsubscribed = wordsOf(
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakOut = wordsOf(
-  'out,inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ',
+  'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ',
 )
 /** Words that mean `in` in a consent column, and have no meaning in other columns. */
 const weakIn = wordsOf(
@@ -79,6 +80,22 @@ export function consentMeaning(cell: string): Meaning {
   // `un` as in `unverified` and `uninterested`, but not as in `unique` or `United Kingdom`.
   if (weakOut.has(word) || /^(?:un(?!i(?![dn]))|(?:non|not|no|never|nein|nicht|pas)[ ,;.:!]|kein)/.test(word)) return 'out'
   return weakIn.has(word) ? 'in' : undefined
+}
+
+const negation =
+  /(?<!\p{L})(?:no|not|never|cannot|\p{L}+n['’]t|dont|wont|cant|doesnt|without|disagre\p{L}*|disallow\p{L}*|nein|nicht|nie|kein\p{L}*|ohne|non|ne|pas|jamais|sans|sin|não|nao|senza|nee|niet|geen|nej|nei|ikke|inte|ej|ei|nem|nu|ni|nē|nesouhlas\p{L}*|nesúhlas\p{L}*|nechc\p{L}*|nepřeji|nepiekr\p{L}*|nesutink\p{L}*|нет|не|ні|hayır|değil|όχι|δεν|لا|לא|tidak|không)(?!\p{L})|^(?:不|未|无|無|否|拒|ไม่|नहीं|미동의|비동의|미수신|안함)|ない$|ません|거부|않|아니|m[iuıü]yorum$/u
+
+/**
+ * Returns true if the cell may mean no in a column of consent, although no list has it: `I do not agree`, `Nee, bedankt`, `同意しない`.
+ * Some of these cells mean yes. Use it only to leave values out of a list of those that pass.
+ */
+export function mayMeanNo(cell: string): boolean {
+  return negation.test(folded(cell))
+}
+
+/** Returns true for a check mark. Beside one, an `x` means no. */
+export function isCheckMark(cell: string): boolean {
+  return /^[✓✔☑✅]$/u.test(folded(cell))
 }
 
 // Contains 1 at `length * 256` plus the low byte of the first character, for each word of `subscribed` and `unsubscribed`. This excludes

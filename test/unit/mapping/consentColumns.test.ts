@@ -334,6 +334,35 @@ test.for([
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
+/** Column, and cells of which the last one means no. Nobody knows all notations of no, so the hint must not list one. */
+test.for([
+  ['Newsletter', ['Ja, graag', 'Nee, bedankt'], ['Ja, graag']],
+  ['Newsletter', ['I agree', 'I do not agree'], ['I agree']],
+  ['Newsletter', ['I want it', "I don't want it"], ['I want it']],
+  ['Zgoda marketingowa', ['Zgadzam się', 'Nie zgadzam się'], ['Zgadzam się']],
+  ['Souhlas', ['Souhlasím', 'Nesouhlasím'], ['Souhlasím']],
+  ['Samtykke', ['Ja takk', 'Nei takk'], ['Ja takk']],
+  ['Hírlevél', ['Kérem', 'Nem kérem'], ['Kérem']],
+  ['Bülten', ['Evet, istiyorum', 'İstemiyorum'], ['Evet, istiyorum']],
+  ['Согласие', ['Да, присылайте', 'Больше не присылайте'], ['Да, присылайте']],
+  ['Einwilligung', ['liegt vor', 'liegt nicht vor'], ['liegt vor']],
+  ['メルマガ', ['希望する', '希望しない'], ['希望する']],
+  ['订阅', ['同意', '不同意'], ['同意']],
+  ['수신 동의', ['동의', '미동의'], ['동의']],
+  ['Consentement', ['accord', 'opposé'], ['accord']],
+  ['Consent', ['✅', '❌'], ['✅']],
+  ['Consent', ['✓', 'x'], ['✓']],
+  ['Consent', ['I', 'O'], [unknownYes]],
+  ['Consent', ['K', 'E'], [unknownYes]],
+  ['Consent', ['E'], [unknownYes]],
+  ['Consent', ['[x]', '[ ]'], [unknownYes]],
+  ['Consent', ['po', 'jo'], [unknownYes]],
+  ['Consent', ['○', '×'], [unknownYes]],
+] as const)('the proposal for a column %s with %j passes only %j', ([column, cells, passing]) => {
+  const { test: made, certain } = proposalFor(column, cells)
+  expect([made, certain]).toEqual([{ column, values: passing }, false])
+})
+
 /** Columns for which a list of values could send people who said no. */
 test.for([
   ['Newsletter', ['1', '2', '1']],
