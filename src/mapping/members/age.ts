@@ -4,7 +4,8 @@
  */
 import { allTexts, normalizeHeader } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
-import { trimText } from '../text.ts'
+import { foldedText, trimText } from '../text.ts'
+import { nameWords } from '../consent/columnName.ts'
 
 /** Column of ages or dates of birth. */
 export interface BoundAge {
@@ -30,27 +31,47 @@ const birthColumns: ReadonlySet<string> = new Set([
   'geburtsdatum',
 ])
 
+// Names in several languages and spellings, as `nameWords` returns them. Names of others, such as `child age`, are not among them.
+const ageNames =
+  /^(?:age|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|in years|years|jahre))?$/
+const birthNames =
+  /^(?:birth ?date|birth ?day|date (?:of )?birth|birth (?:dt|dob)|dob|birth ?year|year of birth|yob|geburts ?(?:datum|tag|jahr)|(?:date|annee) (?:de )?naissance|(?:fecha|ano) (?:de )?nacimiento|cumpleanos|data (?:di )?nascita|data (?:de )?nascimento|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+
 /** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const name = normalizeHeader(column)
-    return ageColumns.has(name) ? [{ index, kind: 'age', latest }] : birthColumns.has(name) ? [{ index, kind: 'birth', latest }] : []
+    // Without a format in brackets: `Date of birth (DD/MM/YYYY)`.
+    const words = nameWords(column.replace(/[([][^()[\]]*[)\]]\s*$/, '')).replace(
+      /^(?:customer|contact|person|user|member|subscriber|client) /,
+      '',
+    )
+    if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latest }]
+    return birthColumns.has(name) || birthNames.test(words) ? [{ index, kind: 'birth', latest }] : []
   })
 }
 
 /**
- * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, or a
- * date of birth: a year, a month (`2013-06`), an ISO date, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`,
+ * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, a unit
+ * or as a range (`12 years`, `0-12`, `under 13`), or a date of birth: a year, a month (`2013-06`), an ISO date, a date with a year of two
+ * digits (`6/16/13`), a day number of a spreadsheet, a Unix time, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`,
  * `2013.0`). The year may also be the start or end of six or eight digits (`16062013`). Returns false for any other text.
  */
 export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
-  return allTexts(row.cells[index]).some((text) => (kind === 'age' ? isChildsAge(trimText(text)) : isChildsBirth(trimText(text), latest)))
+  return allTexts(row.cells[index]).some((cell) => {
+    const text = foldedText(trimText(cell))
+    return kind === 'age' ? isChildsAge(text) : isChildsBirth(text, latest)
+  })
 }
 
 /** Returns true for an age under 13. Accepts `12.0`: programs write a column of integers with decimals as soon as one cell is empty. */
 function isChildsAge(text: string): boolean {
-  return /^\d{1,2}(?:[.,]\d+)?$/.test(text) && Number.parseInt(text, 10) < leastAge
+  // Of a range, the lower end is taken.
+  const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
+  if (age !== null) return Number(age[1]) < leastAge
+  const below = /^(?:<=?|≤|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
+  return below !== null && Number(below[1]) <= 18
 }
 
 /** Returns true if a person with this date of birth is or may be under 13. `latest`: as in `BoundAge`. */
@@ -58,10 +79,26 @@ function isChildsBirth(text: string, latest: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latest
+  const number = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text) ? Number.parseFloat(text.replace(',', '.')) : undefined
+  if (number !== undefined) return dayOfNumber(number) > latest
+  const short = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
+  if (short !== null) {
+    // `85-06-16` starts with its year, because no month has 85 days.
+    const year = Number(short[1]) > 31 ? Number(short[1]) : Number(short[2])
+    // The person is not born in the future.
+    const century = 2000 + year <= Number(latest.slice(0, 4)) + leastAge ? 2000 : 1900
+    return `${century + year}-12-31` > latest
+  }
   // Day and month may be in any order, or missing. So only the year is read, and its last day is taken. In `20102013` both ends may be
   // the year.
   return (text.match(/\d+/g) ?? [])
     .filter(({ length }) => length === 4 || length === 6 || length === 8)
     .flatMap((digits) => [digits.slice(0, 4), digits.slice(-4)])
     .some((year) => /^(?:19|20)/.test(year) && `${year}-12-31` > latest)
+}
+
+/** Returns the day (YYYY-MM-DD) of a day number of a spreadsheet, or of a Unix time in seconds or milliseconds. */
+function dayOfNumber(number: number): string {
+  const ms = number < 100_000 ? (number - 25_569) * 86_400_000 : number < 100_000_000_000 ? number * 1000 : number
+  return new Date(ms).toISOString().slice(0, 10)
 }

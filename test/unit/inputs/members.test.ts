@@ -262,6 +262,57 @@ const cases: readonly Case[] = [
       { wanted: true },
     ],
   ),
+  ...['12 years', '12y', '0-12', '5 – 17', 'under 13', '<13', '１２'].map((age): Case => [
+    `case 132: an age of ${age} is never sent`,
+    { email: jane, age },
+    { wanted: false },
+  ]),
+  ...['31 years', '18-24', '25 to 34', '65+', 'under 25'].map((age): Case => [
+    `case 132: an adult with the age ${age} is sent`,
+    { email: jane, age },
+    { wanted: true },
+  ]),
+  // 43998 is a day number of a spreadsheet, the last two are Unix times.
+  ...['06/16/20', '16.6.20', '16-JUN-20', '16-JUN-20 00:00', '20-06-16', '43998', '43998.0', '1592265600', '1592265600000'].map(
+    (dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { wanted: false }],
+  ),
+  ...['06/16/85', '16.6.85', '16-JUN-85', '85-06-16', '31214', '487728000', '487728000000', '06/16'].map((dob): Case => [
+    `case 132: an adult with the birth date ${dob} is sent`,
+    { email: jane, dob },
+    { wanted: true },
+  ]),
+  ...[
+    'dateOfBirth',
+    'Customer Birthday',
+    'Date of Birth (DD/MM/YYYY)',
+    'Birthdate__c',
+    'Date de naissance',
+    'fecha_nacimiento',
+    'Data di nascita',
+    'Geboortedatum',
+    'Data urodzenia',
+    'Födelsedatum',
+    'Fødselsdato',
+    'Syntymäaika',
+    'Doğum Tarihi',
+    'Дата рождения',
+    '生年月日',
+    '생년월일',
+  ].map((column): Case => [
+    `case 132: a birth date of this decade in the column ${column} is never sent`,
+    { email: jane, [column]: '2020-06-16' },
+    { wanted: false },
+  ]),
+  ...['Child date of birth', 'Birthday email sent', 'Dog birthday', 'Stage'].map((column): Case => [
+    `case 132: the column ${column} does not show the age of the customer`,
+    { email: jane, [column]: '2020-06-16' },
+    { wanted: true },
+  ]),
+  ...['customerAge', 'Age (years)', 'Âge', 'Leeftijd', 'Возраст', '年齢'].map((column): Case => [
+    `case 132: an age of nine in the column ${column} is never sent`,
+    { email: jane, [column]: '9' },
+    { wanted: false },
+  ]),
   ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { wanted: true }],
   [
     'case 133: one of two consents missing is not consent',
