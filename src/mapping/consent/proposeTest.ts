@@ -129,7 +129,8 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   }
   const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown = values.dates === values.filled || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
-  if (values.mostlyDates && allKnown) {
+  // `Newsletter accepted or cancelled`: it is not known what a date means.
+  if (values.mostlyDates && allKnown && (name === undefined || name.polarity === 'in')) {
     if (values.otherDates === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestDate }, certain: name?.polarity === 'in', shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }

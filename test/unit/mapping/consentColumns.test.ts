@@ -297,7 +297,43 @@ test.for([
   expect(consentLineFor(column, cells)).toBe(`consent: ${line}`)
 })
 
+/** Questions that end like a detail, negated names, ends of a consent, other languages. */
 test.for([
+  ['Unsubscribed from campaigns', ['Yes', 'No'], ['No']],
+  ['Receives email campaigns', ['yes', 'no'], ['yes']],
+  ['Consent to contact by email or phone number', ['Yes', 'No'], ['Yes']],
+  ['Consent to share data with provider', ['Yes', 'No'], ['Yes']],
+  ['unsubscribe_state', ['true', 'false'], ['false']],
+  ['Hard Bounces', ['0', '3'], ['0']],
+  ['Kein Newsletter', ['', 'X'], ['']],
+  ['Kein Mailing', ['', 'X'], ['']],
+  ['Geen nieuwsbrief', ['ja', 'nee'], ['nee']],
+  ['Pas de publicité', ['oui', 'non'], ['non']],
+  ['Not subscribed', ['yes', 'no'], ['no']],
+  ['Newsletter declined', ['yes', 'no'], ['no']],
+  ['Newsletter blocked', ['1', '0'], ['0']],
+  ['Subscription cancelled at', ['', '2024-01-02'], ['']],
+  ['Newsletter (confirmed or not)', ['yes', 'no'], [unknownYes]],
+  ['Subscribed or cancelled', ['2024-01-02', ''], [unknownYes]],
+  ['Non-profit newsletter', ['yes', 'no'], [unknownYes]],
+  ['Nicht kontaktieren', ['ja', 'nein'], ['nein']],
+  ['Ne pas contacter', ['oui', 'non'], ['non']],
+  ['Odhlášen', ['ano', 'ne'], ['ne']],
+  ['Leiratkozott', ['igen', 'nem'], ['nem']],
+  ['Markkinointikielto', ['kyllä', 'ei'], ['ei']],
+  ['Reklambeskyttet', ['ja', 'nej'], ['nej']],
+  ['Súhlas', ['áno', 'nie'], ['áno']],
+  ['Згода', ['так', 'ні'], ['так']],
+  ['موافقة', ['نعم', 'لا'], ['نعم']],
+] as const)('an unmapped column %s with %j is about consent, and only %j passes', ([column, cells, values]) => {
+  expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
+})
+
+test.for([
+  ['Newsletter language', ['no', 'da', 'en']],
+  ['Consent country', ['NO', 'DE', 'SI']],
+  ['Consent form', ['A1', 'B2']],
+  ['Number of campaigns', ['1', '0']],
   ['withdrawn', ['12.50', '0.00', '3.10']],
   ['Optional', ['yes', 'no', 'yes']],
   ['Preferred size', ['M', 'L', 'S']],
