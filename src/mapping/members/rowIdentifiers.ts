@@ -152,13 +152,21 @@ export class RowIdentifiers {
   #optOutParts(bound: BoundIdentifier, text: string): void {
     if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
       for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
-    if (bound.type !== 'phone_number' || !listSeparator.test(text)) return
-    for (const part of text.split(listSeparator)) {
-      const result = normalizeIdentifier('phone_number', part, this.#country(bound), this.#binding.rules)
-      if ('code' in result) continue
-      this.#add(hashIdentifier('phone_number', result.text))
-      if (result.also !== undefined) this.#add(hashIdentifier('phone_number', result.also))
-    }
+    if (bound.type === 'phone_number' && listSeparator.test(text))
+      for (const part of text.split(listSeparator)) this.#optOutPhone(bound, part)
+    // A no for the whole row holds for an identifier in the wrong column too.
+    const sign = this.#isSent ? undefined : signOfOtherType(bound.type, text)
+    if (sign === undefined) return
+    const other = this.#binding.identifiers.find(({ type }) => type === (bound.type === 'email' ? 'phone_number' : 'email'))
+    if (other?.type === 'phone_number') this.#optOutPhone(other, text)
+    else if (other !== undefined) for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
+  }
+
+  #optOutPhone(bound: BoundIdentifier, text: string): void {
+    const result = normalizeIdentifier('phone_number', text, this.#country(bound), this.#binding.rules)
+    if ('code' in result) return
+    this.#add(hashIdentifier('phone_number', result.text))
+    if (result.also !== undefined) this.#add(hashIdentifier('phone_number', result.also))
   }
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */

@@ -555,6 +555,17 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
 })
 
+test('a row without consent opts out an email in the phone column, and a phone number in the email column', () => {
+  const row = { id: '1', email: '+12025550143', phone: 'Jane@b.example', consent: 'no' }
+  const consent = { column: 'consent', values: ['yes'] }
+  const { record } = mapped(row, { map, consent })
+  const sent = mapped({ id: '2', email: 'jane@b.example', phone: '+12025550143', consent: 'yes' }, { map, consent })
+  expect(record?.desired).toBe(false)
+  expect(identifiersOf(record)?.toSorted()).toEqual(identifiersOf(sent.record)?.toSorted())
+  const texts = mapped(row, { map, consent: { ...consent, for: 'phone_number' } })
+  expect(identifiersOf(texts.record)).toBeUndefined()
+})
+
 test('the hint for missing columns maps each field once', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: { column: 'agreed', values: ['yes'] } })
   expect(() => mapper.bindHeader(['id', 'E-Mail Adresse', 'Telefon', 'city'])).toThrow(
