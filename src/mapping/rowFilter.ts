@@ -4,7 +4,7 @@ import { describeMissing, withOptOuts, type BoundHeader } from './boundColumns.t
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
 import type { Cell, Row } from '../model/record.ts'
-import { comparableText } from './text.ts'
+import { comparableText, foldedText } from './text.ts'
 
 /**
  * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. For members it keeps the identifiers that lack
@@ -13,13 +13,12 @@ import { comparableText } from './text.ts'
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
-  const filters = pipeline.filters.map(({ keep, column, values }) => ({
-    keep,
-    column,
-    index: findColumn(columns, column),
-    values: new Set(values.map(comparableText)),
-  }))
-  const passes = (row: Row) => filters.every(({ keep, index, values }) => cellIsOneOf(row.cells[index], values) === keep)
+  const filters = pipeline.filters.map(({ keep, column, values }) => {
+    // A value of `except:` also matches cells that only look like it, as `not_values` does: it may be a no.
+    const formOf = keep ? comparableText : (text: string) => comparableText(foldedText(text))
+    return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
+  })
+  const passes = (row: Row) => filters.every(({ keep, index, values, formOf }) => cellIsOneOf(row.cells[index], values, formOf) === keep)
   const missingFilters = filters.filter(({ index }) => index < 0)
   const filterColumns = new Set(filters.map(({ index }) => columns[index]))
   return {
@@ -45,7 +44,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   }
 }
 
-function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>): boolean {
+function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>, formOf: (text: string) => string): boolean {
   if (cell === undefined) return values.has('')
-  return typeof cell === 'string' ? values.has(comparableText(cell)) : cell.some((text) => values.has(comparableText(text)))
+  return typeof cell === 'string' ? values.has(formOf(cell)) : cell.some((text) => values.has(formOf(text)))
 }

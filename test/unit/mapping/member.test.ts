@@ -555,6 +555,14 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
 })
 
+test.for(['un\u00adsubscribed', 'un\u200bsubscribed', 'ｕｎｓｕｂｓｃｒｉｂｅｄ'])(
+  'except: also matches the look-alike cell %j',
+  (status) => {
+    const mapper = mapperOf({ map: { key: 'id', email: 'email' }, except: { status: ['unsubscribed'] } })
+    expect(mapper.map({ line: 2, columns: ['id', 'email', 'status'], cells: ['1', 'a@b.example', status] }).filtered).toBe(true)
+  },
+)
+
 test('a row without consent opts out an email in the phone column, and a phone number in the email column', () => {
   const row = { id: '1', email: '+12025550143', phone: 'Jane@b.example', consent: 'no' }
   const consent = { column: 'consent', values: ['yes'] }
