@@ -48,8 +48,8 @@ export const hubspot: Preset = {
     phone_number: { columns: ['Phone Number', 'Mobile Phone Number'], defaultCountry: ['Country/Region'] },
   },
   consent: [
-    { columns: ['Unsubscribed from all email'], values: ['false', 'no', ''], expected: true },
+    { columns: ['Unsubscribed from all email'], values: ['false', '0', 'no', ''], expected: true },
     { columns: ['Email hard bounce reason'], values: [''] },
-    { columns: ['Invalid email address'], values: ['false', 'no', ''] },
+    { columns: ['Invalid email address'], values: ['false', '0', 'no', ''] },
   ],
 }

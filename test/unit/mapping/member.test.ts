@@ -574,6 +574,15 @@ test('a row without consent opts out an email in the phone column, and a phone n
   expect(identifiersOf(texts.record)).toBeUndefined()
 })
 
+test('0 in an opt-out column of HubSpot is no opt-out', () => {
+  const mapper = mapperOf({})
+  const columns = ['Record ID', 'Email', 'Unsubscribed from all email', 'Invalid email address']
+  const desiredFor = (cells: string[]) => (mapper.map({ line: 2, columns, cells }).record as MemberRecord).desired
+  expect(desiredFor(['1', 'a@b.example', '0', '0'])).toBe(true)
+  expect(desiredFor(['2', 'b@b.example', '1', '0'])).toBe(false)
+  expect(desiredFor(['3', 'c@b.example', '0', '1'])).toBe(false)
+})
+
 test('the hint for missing columns maps each field once', () => {
   const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: { column: 'agreed', values: ['yes'] } })
   expect(() => mapper.bindHeader(['id', 'E-Mail Adresse', 'Telefon', 'city'])).toThrow(
