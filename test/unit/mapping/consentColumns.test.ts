@@ -370,7 +370,7 @@ test.for([
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
-/** Column, and cells of which the last one means no. Nobody knows all notations of no, so the hint must not list one. */
+/** Column, and cells of which the last one means no. No list has all notations of no, so the hint must leave them out. */
 test.for([
   ['Newsletter', ['Ja, graag', 'Nee, bedankt'], ['Ja, graag']],
   ['Newsletter', ['I agree', 'I do not agree'], ['I agree']],
