@@ -253,7 +253,7 @@ describe('consent', () => {
     expect(question).toMatchObject({ proposed: 'Marketing contact' })
     const draft = draftPipeline(inspection, audience, options(question?.answered('Marketing contact')))
     expect(draft.settings.consent).toEqual([
-      { column: 'Unsubscribed from all email', values: ['false', 'no', ''] },
+      { column: 'Unsubscribed from all email', values: ['false', '0', 'no', ''] },
       { column: 'Marketing contact status', values: ['Marketing contact'] },
     ])
     expect([draft.valid, draft.suppressed]).toEqual([1, 2])
