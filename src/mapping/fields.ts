@@ -51,7 +51,7 @@ export function normalizeHeader(name: string): string {
     .toLowerCase()
     .replace(/^[a-z0-9_]+:(?=\S)/, '')
     .replace(/[\s\-./()[\]?*]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+    .replace(/^_+|(?<!_)_+$/g, '')
 }
 
 /**

@@ -1,13 +1,13 @@
 /** Cleans, checks, compares and cuts text of any field: spaces, invisible characters, control characters. */
 
-// Unicode spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` leaves U+0085, U+180E, U+200B to
-// U+200D and U+2060.
-const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
-// Control characters (C0, DEL, C1) except tab, LF and CR; direction marks and overrides; zero-width characters except the joiners U+200C
-// and U+200D (docs/inputs.md, case 15).
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
-// As `controls`, but with tab, LF, CR, the joiners and the soft hyphen.
-const controlsOrInvisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/
+// Spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). Beyond those that `trim()` removes: U+0085, U+180E,
+// U+200B to U+200D and U+2060.
+const edge = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
+// Control characters except tab, LF and CR, direction marks, zero-width characters and fillers. Not among them: characters that change the
+// letter or emoji beside them, such as the joiners U+200C and U+200D and variation selectors (docs/inputs.md, case 15).
+const controls =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
+const controlsOrInvisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Removes Unicode spaces and zero-width characters at both ends. Returns the same string if there are none. */
 export function trimText(text: string): string {
@@ -16,12 +16,17 @@ export function trimText(text: string): string {
   const first = text.charCodeAt(0)
   const last = text.charCodeAt(length - 1)
   if (first > 0x20 && first < 0x7f && last > 0x20 && last < 0x7f) return text
-  return text.replace(edges, '')
+  // Not one pattern with `+$`: it takes quadratic time for a long run of spaces inside the text.
+  let start = 0
+  let end = length
+  while (start < end && edge.test(text.charAt(start))) start++
+  while (end > start && edge.test(text.charAt(end - 1))) end--
+  return text.slice(start, end)
 }
 
 /**
- * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. pandas 2 writes
- * all integers of a column with decimals if one cell of the column is empty.
+ * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. If one
+ * cell of a column is empty, pandas 2 writes each integer of it with a decimal: `1.0`.
  */
 export function comparableText(text: string): string {
   const lower = trimText(text).toLowerCase()
@@ -29,8 +34,8 @@ export function comparableText(text: string): string {
 }
 
 /**
- * Returns the text without invisible characters, in usual instead of full-width letters, with single spaces and trimmed. Two texts that
- * look alike to a reader are mostly the same then.
+ * Returns the text in NFKC, without invisible characters, each run of spaces and control characters as one space, and trimmed. Most texts
+ * that look alike to a reader become the same.
  */
 export function foldedText(text: string): string {
   if (!/[^ -~]|^ | $| {2}/.test(text)) return text
@@ -41,7 +46,7 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Returns true if at least one character is visible: not a space, joiner, filler, empty Braille cell (U+2800) or control character. */
+/** Returns true if at least one character is visible: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
@@ -51,10 +56,12 @@ export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
-/** Replaces U+0000 and lone surrogates, which Postgres cannot store. */
-export function storable(text: string): string {
+/** Replaces U+0000 by ␀ and lone surrogates by U+FFFD, because Postgres cannot store them. */
+export function storableText(text: string): string {
   return text.replaceAll('\0', '␀').toWellFormed()
 }
+
+const beyondPlain = /[^ -%'-~]/
 
 /**
  * Returns true for text that is only printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible
@@ -63,23 +70,24 @@ export function storable(text: string): string {
 export function isPlainText(text: string): boolean {
   return !beyondPlain.test(text)
 }
-const beyondPlain = /[^ -%'-~]/
 
-/** Removes control, direction and zero-width characters. Keeps tabs, line ends and joiners. */
+/**
+ * Removes control, direction and zero-width characters and fillers. Keeps tabs, line ends and joiners. Words stay apart: a vertical tab,
+ * form feed or U+0085 becomes LF, and an empty Braille cell (U+2800) a space.
+ */
 export function stripControls(text: string): string {
-  controls.lastIndex = 0
-  return controls.test(text) ? text.replace(controls, '') : text
+  return text.replace(controls, (char) => (char === '\u2800' ? ' ' : /[\u000b\u000c\u0085]/.test(char) ? '\n' : ''))
 }
 
-/** Returns true for text with control, direction or invisible characters anywhere, also tabs, line ends and joiners. */
+/** Returns true for text with a control or invisible character anywhere, also a tab, line end, joiner or variation selector. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }
 
 /**
- * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. If already the first grapheme is longer, cuts
- * it between two code points. The result also has at most `units` code points, because a code point takes one or two units
- * (docs/inputs.md, case 61). Returns a text that is short enough unchanged.
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. If the first grapheme alone is longer, cuts it
+ * between two code points. Returns a text that is short enough unchanged. The result also has at most `units` code points, because each
+ * takes one or two units (docs/inputs.md, case 61).
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

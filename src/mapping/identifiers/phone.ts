@@ -22,6 +22,8 @@ export function withPlainForm(result: Normalized): Normalized {
 
 /** Normalizes a number with the library, or returns why it is not valid. */
 function slowPhone(given: string, country: string | undefined): Normalized {
+  // The patterns below take quadratic time for a long run of digits or spaces.
+  if (given.length > 200) return invalid('has too many characters')
   let text = given
     .normalize('NFKC')
     .replace(/^(?:p:|tel:)/i, '')

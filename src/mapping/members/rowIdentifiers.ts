@@ -153,7 +153,7 @@ export class RowIdentifiers {
     if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
       for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
     if (bound.type === 'phone_number' && listSeparator.test(text))
-      for (const part of text.split(listSeparator)) this.#optOutPhone(bound, part)
+      for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
     // A no for the whole row holds for an identifier in the wrong column too.
     const sign = this.#isSent ? undefined : signOfOtherType(bound.type, text)
     if (sign === undefined) return
@@ -175,7 +175,7 @@ export class RowIdentifiers {
     let hex = text
     if (!sha256Hex.test(hex))
       hex = hex
-        .replace(/^["'\s]+|["'\s]+$/g, '')
+        .replace(/^["'\s]+|(?<!["'\s])["'\s]+$/g, '')
         .replace(/^(?:0x|sha-?256[:=])/i, '')
         .replace(/\s+/g, '')
     if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex))

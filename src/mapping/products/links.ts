@@ -83,5 +83,5 @@ export function parseImage(text: string): ImageResult {
 
 /** Splits a list of addresses at commas and spaces, but only before another http or https address (docs/inputs.md, case 171). */
 export function splitImages(text: string): string[] {
-  return text.split(/\s*,\s*(?=https?:\/\/)|\s+(?=https?:\/\/)/i)
+  return text.split(/(?<!\s)\s*,\s*(?=https?:\/\/)|(?<!\s)\s+(?=https?:\/\/)/i)
 }

@@ -53,7 +53,7 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
       message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, not used since ${since}`,
     }
   }
-  const significant = fraction.length > units ? fraction.replace(/0+$/, '') : fraction
+  const significant = fraction.length > units ? fraction.replace(/(?<!0)0+$/, '') : fraction
   if (significant.length > units) return { code: 'PRICE_PRECISION', message: `has more than ${units} decimals` }
   const integer = whole.replace(/^0+(?=\d)/, '')
   if (integer.length > 15) return { code: 'PRICE_INVALID', message: 'has more than 15 digits' }

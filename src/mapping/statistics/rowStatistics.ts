@@ -5,7 +5,7 @@
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
-import { storable } from '../text.ts'
+import { storableText } from '../text.ts'
 
 /** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, counted from 1; 0 without a currency. */
 export const feature = {
@@ -97,7 +97,7 @@ export class FeatureSets {
     if (this.#items.length === mostItems) return -1
     fields.set(field, this.#items.length)
     // The message may contain a value of the row, which may be cut within a surrogate pair.
-    return this.#items.push({ code, field, message: storable(message) }) - 1
+    return this.#items.push({ code, field, message: storableText(message) }) - 1
   }
 
   /** Returns the item number of an exactly counted value; -1 for any other value. */

@@ -8,7 +8,7 @@ import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { fillCells, type FoundCells } from '../../db/rejects.ts'
-import { storable } from '../../mapping/text.ts'
+import { storableText } from '../../mapping/text.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -72,7 +72,7 @@ async function findCells(deps: EngineDeps, definition: SourceDefinition, { mappe
         const place = `${row.line} ${key}`
         const nth = left.get(place)
         if (nth === undefined) continue
-        found.push({ line: row.line, key, nth, cells: mapper.mask(row).map(storable) })
+        found.push({ line: row.line, key, nth, cells: mapper.mask(row).map(storableText) })
         if (nth > 1) left.set(place, nth - 1)
         else left.delete(place)
       }

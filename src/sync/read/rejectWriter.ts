@@ -1,7 +1,7 @@
 import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
-import { storable } from '../../mapping/text.ts'
+import { storableText } from '../../mapping/text.ts'
 
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */
 export class RejectWriter {
@@ -26,11 +26,11 @@ export class RejectWriter {
       source,
       code: reject.code,
       field: reject.field,
-      message: storable(reject.message),
+      message: storableText(reject.message),
       hint: reject.hint,
       record_key: reject.key ? `\\x${Buffer.from(reject.key).toString('hex')}` : null,
-      cells: cells.map(storable),
-      more: (reject.more ?? []).map((fault) => ({ ...fault, message: storable(fault.message) })),
+      cells: cells.map(storableText),
+      more: (reject.more ?? []).map((fault) => ({ ...fault, message: storableText(fault.message) })),
     })
   }
 

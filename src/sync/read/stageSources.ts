@@ -8,7 +8,7 @@ import type { RunRow } from '../../db/runs.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
-import { storable } from '../../mapping/text.ts'
+import { storableText } from '../../mapping/text.ts'
 import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
@@ -134,7 +134,7 @@ export async function stageSources(
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
     // A message may contain a value of a row, which may be cut within a surrogate pair.
-    (warning): WarningSummary => ({ ...warning, message: storable(warning.message) }),
+    (warning): WarningSummary => ({ ...warning, message: storableText(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
   const counts = { read, rejected, filtered, valid, digests: digests?.count, optedOut, optedOutIdentifiers }
