@@ -100,11 +100,18 @@ function withoutOut(name: string): string {
   return name.replace(/unsub\w*/g, ' ').replace(/desabonn\w*|desinscri\w*|disiscri\w*/g, ' ')
 }
 
-const suffix = /(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type))+$/
+const detailWord = '(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type|seen))'
+const suffix = new RegExp(`${detailWord}+$`)
+const lastDetail = new RegExp(`${detailWord}$`)
 
 /** Returns the words of a name, without those for dates or reasons at its end: `Email Suppressions Timestamp` → `email suppressions`. */
 function nameStem(column: string): string {
   return nameWords(column).replace(suffix, '')
+}
+
+/** Returns true for a name that ends with a date, reason or other detail: `sms_consent_date`, `mobile_last_seen`. */
+export function isDetailName(column: string): boolean {
+  return lastDetail.test(nameWords(column))
 }
 
 /** Returns true for a column that only dates or explains another one of the header: `opt_in_date` beside `opt_in`. */

@@ -4,6 +4,7 @@ import { countryCode } from '../identifiers/country.ts'
 import { isCountry } from '../identifiers/phoneFast.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { IdentifierType } from '../../model/record.ts'
+import { isColleagueName } from './identifierColumns.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
@@ -40,7 +41,7 @@ function bindCountry(
 }
 
 function warnOfOwner({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
-  if (!/\b(?:owner|assigned|account manager|sales ?rep|created by|advisor)\b/i.test(column.replace(/_/g, ' '))) return
+  if (!isColleagueName(column)) return
   const message = `${type}: "${redactPersonalData(column)}" seems to contain a colleague's address`
   warnings.push({ line: 1, code: 'OWNER_COLUMN', field: type, message })
 }

@@ -5,7 +5,6 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
-import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
 import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
@@ -14,6 +13,7 @@ import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
 import { trimText } from '../text.ts'
+import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from './identifierColumns.ts'
 
 /** Unmapped consent column, with the test to write. */
 export interface ConsentColumn extends ProposedTest {

@@ -496,3 +496,39 @@ test.for([
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
   expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', type: 'phone_number', count: 28 }])
 })
+
+/** Returns true if a column with this name and these cells is reported as one of phone numbers. */
+function isReportedAsPhones(column: string, cells: readonly string[]): boolean {
+  const unmapped = new UnmappedColumns({ consent: false, types: ['phone_number'], ignored: () => false })
+  const { checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
+  for (const [i, cell] of cells.entries()) checkRow({ line: i + 2, columns: [column], cells: [cell] })
+  return unmapped.identifierColumns().length > 0
+}
+
+test.for([
+  ['Mobile', ['2024-05-01', '2024-05-02']],
+  ['Mobile', ['20240501', '20240502']],
+  ['Mobile', ['31.01.2024', '28/02/2024']],
+  ['sms_consent_date', ['1714521600', '1714521601']],
+  ['mobile_last_seen', ['1714521600', '1714521601']],
+  ['SMS Marketing Consent Timestamp', ['1714521600000', '20240502103000']],
+] as const)('dates in the column %s are no phone numbers: %j', ([column, cells]) => {
+  expect(isReportedAsPhones(column, cells)).toBe(false)
+})
+
+test.for([
+  ['phonenumber', ['2025550143', '2025550144']],
+  ['phone1', ['2025550143', '2025550144']],
+  ['homephone', ['2025550143', '2025550144']],
+  ['workphone', ['2025550143', '2025550144']],
+  ['tel2', ['2025550143', '2025550144']],
+  ['WhatsAppNumber', ['2025550143', '2025550144']],
+  ['Mobile', ['06.12.34.56.78', '06.12.34.56.79']],
+  ['Mobil', ['20123456', '20123457']],
+] as const)('the column %s contains phone numbers: %j', ([column, cells]) => {
+  expect(isReportedAsPhones(column, cells)).toBe(true)
+})
+
+test.for(['headphones', 'microphone', 'Telex'])('%s is not a name of a phone column', (column) => {
+  expect(isReportedAsPhones(column, ['2025550143', '2025550144'])).toBe(false)
+})

@@ -449,10 +449,13 @@ test('a header in the middle of the file is not a person', () => {
   })
 })
 
-test("mapping a colleague's address gives a warning", () => {
-  const mapper = mapperOf({ map: { key: 'id', email: 'Contact owner email' } })
-  expect(mapper.bindHeader(['id', 'Contact owner email']).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
-})
+test.for(['Contact owner email', 'OwnerEmail', 'Manager email', 'created_by'])(
+  "mapping a colleague's address gives a warning: %s",
+  (column) => {
+    const mapper = mapperOf({ map: { key: 'id', email: column } })
+    expect(mapper.bindHeader(['id', column]).map(({ code }) => code)).toEqual(['OWNER_COLUMN'])
+  },
+)
 
 describe('presets', () => {
   test.for(presets.map((preset) => [preset.name, preset] as const))(

@@ -14,7 +14,7 @@ test.for([
   ['é', 'é'],
   [' x', 'x'],
   ['x\t', 'x'],
-])('%j is trimmed to %j', ([text, trimmed]) => {
+] as const)('%j is trimmed to %j', ([text, trimmed]) => {
   expect(trimText(text)).toBe(trimmed)
 })
 
