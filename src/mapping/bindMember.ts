@@ -124,10 +124,12 @@ function bindHeader(
         columns,
       ),
     )
+  const [keyType, ...otherKeyTypes] = key === undefined ? [] : keyTypesOf(key, identifiers)
   return {
     key,
     isKeyed,
-    keyType: key === undefined ? undefined : identifierOfKey(key, identifiers)?.type,
+    keyType,
+    otherKeyTypes: otherKeyTypes.filter((type) => type !== undefined),
     identifiers,
     effectiveAt: policy.takesEffectiveAt ? header.field('effective_at') : undefined,
     expiresAt: header.field('expires_at'),
@@ -143,12 +145,13 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier that is mapped to the first column of the key. Undefined if there is none, or if the key is a constant, computed
- * or transformed.
+ * Returns the identifier types of the key's columns, without repeats; only that of the first column, which may be undefined, unless all are
+ * identifiers. Empty if the key is a constant, computed or transformed.
  */
-function identifierOfKey({ indexes: [column], mapping }: BoundField, identifiers: readonly BoundIdentifier[]): BoundIdentifier | undefined {
-  if (!readsCells(mapping)) return undefined
-  return identifiers.find(({ indexes }) => indexes.some((index) => index === column))
+function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
+  if (!readsCells(mapping)) return []
+  const types = new Set(indexes.map((column) => identifiers.find((one) => one.indexes.includes(column))?.type))
+  return types.has(undefined) ? [...types].slice(0, 1) : [...types]
 }
 
 /** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and missing fields. */

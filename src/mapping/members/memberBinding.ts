@@ -13,6 +13,8 @@ export interface MemberBinding {
   readonly isKeyed: boolean
   /** Identifier type of the first column of the key. Undefined if it has none, or if the key is a constant, computed or transformed. */
   readonly keyType: IdentifierType | undefined
+  /** Identifier types of the other columns of the key, in order. Empty unless all columns of the key are identifiers. */
+  readonly otherKeyTypes: readonly IdentifierType[]
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined

@@ -43,6 +43,8 @@ export class RowIdentifiers {
   #keyText: string | undefined
   /** First normalized identifier of the same type in other columns. It is the key if the key column has no usable identifier. */
   #otherKeyText: string | undefined
+  /** First normalized identifier of each of `otherKeyTypes`. Created when needed. */
+  #otherTypeKeys: Map<IdentifierType, string> | undefined
   /** Cell of the key column, if that column is an identifier too. */
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
@@ -141,7 +143,7 @@ export class RowIdentifiers {
       return
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(type, text))
-    if (type === this.#binding.keyType) this.#noteKey(result.text)
+    this.#noteKey(type, result.text)
     this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
     if (result.also === undefined) return
     this.count += 1
@@ -196,13 +198,26 @@ export class RowIdentifiers {
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
     else if (lower !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
-    if (type === this.#binding.keyType) this.#noteKey(lower)
+    this.#noteKey(type, lower)
     this.#add(packDigest(type, lower))
   }
 
-  #noteKey(text: string): void {
-    if (this.#isKeyCell) this.#keyText ??= text
-    else this.#otherKeyText ??= text
+  /** Notes a normalized identifier that may be the key. */
+  #noteKey(type: IdentifierType, text: string): void {
+    const { keyType, otherKeyTypes } = this.#binding
+    if (type === keyType) {
+      if (this.#isKeyCell) this.#keyText ??= text
+      else this.#otherKeyText ??= text
+    } else if (otherKeyTypes.length > 0 && otherKeyTypes.includes(type)) {
+      this.#otherTypeKeys ??= new Map()
+      if (!this.#otherTypeKeys.has(type)) this.#otherTypeKeys.set(type, text)
+    }
+  }
+
+  /** Returns the first usable identifier of the key's other types, in the order of the key's columns. */
+  #otherTypeKey(): string | undefined {
+    const found = this.#otherTypeKeys
+    return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
   }
 
   #country(bound: BoundIdentifier): string | undefined {
@@ -269,8 +284,8 @@ export class RowIdentifiers {
 
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
-   * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, else
-   * the text of the key column. Undefined if the key is empty or missing or, if no key is required, if `packed` is empty.
+   * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, then
+   * of the other types of the key's columns, else the text of the key column. Undefined if the key is empty or missing or, if no key is required, if `packed` is empty.
    *
    * @throws {TransformError} if a transform of the key column fails
    */
@@ -281,7 +296,7 @@ export class RowIdentifiers {
     // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
-    const normalized = this.#keyText ?? this.#otherKeyText
+    const normalized = this.#keyText ?? this.#otherKeyText ?? this.#otherTypeKey()
     if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined

@@ -101,6 +101,37 @@ test('spellings of one email are one key if the email is the key', () => {
   expect(memberKeysOf('FOO@example.com', undefined).some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
 })
 
+describe('without a key column, the key of a customer match list', () => {
+  const columns = ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip', 'Mobile Device ID']
+  const keyOf = (Email: string, Phone: string, device = '') => {
+    const { record, reject } = mapperOf({ preset: 'google-customer-match' }).map({
+      line: 2,
+      columns,
+      cells: [Email, Phone, 'Jane', 'Doe', 'US', '10001', device],
+    })
+    return reject?.code ?? Buffer.from(record?.key ?? []).toString('hex')
+  }
+  const keyFrom = (text: string) => digest(text).slice(0, 32)
+
+  test('is the normalized email, if it is valid', () => {
+    expect(keyOf('Jane@Example.com', '+12025550143')).toBe(keyFrom('jane@example.com'))
+  })
+
+  test.for(['', 'n/a', 'Not given', 'jane@@example.com'])('is the normalized phone number, if the email is %j', (email) => {
+    for (const phone of ['+1 202-555-0143', '+12025550143', '(202) 555-0143']) expect(keyOf(email, phone)).toBe(keyFrom('+12025550143'))
+    expect(keyOf(email, '+12025550144')).toBe(keyFrom('+12025550144'))
+  })
+
+  test('is the device id, if neither email nor phone number is valid', () => {
+    const device = '6D92078A-8246-4BA4-AE5B-76104861E7DC'
+    expect(keyOf('n/a', '12', device)).toBe(keyFrom(device.toLowerCase()))
+  })
+
+  test('is missing without a usable identifier', () => {
+    expect(keyOf('n/a', '')).toBe('KEY_MISSING')
+  })
+})
+
 test.for([
   ['handle', '@Jack', 'jack'],
   ['device_id', '6D92078A-8246-4BA4-AE5B-76104861E7DC', '6d92078a-8246-4ba4-ae5b-76104861e7dc'],
