@@ -32,7 +32,7 @@ export const presets: readonly Preset[] = [
   metaCustomerList,
 ]
 
-/** Returns the preset with the name of `preset:`; undefined if there is none. */
+/** Returns the preset with this name, configured or recognized; undefined if there is none. */
 export function presetByName(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name)
 }
@@ -40,25 +40,28 @@ export function presetByName(name: string): Preset | undefined {
 /**
  * Returns the preset for these records that fits the header; undefined if none does. A preset fits if its `recognize`, or a set of
  * `recognizeAlso`, is completely in the header, and no column of `otherExports` is. An upload template must also know at least half of the
- * columns, because its names are common words. If several presets fit, returns the one with the largest such set.
+ * columns, because its names are common words. If several presets fit, returns the one whose fitting set is the largest.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
   const fits = (required: readonly string[]) => required.every((column) => names.has(normalizeHeader(column)))
   return presets
     .filter((preset) => preset.records === records && !(preset.otherExports ?? []).some((column) => names.has(normalizeHeader(column))))
-    .filter((preset) => preset.isTemplate !== true || knownColumns(preset, columns) * 2 >= names.size)
+    .filter((preset) => preset.isTemplate !== true || knownColumns(preset, [...names]) * 2 >= names.size)
     .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
     .sort((a, b) => b.length - a.length)[0]?.preset
 }
 
-/** Returns the number of columns of the header that the preset knows. */
-export function knownColumns({ sample, map, consent = [], irrelevant = [] }: Preset, columns: readonly string[]): number {
+/** Returns the number of columns of the header that the preset names anywhere, repeated columns included. */
+export function knownColumns(preset: Preset, columns: readonly string[]): number {
+  const { sample, recognize, recognizeAlso = [], map, consent = [], irrelevant = [] } = preset
   const own = [
     ...sample,
+    ...recognize,
+    ...recognizeAlso.flat(),
     ...irrelevant,
     ...consent.flatMap((test) => test.columns),
-    ...Object.values(map).flatMap((field) => field.columns),
+    ...Object.values(map).flatMap((field) => [...field.columns, ...(field.defaultCountry ?? [])]),
   ]
   const names = new Set(own.map(normalizeHeader))
   return columns.filter((column) => names.has(normalizeHeader(column))).length
