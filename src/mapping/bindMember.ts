@@ -9,7 +9,7 @@ import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memb
 import { MemberHeader } from './members/memberHeader.ts'
 import { knownColumns } from './presets/index.ts'
 import { UnmappedColumns } from './members/unmappedColumns.ts'
-import { unmappedReport } from './members/unmappedReport.ts'
+import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts'
 import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
@@ -54,6 +54,8 @@ export function memberBinder(
     types: policy.identifiers.filter((type) => type === 'email' || type === 'phone_number'),
     ignored: isIgnored,
   })
+  /** Unmapped column → the first header that had it. */
+  const headers = new Map<string, ReportedHeader>()
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
     const { preset, used, missing, warnings } = header
@@ -62,9 +64,11 @@ export function memberBinder(
     // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))
+    const reported = { header, identifiers: binding.identifiers }
+    for (const column of unused) if (!headers.has(column)) headers.set(column, reported)
     return {
       map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
-      reportUnmapped: () => unmappedReport(unmapped, header, binding),
+      reportUnmapped: () => unmappedReport(unmapped, (column) => headers.get(column) ?? reported),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(binding),

@@ -1,15 +1,24 @@
-/** Reports the unmapped columns of consent, emails and phone numbers, each with the setting to write. */
+/** Reports the unmapped columns of consent, emails and phone numbers, with one hint for the identifiers and one for consent. */
 import { toFlowYaml } from '../consent/consentText.ts'
+import { readsCells } from '../fields.ts'
 import { columnCalled } from '../headerWords.ts'
 import { redactPersonalData } from '../mask.ts'
 import { writtenTests } from './bindTests.ts'
-import type { MemberBinding } from './memberBinding.ts'
+import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn, UnmappedColumns, UnmappedReport } from './unmappedColumns.ts'
 
-/** Returns the report on the unmapped columns, from the rows so far. */
-export function unmappedReport(unmapped: UnmappedColumns, header: MemberHeader, binding: MemberBinding): UnmappedReport {
+/** Header of a source with its mapped identifiers. */
+export interface ReportedHeader {
+  readonly header: MemberHeader
+  readonly identifiers: readonly BoundIdentifier[]
+}
+
+/** Returns the report on the unmapped columns, from the rows so far. `headerOf`: returns the first header that had an unmapped column. */
+export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: string) => ReportedHeader): UnmappedReport {
   const found = unmapped.identifierColumns()
+  const consentColumns = unmapped.consentColumns()
+  const [firstConsent] = consentColumns
   return {
     identifiers: found.map(({ column, type, count, lines }) => ({
       column,
@@ -17,29 +26,42 @@ export function unmappedReport(unmapped: UnmappedColumns, header: MemberHeader, 
       lines,
       message: `the column "${redactPersonalData(column)}" contains ${type === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
     })),
-    identifierHint: found.length === 0 ? undefined : identifierHint(header, binding, found),
-    consentHint: unmapped.consentHint(writtenTests(header)),
+    identifierHint: found.length === 0 ? undefined : identifierHint(found, headerOf),
+    consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(writtenTests(headerOf(firstConsent.column).header)),
     shownValues: (column) => unmapped.shownValues(column),
-    consentColumns: unmapped.consentColumns(),
+    consentColumns,
   }
 }
 
 /**
- * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds the recognized
- * preset as `preset:`, because no preset is recognized for a pipeline with a `map:`.
+ * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. Names the columns of a field that does more than read cells, because
+ * a new `map:` would drop its settings.
  */
-function identifierHint({ pipeline, preset, columns }: MemberHeader, binding: MemberBinding, found: readonly IdentifierColumn[]): string {
-  const fields = (['email', 'phone_number'] as const).flatMap((type) => {
-    const more = found.flatMap((one) => (one.type === type ? [one.column] : []))
-    if (more.length === 0) return []
-    const bound = binding.identifiers.find((one) => one.type === type)
-    // A configured list may name columns of other sources too.
-    const names = [...(pipeline.map[type]?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...more]
-    const country =
-      bound === undefined && type === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
+function identifierHint(found: readonly IdentifierColumn[], headerOf: (column: string) => ReportedHeader): string {
+  const fields: string[] = []
+  const byHand: string[] = []
+  let presetPart = ''
+  for (const type of ['email', 'phone_number'] as const) {
+    const unmappedNames = found.flatMap((one) => (one.type === type ? [one.column] : []))
+    const [first] = unmappedNames
+    if (first === undefined) continue
+    const { header, identifiers } = headerOf(first)
+    const { pipeline, columns, preset } = header
+    const configured = pipeline.map[type]
+    const bound = identifiers.find((one) => one.type === type)
+    const mapping = configured ?? bound?.mapping
+    if (mapping !== undefined && (!readsCells(mapping) || mapping.hashed === true || mapping.default !== undefined)) {
+      byHand.push(`add ${unmappedNames.map((name) => JSON.stringify(name)).join(', ')} to map.${type} by hand`)
+      continue
+    }
+    // The configured names, because this header may lack columns that other sources have.
+    const names = [...(configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...unmappedNames]
+    const country = mapping === undefined && type === 'phone_number' ? columnCalled('default_country', columns) : mapping?.defaultCountry
     const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
-    return [`${type}: ${toFlowYaml(value)}`]
-  })
-  const known = preset !== undefined && pipeline.preset === undefined ? `preset: ${preset.name} and ` : ''
-  return `${known}map: { ${fields.join(', ')} }; or, for columns that are not the customer's: ignore: ${toFlowYaml(found.map(({ column }) => column))}`
+    fields.push(`${type}: ${toFlowYaml(value)}`)
+    if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `
+  }
+  const settings = [...(fields.length === 0 ? [] : [`${presetPart}map: { ${fields.join(', ')} }`]), ...byHand].join(', and ')
+  return `${settings}; or, for columns that are not the customer's: ignore: ${toFlowYaml(found.map(({ column }) => column))}`
 }

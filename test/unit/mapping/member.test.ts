@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { keyTypeOf, memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
-import { presets } from '../../../src/mapping/presets/index.ts'
+import { knownColumns, presets, recognizePreset } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
@@ -629,4 +629,73 @@ test('a list of missing columns names each field once', () => {
   expect(mergeMissing({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
     'no columns for consent; the source has "id", "mail", "city"',
   )
+})
+
+describe('the hint for an unmapped column of identifiers', () => {
+  /** Returns the hint after these sources, each with its header and two rows. */
+  const hintFor = (
+    definition: object,
+    ...sources: readonly (readonly [columns: readonly string[], ...rows: readonly (readonly string[])[]])[]
+  ) => {
+    const mapper = mapperOf(definition)
+    for (const [columns, ...rows] of sources) {
+      mapper.bindHeader(columns)
+      for (const [i, cells] of rows.entries()) mapper.map({ line: i + 2, columns, cells })
+    }
+    return mapper.reportUnmapped().identifierHint
+  }
+  const people = [
+    ['C1', 'a@example.com', 'b@example.com'],
+    ['C2', 'c@example.com', 'd@example.com'],
+  ] as const
+
+  test.for([{ hashed: true }, { transform: 'lower' }, { default: 'x@example.com' }])(
+    'names the column without a map: that would drop %j of its field',
+    (setting) => {
+      expect(hintFor({ map: { key: 'id', email: { column: 'email', ...setting } } }, [['id', 'email', 'Other'], ...people])).toBe(
+        'add "Other" to map.email by hand; or, for columns that are not the customer\'s: ignore: ["Other"]',
+      )
+    },
+  )
+
+  test('keeps the configured country, also if the last source lacks its column', () => {
+    const phones = { map: { key: 'id', email: 'email', phone_number: { column: 'phone', default_country: 'Land' } } }
+    const source = [
+      ['id', 'phone', 'Mobile', 'Land', 'Country'],
+      ['C1', '+12025550143', '+12025550144', 'US', 'DE'],
+    ] as const
+    const expected = 'phone_number: { columns: ["phone", "Mobile"], default_country: "Land" }'
+    expect(hintFor(phones, source)).toContain(expected)
+    expect(
+      hintFor(phones, [
+        ['id', 'email', 'Mobile', 'Country'],
+        ['C1', 'a@example.com', '+12025550144', 'DE'],
+      ]),
+    ).toContain(expected)
+  })
+
+  test('is built from the source that has the column', () => {
+    const klaviyo = presets.find(({ name }) => name === 'klaviyo')?.sample ?? []
+    const hubspot = presets.find(({ name }) => name === 'hubspot')?.sample ?? []
+    const cells = (columns: readonly string[], i: number) => [
+      ...columns.map((column) => (column === 'Email' ? `jane${i}@example.com` : '')),
+      ...(columns === klaviyo ? [`other${i}@example.com`] : []),
+    ]
+    const hint = hintFor({}, [[...klaviyo, 'Second'], cells(klaviyo, 1), cells(klaviyo, 2)], [hubspot, cells(hubspot, 3)])
+    expect(hint).toContain('preset: klaviyo and map: { email: ["Email", "Second"] }')
+  })
+})
+
+test('a preset knows the columns by which it is recognized, and those of countries', () => {
+  for (const preset of presets)
+    for (const columns of [preset.recognize, ...(preset.recognizeAlso ?? [])])
+      expect([preset.name, knownColumns(preset, columns)]).toEqual([preset.name, columns.length])
+  const shopify = presets.find(({ name }) => name === 'shopify')
+  expect(shopify === undefined ? 0 : knownColumns(shopify, ['Country Code'])).toBe(1)
+})
+
+test('a repeated column counts once for the share of a header that a template knows', () => {
+  const columns = ['Email', 'EMAIL', 'email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip', ...'abcdefg']
+  expect(recognizePreset(columns, 'members')).toBeUndefined()
+  expect(recognizePreset(columns.slice(0, -1), 'members')?.name).toBe('google-customer-match')
 })
