@@ -143,7 +143,7 @@ function checkHeader(
 function looksLikeData(cell: string): boolean {
   return (
     /^https?:\/\//i.test(cell) ||
-    /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(cell) ||
+    /^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/.test(cell) ||
     /^[0-9a-f]{64}$/i.test(cell) ||
     /^-?\d+[.,]\d+( [A-Z]{3})?$/.test(cell) ||
     /^\+?\d{4,}$/.test(cell) ||

@@ -28,7 +28,8 @@ const names = [
   'template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|[a-z]+:[a-z]+|[a-z]+-[a-z-]+',
 ].join('|')
 const tag = new RegExp(`^<(?:/\\s*)?(?:${names})(?:\\s[^<>]*|/)?>$`, 'i')
-const hidden = /<(script|style)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
+// Markup that is hidden as a whole, or, for scripts, styles and comments, its start.
+const hidden = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
 const inline =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
@@ -38,7 +39,7 @@ const inline =
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
-  const plain = withoutTags(mayHide(text) ? text.replace(hidden, ' ') : text)
+  const plain = withoutTags(mayHide(text) ? withoutHidden(text) : text)
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
@@ -52,6 +53,47 @@ function mayHide(text: string): boolean {
     if (code === 0x73 && /[ct]/i.test(text.charAt(at + 2))) return true
   }
   return false
+}
+
+/**
+ * Replaces markup that a browser hides by a space. A script, style or comment without an end stays. Its end is searched once: a pattern
+ * with both ends takes quadratic time for a text of many starts.
+ */
+function withoutHidden(text: string): string {
+  let plain = ''
+  let from = 0
+  const unclosed = new Set<string>()
+  hidden.lastIndex = 0
+  for (let match = hidden.exec(text); match !== null; match = hidden.exec(text)) {
+    const { 0: start, 1: element, index } = match
+    let end = index + start.length
+    const name = element?.toLowerCase() ?? start
+    if (element !== undefined || start === '<!--') {
+      const after = unclosed.has(name) ? -1 : endOf(text, name, end)
+      if (after < 0) {
+        unclosed.add(name)
+        // The start itself may end with `]]>`.
+        hidden.lastIndex = index + 1
+        continue
+      }
+      end = after
+    }
+    plain += `${text.slice(from, index)} `
+    from = end
+    hidden.lastIndex = end
+  }
+  return from === 0 ? text : plain + text.slice(from)
+}
+
+/** Returns the offset after the end of a script, style or comment; -1 if it has none. */
+function endOf(text: string, name: string, from: number): number {
+  if (name === '<!--') {
+    const at = text.indexOf('-->', from)
+    return at < 0 ? -1 : at + 3
+  }
+  const close = name === 'script' ? /<\/script\s*>/gi : /<\/style\s*>/gi
+  close.lastIndex = from
+  return close.test(text) ? close.lastIndex : -1
 }
 
 /** Replaces every run of white space by one space. */

@@ -49,7 +49,7 @@ export function maskedIdentifier(packed: Buffer): string {
 }
 
 // Emails, also with `%40` for the @; phone numbers with `+`; user and password of an address.
-const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
+const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 

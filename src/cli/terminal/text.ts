@@ -39,11 +39,16 @@ export function fold(text: string, columns: number | undefined): string {
 }
 
 function foldLine(line: string, columns: number): string {
-  const cells = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: spaces }) => shownLength(line.slice(0, index + spaces.length)))
-  const indent = ' '.repeat(cells.findLast((at) => at <= columns / 2) ?? 2)
+  let last = 2
+  for (const { index, 0: spaces } of line.matchAll(/(?<! ) {2,}(?=\S)/g)) {
+    const at = shownLength(line.slice(0, index + spaces.length))
+    if (at > columns / 2) break
+    last = at
+  }
+  const indent = ' '.repeat(last)
   const lines: string[] = []
   let current = ''
-  for (const [word] of line.matchAll(/ *[^ ]+/g)) {
+  for (const [word] of line.matchAll(/(?:(?<! ) +)?[^ ]+/g)) {
     if (current.trim() !== '' && shownLength(current + word) > columns) {
       lines.push(current)
       const next = word.trimStart()

@@ -9,7 +9,8 @@ export interface RecordsPlace {
 /** Maximum number of keys in the path of a detected array of records. */
 export const levels = 2
 
-const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
+// The last string of the sample may have no end. It is one token, so that the search takes linear time.
+const token = /"(?:[^"\\]|\\.)*("?)|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
 /** Array that may have the records. */
 interface Candidate {
@@ -27,7 +28,7 @@ interface Candidate {
  *   with an array of images.
  */
 export function findRecords(sample: Buffer): RecordsPlace | undefined {
-  const open: { readonly array: boolean; readonly key: string | undefined }[] = []
+  const open: { readonly isArray: boolean; readonly key: string | undefined }[] = []
   const found: Candidate[] = []
   /** Candidate that is open, up to the end of its first object. */
   let candidate: Candidate | undefined
@@ -35,9 +36,11 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
   let last = ''
   /** Number of string values outside arrays. */
   let texts = 0
-  for (const [part] of sample.toString('utf8').matchAll(token)) {
+  let openArrays = 0
+  for (const [whole, end] of sample.toString('utf8').matchAll(token)) {
+    const part = end === '' ? 'cut' : whole
     if (last !== '' && open.length === 0) return undefined
-    const outside = open.every(({ array }) => !array)
+    const outside = openArrays === 0
     const depth = candidate === undefined ? -1 : open.length - candidate.path.length
     if (candidate !== undefined && depth === 1 && last === '[') {
       if (part === '{') found.push(candidate)
@@ -50,10 +53,11 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
     } else if (part === '{' || part === '[') {
       if (part === '[' && outside && key !== undefined && open.length <= levels)
         candidate = { path: [...open.slice(1).flatMap((level) => level.key ?? []), key], keys: 0 }
-      open.push({ array: part === '[', key })
+      open.push({ isArray: part === '[', key })
+      if (part === '[') openArrays++
       key = undefined
     } else if (part === '}' || part === ']') {
-      open.pop()
+      if (open.pop()?.isArray === true) openArrays--
       if (depth <= 2) candidate = undefined
     } else if (part !== ',' && part.startsWith('"') && outside) texts++
     if (part === ',') key = undefined

@@ -127,7 +127,7 @@ class JsonReader {
 
   #countFault(line: number, text: string): void {
     // A first record that ends after a bracket or key begins an object over several lines (docs/inputs.md, case 48).
-    if (this.#counts.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
+    if (this.#counts.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*(?:[[{]\s*)?)?$/.test(text)) throw this.#notLines(line)
     if (this.#counts.rows === 1 && endsInside(text)) this.#spread = line
     this.#counts.countFault(line)
   }
@@ -155,6 +155,6 @@ class JsonReader {
 
 /** Returns true if a bracket or a string is open at the end of the text. */
 function endsInside(text: string): boolean {
-  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
+  const bare = text.replace(/"(?:[^"\\]|\\.)*("?)/g, (_, end: string) => (end === '' ? '"' : ''))
   return bare.includes('"') || bare.replace(/[^[{]/g, '').length > bare.replace(/[^\]}]/g, '').length
 }

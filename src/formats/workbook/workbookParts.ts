@@ -222,7 +222,7 @@ function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean 
   if ((number >= 14 && number <= 22) || (number >= 45 && number <= 47)) return true
   const code = custom.get(id)
   if (code === undefined) return (number >= 27 && number <= 36) || (number >= 50 && number <= 58)
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, ''))
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^[\]]*\]|\\./g, ''))
 }
 
 async function drain(part: AsyncGenerator<void>): Promise<void> {

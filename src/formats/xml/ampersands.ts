@@ -2,7 +2,8 @@
  * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlSplitter`. Only start tags and text are
  * repaired.
  */
-const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g
+const token =
+  /<!\[[\s\S]{6,}?(?:\]\]>|$)|<!-[\s\S]+?(?:-->|$)|<\?[\s\S]*?(?:\?>|$)|<\/[^<>]*>|<[^!/?<](?:[^<>"']|"[^"<]*"|'[^'<]*')*>|[^<]+/g
 const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i

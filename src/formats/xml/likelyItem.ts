@@ -6,7 +6,9 @@
 export function likelyItem(beginning: string): string | undefined {
   const found = new Map<string, { depth: number; count: number; holds: boolean }>()
   const open: string[] = []
-  for (const [, close, name = '', selfClosed] of beginning.matchAll(/<(\/)?([A-Za-z_][\w.:-]*)(?:[^>"']|"[^"]*"|'[^']*')*?(\/)?>/g)) {
+  for (const [, close, name = '', selfClosed] of beginning.matchAll(
+    /<(\/)?([A-Za-z_][\w.:-]*)(?![\w.:-])(?:[^<>"']|"[^"<]*"|'[^'<]*')*?(\/)?>/g,
+  )) {
     const local = name.slice(name.indexOf(':') + 1)
     if (close !== undefined) {
       open.pop()

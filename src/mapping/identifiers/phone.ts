@@ -33,7 +33,7 @@ function slowPhone(given: string, country: string | undefined): Normalized {
   if (text.includes('@')) return invalid('is an email')
   const extension = /^(.*\d)[\s,;]*(?:extension|ext|int|x)[\s.:]*\d{1,7}$/i.exec(text)
   const number = extension?.[1] ?? text
-  if (/\d[.,]?\d*[eE]\+?\d/.test(number)) return invalid('was damaged by a spreadsheet')
+  if (/\d[.,]?[eE]\+?\d/.test(number)) return invalid('was damaged by a spreadsheet')
   if (!/^\+?[\d\s().\-/]+$/.test(number)) return invalid('contains letters or an extension')
   // In `+44 (0)20 …` the zero in brackets is not dialled from abroad.
   const plain = number.startsWith('+') ? number.replace(/\(0\)/, '') : number

@@ -136,7 +136,7 @@ export class RowIdentifiers {
     const result = normalizeIdentifier(type, text, country, this.#binding.rules)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
-      if (type === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
+      if (type === 'phone_number' && /^\+?[\s(]*(?:(?:\d{1,3}|\))[\s)]*)?$/.test(text)) return
       const sign = signOfOtherType(type, text)
       const message = `${maskFor(type, text)} ${sign ?? result.message}`
       this.#addFault({ code: result.code, field, message, ...(sign === undefined ? {} : { isMisplaced: true }) })

@@ -50,7 +50,7 @@ export function descriptionOf(row: ProductRow): string {
 
 // A name of letters and digits in angle brackets, the start of a comment, or a document type (spec 2.2: plain text). `stripHtml` has
 // already removed HTML tags.
-const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
+const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
  * Returns the service's word for a required field, as `knownWord`.
@@ -113,7 +113,7 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
   if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
     row.warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
   if (!text.includes('>')) return text
-  const levels = text.replace(/\s*>\s*/g, ' > ').trim()
+  const levels = text.replace(/(?:(?<!\s)\s+)?>\s*/g, ' > ').trim()
   if (levels !== text) row.warn('SEPARATOR_NORMALIZED', field, 'has new separators')
   return levels
 }

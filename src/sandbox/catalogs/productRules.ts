@@ -150,7 +150,7 @@ function compareDecimals(a: string, b: string): number {
 /** Returns true for two ISO 8601 times with an offset or `Z`, in order, joined by `/`. */
 function isDateRange(text: string): boolean {
   const [from = '', to = '', ...rest] = text.split('/')
-  if (rest.length > 0 || ![from, to].every((one) => /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
+  if (rest.length > 0 || ![from, to].every((one) => /^[^T]*T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
   const start = parseTimestamp(from)
   const end = parseTimestamp(to)
   return start !== undefined && end !== undefined && start < end
@@ -181,7 +181,7 @@ function isOtherType(url: string): boolean {
 
 /** Returns true if the text contains a tag, a comment or a doctype. `<` alone is text. */
 export function hasHtml(text: string): boolean {
-  return text.includes('<') && /<(?:\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?|!--|!doctype)\s*>|<!--/i.test(text)
+  return text.includes('<') && /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!doctype\s*>|<!--/i.test(text)
 }
 
 function lengthOf(text: string, unit: LengthUnit): number {

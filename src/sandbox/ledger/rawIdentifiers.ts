@@ -2,7 +2,9 @@
 
 /** Returns true if the text contains `name@host.tld`, with a raw or percent-encoded `@`. */
 export function looksLikeEmail(text: string): boolean {
-  return (text.includes('@') || text.includes('%40')) && /[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
+  return (
+    (text.includes('@') || text.includes('%40')) && /(?<![^\s"'<>@=&?/])[^\s"'<>@=&?/]+(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.test(text)
+  )
 }
 
 /** Returns true for a number of 8 to 15 digits with a plus sign, separators or a leading zero. Any other number may be an id. */

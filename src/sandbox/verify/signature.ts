@@ -82,7 +82,7 @@ export function parseForm(text: string): Pair[] {
 export function parseAuthorization(header: string): Pair[] | undefined {
   if (!/^oauth\s/i.test(header)) return undefined
   const pairs: Pair[] = []
-  for (const match of header.slice(6).matchAll(/\s*([^=\s,]+)\s*=\s*"([^"]*)"\s*(?:,|$)/g))
+  for (const match of header.slice(6).matchAll(/(?<![^=\s,])([^=\s,]+)\s*=\s*"([^"]*)"\s*(?:,|$)/g))
     pairs.push([percentDecode(match[1] ?? ''), percentDecode(match[2] ?? '')])
   return pairs
 }

@@ -69,7 +69,7 @@ function normalizerOf({ name, type, format }: Field): (text: string) => string {
   if (format === 'url-list') return (text) => text.split(',').map(address).join(',')
   if (format === 'date-range') return (text) => text.split('/').map(moment).join('/')
   if (name === 'gtin' || type === 'integer') return digits
-  if (name === 'product_type' || name === 'google_product_category') return (text) => plain(text).replace(/\s*>\s*/g, '>')
+  if (name === 'product_type' || name === 'google_product_category') return (text) => plain(text).replace(/(?:(?<!\s)\s+)?>\s*/g, '>')
   return plain
 }
 
@@ -90,7 +90,7 @@ function price(text: string): string {
   const match = /^(\d+)(?:\.(\d*))?\s*([A-Za-z]{3})$/.exec(plain(text))
   if (match === null) return plain(text)
   const [, whole = '', fraction = '', currency = ''] = match
-  const decimals = fraction.replace(/0+$/, '')
+  const decimals = fraction.replace(/(?<!0)0+$/, '')
   return `${whole.replace(/^0+(?=\d)/, '')}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
