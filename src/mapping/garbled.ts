@@ -32,11 +32,17 @@ export function looksGarbled(text: string): boolean {
   let script = other
   let length = 0
   let upper = 0
+  /** First different characters of the run that `upper` counts. */
+  const distinct: number[] = []
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (isNeverText(code)) return true
-    upper = code > 0x7f && isUpperHalf(code) ? upper + 1 : 0
-    if (upper >= shortestGarbledRun && new Set(text.slice(i - upper + 1, i + 1)).size >= fewestDistinct) return true
+    if (code > 0x7f && isUpperHalf(code)) {
+      if (upper === 0) distinct.length = 0
+      upper++
+      if (distinct.length < fewestDistinct && !distinct.includes(code)) distinct.push(code)
+      if (upper >= shortestGarbledRun && distinct.length >= fewestDistinct) return true
+    } else upper = 0
     const now = scriptOf(code)
     if (now === script) {
       length++

@@ -10,6 +10,7 @@ import { AmpersandEscaper, escapeAmpersands } from '../../../src/formats/xml/amp
 import { likelyItem } from '../../../src/formats/xml/likelyItem.ts'
 import { findRawAmpersand, findXmlFault } from '../../../src/formats/xml/xmlFault.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
+import { looksGarbled } from '../../../src/mapping/garbled.ts'
 import { stripHtml } from '../../../src/mapping/html.ts'
 import { addressesIn } from '../../../src/mapping/identifiers/email.ts'
 import { normalizePhone } from '../../../src/mapping/identifiers/phone.ts'
@@ -58,6 +59,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ['comments without an end', () => stripHtml(run('<!--', 4 * most))],
   ['scripts without an end', () => stripHtml(run('<script>', 8 * most))],
   ['a description with a tag without an end', () => mapRow(catalog, { ...product, description: `A <z${spaces}x` })],
+  ['a line of one accented letter', () => looksGarbled(run('é'))],
   ['a list of images', () => splitImages(`x${spaces}x`)],
   ['a price of zeros', () => parsePrice(`1.${run('0')}1 EUR`, priceOptions)],
   ['a phone number of digits', () => normalizePhone(run('1'), 'DE')],
