@@ -21,6 +21,8 @@ export type Cell = string | readonly string[]
 export interface RowFault {
   /** Indexes of the cells that are missing because the joined file has no single row for this one. */
   readonly unjoined?: readonly number[]
+  /** If the joined file has several rows for this one: the different values of these cells, in the order of `unjoined`. */
+  readonly variants?: readonly (readonly (Cell | undefined)[])[]
   readonly code: RejectCode
   readonly message: string
   readonly field?: string

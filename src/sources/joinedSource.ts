@@ -22,8 +22,10 @@ type Open = (definition: SourceDefinition, context: SourceContext) => Promise<Op
 
 interface JoinedFile {
   readonly columns: readonly string[]
-  /** Cells by id; null if several rows of one id have different cells. */
+  /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
+  /** Different cells of the rows of one id, by their JSON. */
+  readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
   readonly note: string
 }
@@ -68,8 +70,9 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   const source = await open(join.source, context)
   const columns = new JoinedColumns(join)
   const cells = new Map<string, readonly (Cell | undefined)[] | null>()
+  const conflicts = new Map<string, Map<string, readonly (Cell | undefined)[]>>()
   let lastId: string | undefined
-  let [keyed, unkeyed, conflicts] = [0, 0, 0]
+  let [keyed, unkeyed, variants] = [0, 0, 0]
   try {
     for await (const rows of source.rows) {
       context.signal?.throwIfAborted()
@@ -88,9 +91,11 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         if (known === undefined) cells.set(id, taken)
         else if (known !== null && !sameCells(taken, known)) {
           cells.set(id, null)
-          conflicts++
+          conflicts.set(id, new Map([[JSON.stringify(known), known]]))
         }
-        if (cells.size > mostJoined)
+        const conflict = conflicts.get(id)?.set(JSON.stringify(taken), taken)
+        if (conflict !== undefined) variants++
+        if (cells.size + variants > mostJoined)
           throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids`, {
             where: shownAddress(join.source.uri),
             hint: 'Join both in the database or export that writes the source.',
@@ -104,8 +109,9 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
     return {
       columns: columns.names(),
       cells,
+      conflicts,
       facts,
-      note: `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts === 0 ? '' : `, ${conflicts} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`,
+      note: `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`,
     }
   } finally {
     await source.close()
@@ -191,6 +197,10 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     last = shape
     return shape
   }
+  const variantsOf = (key: string | undefined) => {
+    const variants = key === undefined ? undefined : file.conflicts.get(key)
+    return variants === undefined ? {} : { variants: [...variants.values()] }
+  }
   return (row) => {
     const { columns, at, id } = shapeFor(row.columns)
     const key = textOf(row.cells[id])
@@ -199,7 +209,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     at.forEach((index, place) => (cells[index] = joined?.[place]))
     // A row that cannot be read keeps its own fault.
     if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
-    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn, id >= 0), unjoined: at } }
+    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn, id >= 0), unjoined: at, ...variantsOf(key) } }
   }
 }
 

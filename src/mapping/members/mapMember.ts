@@ -5,7 +5,7 @@
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
+import type { Cell, Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
@@ -63,18 +63,27 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
 
 /**
  * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row
- * without one match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their
- * tests do not apply.
+ * without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their
+ * tests do not apply. Of several matches that differ, one no is enough. Identifiers may repeat.
  */
 export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
   const { consent, consentByType } = given
-  const unjoined = row.fault?.unjoined
+  const { unjoined, variants } = row.fault ?? {}
+  if (unjoined !== undefined && variants !== undefined)
+    return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), given))
   const has = ({ index }: BoundTest) => unjoined?.includes(index) !== true
   const binding = unjoined === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
   const { packed, withoutConsent } = new RowIdentifiers(row, binding, isSent)
   return isSent ? withoutConsent : [...packed, ...withoutConsent]
+}
+
+/** Returns the row without its fault, with `cells` at these indexes. */
+function withCells({ fault: _, ...row }: Row, indexes: readonly number[], cells: readonly (Cell | undefined)[]): Row {
+  const all = [...row.cells]
+  indexes.forEach((index, at) => (all[index] = cells[at]))
+  return { ...row, cells: all }
 }
 
 /** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */

@@ -472,3 +472,25 @@ describe('a consent column whose values are written in another way', () => {
     expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 150, suppressed: 10 } })
   })
 })
+
+test('of several rows of a joined file that differ, one no is enough', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv", join: { url: "{folder}/consents.csv", on: { source: id, file: person } } }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+map: { key: id, email: email }
+consent: { column: marketing, values: ["yes"] }
+guards: { min_rows: 0, max_reject_percent: 100, max_delete_count: 10 }
+`,
+  )
+  engine.write('people.csv', 'id,email\n1,ann@example.com\n2,bob@example.com\n3,ann@example.com\n4,cat@example.com\n')
+  const consents = (...rows: readonly string[]) => engine.write('consents.csv', `person,marketing\n${rows.join('\n')}\n`)
+  consents('1,yes', '2,yes', '3,yes', '4,yes')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 4 } })
+  expect(await members(engine)).toEqual(['ann', 'bob', 'cat'].map((name) => digest(`${name}@example.com`)).toSorted())
+  // Ann said no in a second entry of one of her rows, and Bob has two entries that both say yes.
+  consents('1,yes', '1,no', '2,yes', '2,yes', '3,yes', '4,yes')
+  expect(await engine.run('people')).toMatchObject({ rejectCodes: [{ code: 'JOIN_ROW_CONFLICT', count: 1 }] })
+  expect(await members(engine)).toEqual(['bob', 'cat'].map((name) => digest(`${name}@example.com`)).toSorted())
+})
