@@ -80,10 +80,11 @@ export function identifiersOptedOut(row: Row, given: MemberBinding): readonly Pa
 }
 
 /** Returns the row without its fault, with `cells` at these indexes. */
-function withCells({ fault: _, ...row }: Row, indexes: readonly number[], cells: readonly (Cell | undefined)[]): Row {
+function withCells(row: Row, indexes: readonly number[], cells: readonly (Cell | undefined)[]): Row {
+  const { fault: _, ...readable } = row
   const all = [...row.cells]
   indexes.forEach((index, at) => (all[index] = cells[at]))
-  return { ...row, cells: all }
+  return { ...readable, cells: all }
 }
 
 /** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */
