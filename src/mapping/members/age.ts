@@ -67,7 +67,7 @@ export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
 
 /** Returns true for an age under 13. Accepts `12.0`: programs write a column of integers with decimals as soon as one cell is empty. */
 function isChildsAge(text: string): boolean {
-  // Of a range, the lower end is taken.
+  // Of a range, the lower end counts.
   const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
   if (age !== null) return Number(age[1]) < leastAge
   const below = /^(?:<=?|≤|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)

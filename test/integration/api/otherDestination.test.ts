@@ -31,17 +31,26 @@ test('the dashboard does not rerun a run of another destination', async () => {
   expect(rerun.text).toContain(`run ${runId} went to another service or destination`)
 })
 
-test('an approval in the dashboard does not release deletes of another destination', async () => {
-  await using engine = await engineUnderTest()
-  await using server = await startServer(engine)
+/** Sends 40 products, of which a guard withholds the deletes of all but `left`. */
+async function withheldPlan(
+  engine: EngineUnderTest,
+  left: number,
+): Promise<{ readonly planId: string; readonly digest: string | undefined }> {
   engine.pipeline('shop', catalogYaml('feed.xml'))
   write(engine, 40)
   await engine.run('shop')
-  write(engine, 20)
+  write(engine, left)
   const { planId = '' } = await engine.run('shop')
   const [plan] = await engine.db.query<{ digest: string }>('select digest from plan where id = $1', [planId])
+  return { planId, digest: plan?.digest }
+}
+
+test('an approval in the dashboard does not release deletes of another destination', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  const { planId, digest } = await withheldPlan(engine, 20)
   moveShop(engine)
-  const approval = await form(server, `/plans/${planId}/approve`, `number=20&digest=${plan?.digest}`)
+  const approval = await form(server, `/plans/${planId}/approve`, `number=20&digest=${digest}`)
   expect(await queuedRuns(engine)).toEqual([])
   expect(approval.status).toBe(409)
   expect(approval.text).toContain(`plan ${planId} was made for another service or destination`)
@@ -65,13 +74,8 @@ test('a run of a destination that belongs to other credentials is not queued, an
 test('an approval in the dashboard must repeat the number of deletes, with or without separators of thousands', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  write(engine, 40)
-  await engine.run('shop')
-  write(engine, 25)
-  const { planId = '' } = await engine.run('shop')
-  const [plan] = await engine.db.query<{ digest: string }>('select digest from plan where id = $1', [planId])
-  const approve = (number: string) => form(server, `/plans/${planId}/approve`, `number=${number}&digest=${plan?.digest}`)
+  const { planId, digest } = await withheldPlan(engine, 25)
+  const approve = (number: string) => form(server, `/plans/${planId}/approve`, `number=${number}&digest=${digest}`)
   for (const number of ['1.5', '1,5', '14', '']) expect([number, (await approve(number)).status]).toEqual([number, 422])
   expect(await queuedRuns(engine)).toEqual([])
   expect((await approve('+15+')).status).toBe(303)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
 import { ended, printed } from './support.ts'
-import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, shopYaml, workspace, type Workspace } from './workspace.ts'
 
 const staging = (url: string) => `credentials:
   staging:
@@ -103,13 +103,18 @@ test('credentials that sluice.yaml does not have stop the pipeline before anythi
   expect(stderr).toMatch(/PIPELINE_INVALID.*"stagging" is not in .*sluice\.yaml/)
 })
 
-test('an incomplete service of one pipeline stops the command before another one is sent', async () => {
-  await using shop = await workspace()
+/** Writes pipeline `a` of a named service, and `b` of the service of the environment. */
+function writeTwoServices(shop: Workspace): void {
   shop.write('sluice.yaml', staging(shop.sandbox.url))
   shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
   shop.write('feed.csv', feed(2))
   shop.write('pipelines/a.yaml', `${shopYaml}credentials: staging\n`)
   shop.write('pipelines/b.yaml', shopYaml.replace('4001', '4002'))
+}
+
+test('an incomplete service of one pipeline stops the command before another one is sent', async () => {
+  await using shop = await workspace()
+  writeTwoServices(shop)
   for (const command of ['run', 'plan']) {
     const outcome = await shop.here([command, 'a', 'b', '--json'], { env: { SLUICE_CONSUMER_KEY: '' } })
     expect(outcome.code).toBe(2)
@@ -181,11 +186,7 @@ test('credentials of other pipelines with a variable that is not set do not stop
 
 test('an incomplete service of one pipeline stops a pause of several before the first one is paused', async () => {
   await using shop = await workspace()
-  shop.write('sluice.yaml', staging(shop.sandbox.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
-  shop.write('feed.csv', feed(2))
-  shop.write('pipelines/a.yaml', `${shopYaml}credentials: staging\n`)
-  shop.write('pipelines/b.yaml', shopYaml.replace('4001', '4002'))
+  writeTwoServices(shop)
   const outcome = await shop.here(['pause', '*', '--json'], { env: { SLUICE_CONSUMER_KEY: '' } })
   expect([outcome.code, json(outcome).error.code]).toEqual([2, 'SERVICE_NOT_CONFIGURED'])
   expect(json(await shop.here(['run', 'a', '--json']))).toMatchObject({ status: 'succeeded' })
