@@ -1,22 +1,39 @@
+import { matchesGlob, resolve } from 'node:path'
 import type { SourceFacts } from '../../formats/rows.ts'
+import { isLocalFile } from '../../sources/sourceAddress.ts'
 
 /**
  * Returns for each source its facts from an earlier read; undefined if it was not read then. `uris`: addresses of the sources now. `before`:
- * facts of the earlier read.
+ * facts of the earlier read. `patterns`: addresses in the pipeline, which may be patterns of file names.
  *
- * Sources are matched by address, because they may be added and removed. Some addresses are not found exactly once: a pattern selects another
- * file in each read, and sheets of a workbook share an address. Such sources are matched in their order, with the earlier sources that no
- * address matches. A wrong match may withhold a run; without a match, a fall of its opt-outs would not be noticed.
+ * Sources are matched by address, because they may be added and removed. An address that is not found exactly once may be that of a pattern,
+ * which selects another file in each read: then the earlier file that matches the pattern counts. If as many sources as earlier ones stay
+ * without a match (renamed files, sheets of a workbook), they are matched in their order. A wrong match may withhold a run; without a match,
+ * a fall of its opt-outs would not be noticed.
  */
-export function formerSources(uris: readonly string[], before: readonly SourceFacts[]): readonly (SourceFacts | undefined)[] {
+export function formerSources(
+  uris: readonly string[],
+  before: readonly SourceFacts[],
+  patterns: readonly string[] = [],
+): readonly (SourceFacts | undefined)[] {
   const now = uris.map(addressKey)
   const then = before.map(({ uri }) => addressKey(uri))
-  const places = now.map((key) => (isOnlyOne(now, key) && isOnlyOne(then, key) ? then.indexOf(key) : -1))
+  const byAddress = now.map((key) => (isOnlyOne(now, key) && isOnlyOne(then, key) ? then.indexOf(key) : -1))
+  const places = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], then, byAddress) : place))
   const others = before.filter((_, place) => !places.includes(place))
-  return places.map((place) => (place < 0 ? others.shift() : before[place]))
+  const inOrder = others.length === places.filter((place) => place < 0).length
+  return places.map((place) => (place >= 0 ? before[place] : inOrder ? others.shift() : undefined))
 }
 
 const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
+
+/** Returns the place of the only free address that matches the pattern; -1 if there is none. */
+function placeOfPattern(pattern: string | undefined, addresses: readonly string[], used: readonly number[]): number {
+  if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
+  const key = isLocalFile(pattern) ? resolve(pattern) : addressKey(pattern)
+  const matches = [...addresses.keys()].filter((place) => !used.includes(place) && matchesGlob(addresses[place] ?? '', key))
+  return matches.length === 1 ? (matches[0] ?? -1) : -1
+}
 
 /** Returns an address in one form, without user, password and query: facts have another form than a pipeline. A path is unchanged. */
 function addressKey(uri: string): string {

@@ -117,8 +117,9 @@ export async function stageSources(
 
   // Facts of a local file have its absolute path.
   const uris = await Promise.all(pipeline.sources.map(async ({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
-  const previous = formerSources(uris, last?.sources ?? [])
-  const lastGood = formerSources(uris, last?.goodSources ?? [])
+  const patterns = pipeline.sources.map(({ uri }) => uri)
+  const previous = formerSources(uris, last?.sources ?? [], patterns)
+  const lastGood = formerSources(uris, last?.goodSources ?? [], patterns)
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = opened.get(index) ?? (await openWhole(deps, definition, previous[index], gate))
     const facts = { uri: definition.uri, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
@@ -129,7 +130,7 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // A first load joins the stage with nothing, unless keys repeat or rows opt out. A diff analyzes it later.
+  // The joins of a first load (lists, erasures, shared identifiers) are planned alike without statistics. A diff analyzes the stage later.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(

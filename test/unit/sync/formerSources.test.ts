@@ -12,14 +12,14 @@ test.for<[was: string, now: string, expected: readonly (number | undefined)[]]>(
   ['b', 'ab', [undefined, 0]],
   // A pattern that selects a new file.
   ['ab', 'ac', [0, 1]],
-  // The same, beside a new source.
-  ['a', 'bc', [0, undefined]],
   ['ab', 'bc', [1, 0]],
-  ['abc', 'x', [0]],
+  // A file that was split in two, and one that replaces three.
+  ['a', 'bc', [undefined, undefined]],
+  ['abc', 'x', [undefined]],
   // Two sheets of one workbook.
   ['aa', 'aa', [0, 1]],
-  ['aa', 'a', [0]],
-  ['a', 'aa', [0, undefined]],
+  ['aa', 'a', [undefined]],
+  ['a', 'aa', [undefined, undefined]],
   ['aab', 'baa', [2, 0, 1]],
 ])('sources %s and then %s', ([was, now, expected]) => {
   const before = factsOf([...was])
@@ -34,4 +34,11 @@ test('an address of a pipeline is that of its facts, which have no user, passwor
   ]
   const before = factsOf(['https://shop.example.com/feed.csv', 's3://b/k.csv', 'postgres://db.example.com/shop'])
   expect(formerSources(written, before)).toEqual([before[1], before[2], before[0]])
+})
+
+test('a pattern beside a new source has the earlier file that matches it', () => {
+  const before = factsOf(['/exports/crm-1.csv', 'sftp://h.example.com/out/eu-1.csv'])
+  const now = ['/exports/crm-2.csv', '/exports/new.csv', 'sftp://h.example.com/out/eu-*.csv']
+  const patterns = ['/exports/crm-*.csv', '/exports/new.csv', 'sftp://u@h.example.com/out/eu-*.csv']
+  expect(formerSources(now, before, patterns)).toEqual([before[0], undefined, before[1]])
 })
