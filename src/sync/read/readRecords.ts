@@ -9,6 +9,7 @@ import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { shownAddress } from '../../shownAddress.ts'
+import { isPlainRecord } from '../../unknownValue.ts'
 import { storedStatistics, createReadStatistics, type StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, dropStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
@@ -84,14 +85,18 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
 }
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
-const storedQuality: z.ZodType<StoredStatistics> = z.object({
-  items: z.array(z.tuple([z.string(), z.string(), z.string()])),
-  sets: z.array(z.tuple([z.number().nullable(), z.number()])),
-  currencies: z.array(z.string()),
-  groups: frequent,
-  identifiers: frequent,
-  due: z.boolean(),
-})
+const storedQuality: z.ZodType<StoredStatistics> = z.preprocess(
+  // The version of 26 November 2026 stored `due` under another name.
+  (stored) => (isPlainRecord(stored) && 'needsFullRead' in stored ? { due: stored['needsFullRead'], ...stored } : stored),
+  z.object({
+    items: z.array(z.tuple([z.string(), z.string(), z.string()])),
+    sets: z.array(z.tuple([z.number().nullable(), z.number()])),
+    currencies: z.array(z.string()),
+    groups: frequent,
+    identifiers: frequent,
+    due: z.boolean(),
+  }),
+)
 /** Decodes the column `record_quality.quality`. */
 export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 

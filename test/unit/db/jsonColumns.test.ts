@@ -235,3 +235,8 @@ test('the audit of an earlier version is read under the present names', () => {
   const { drift: read } = decodeCounts({ ...noCounts, drift: stored }, 1)
   expect(read).toEqual({ listed: 9, same: 4, changed: 1, notListed: 2, hidden: 0, unmanaged: 3, unresolved: 5, waiting: 0 })
 })
+
+test('record_quality.quality: reads the name that `due` had on 26 November 2026', () => {
+  const { due: _, ...rest } = quality
+  expect(decodeQuality({ ...rest, needsFullRead: true }, 7)).toEqual({ ...rest, due: true })
+})
