@@ -109,10 +109,15 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Codes of the operating system and of DNS for a host that cannot be reached now. */
 const networkCodes: ReadonlySet<string> = new Set([
+  'EADDRNOTAVAIL',
   'EAI_AGAIN',
+  'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EHOSTDOWN',
   'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETRESET',
   'ENETUNREACH',
   'ENOTFOUND',
   'EPIPE',

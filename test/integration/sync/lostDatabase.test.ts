@@ -72,7 +72,7 @@ test('a database that rejects a statement is not waited for', async () => {
   await expect(ended).rejects.toMatchObject({ code: '25006' })
 })
 
-test.each(['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH'])(
+test.each(['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'ENETDOWN'])(
   'a run waits for a database whose host is not found for some seconds (%s)',
   async (code) => {
     await using engine = await engineUnderTest()
