@@ -161,7 +161,9 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 
 async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
   await storeAttempt(work, outcome, {})
-  return scheduleAgain(work, { reason: outcome.code, maybeApplied: work.batch.maybeApplied })
+  const { maybeApplied, miscounts } = work.batch
+  // Nothing was answered to the content, so successive answers with wrong counts go on.
+  return scheduleAgain(work, { reason: outcome.code, maybeApplied, miscounts })
 }
 
 async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
@@ -210,7 +212,7 @@ interface OpenCause {
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
 async function scheduleAgain(work: Work, why: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
-  // A parked batch keeps its answers with wrong counts: it gets one attempt in each run, so the third such answer is in a later run.
+  // A parked batch keeps its successive answers with wrong counts: it gets one attempt in each run, so the third is in a later run.
   if (batch.attempts + 1 >= work.maxAttempts) return park(work, { miscounts: 0, ...why })
   const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }

@@ -182,9 +182,11 @@ describe('one failing user among many', () => {
     )
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
-    service.script = (request) =>
+    const miscounted: Parameters<typeof scripted>[0] = (request) =>
       carries(request, 3) ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } }) : undefined
-    for (let run = 1; run <= 3; run++) {
+    // A run in which the service is locked says nothing about the content.
+    for (const script of [miscounted, () => failure(423, 'LOCKED'), miscounted, miscounted]) {
+      service.script = script
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 0, ambiguous: 10 })
       await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
     }
