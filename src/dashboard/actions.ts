@@ -64,7 +64,10 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
   const user = await byUser(c)
   const plan = await loadReview(deps.db, planId)
   const withheld = withheldDeletes(plan)
-  const typed = (await fieldOf(c, 'number')).trim().replaceAll(/[,. ](?=\d{3}\b)/g, '')
+  const typed = (await fieldOf(c, 'number'))
+    .replace(/\.?\s*$/, '')
+    .trim()
+    .replaceAll(/ ?[,. ] ?(?=\d{3}\b)/g, '')
   const showAgain = (status: 409 | 422, problem: string) =>
     render(deps, c, async (now) => loadPlanPage(deps, { planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || isReplaced(plan))

@@ -25,18 +25,18 @@ const partTone = ({ count: name }: Figure): PartTone => tones[name] ?? 'soft'
 export function funnel(counts: RunCounts): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
   const beside = notPlanned.filter(isShown).map((figure) => `${textOf(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
-  return html`<div class="flow">
+  return html`<div class="funnel">
     ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, `in ${plural(counts.requests, 'request')}`)}
   </div>`
 }
 
 function stepView({ name, whole, parts }: Step, note: string): Html {
   const sum = parts.reduce((total, part) => total + part.value, 0)
-  return html`<div class="flow-step">
-    <p class="flow-line">
+  return html`<div class="funnel-step">
+    <p class="funnel-line">
       <b>${count(whole)}</b> <strong>${name}</strong
-      ><span class="flow-sum">= ${parts.map(textOf).join(' + ')}${sum === whole ? '' : ` (${count(whole - sum)} still open)`}</span
-      >${note === '' ? none : html`<span class="flow-sum">· ${note}</span>`}
+      ><span class="funnel-sum">= ${parts.map(textOf).join(' + ')}${sum === whole ? '' : ` (${count(whole - sum)} still open)`}</span
+      >${note === '' ? none : html`<span class="funnel-sum">· ${note}</span>`}
     </p>
     ${partsBar(parts)}
     <ul class="parts" aria-hidden="true">

@@ -64,13 +64,13 @@ export async function loadPipelinePage(
 ): Promise<Page> {
   const { name, now } = options
   const before = options.before === undefined ? undefined : runNumber(options.before)
-  let problem: string | undefined
+  let invalid: ConfigError | undefined
   const pipeline = await deps.loadPipeline(name).catch((error: unknown) => {
-    // An invalid `sluice.yaml` is not a problem of this file, which may not exist.
-    if (error instanceof ConfigError) problem = error.code === 'PIPELINE_INVALID' ? error.message : undefined
+    if (error instanceof ConfigError) invalid = error
     else if (!(error instanceof UsageError)) throw error
     return undefined
   })
+  const isOfFile = invalid?.code === 'PIPELINE_INVALID'
   const [[overview], pause, runs, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [name], 0),
     findPause(deps, name, pipeline),
@@ -78,7 +78,10 @@ export async function loadPipelinePage(
     before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
     listActions(deps.db, { pipeline: name, limit: 20 }),
   ])
-  if (overview === undefined || (pipeline === undefined && problem === undefined && runs.length === 0))
+  const isUnknown = pipeline === undefined && !isOfFile && runs.length === 0
+  // With an invalid `sluice.yaml`, no pipeline file is read, so this one may exist.
+  if (isUnknown && invalid !== undefined) throw invalid
+  if (overview === undefined || isUnknown)
     throw new UsageError('UNKNOWN_PIPELINE', `there is no pipeline "${name.slice(0, 100)}"`, {
       where: name.slice(0, 100),
       hint: 'sluice check',
@@ -92,7 +95,7 @@ export async function loadPipelinePage(
       : await loadEndingsByDay(deps.db, name, 60)
   return pipelinePage({
     pipeline,
-    problem,
+    problem: invalid && `${isOfFile ? 'The file' : 'sluice.yaml'} cannot be used: ${invalid.message}`,
     name,
     overview,
     pause,

@@ -43,7 +43,10 @@ const schedule = z
     message: 'is not a cron expression of five or six fields, for example "*/30 * * * *"',
     abort: true,
   })
-  .refine((expression) => parseCron(expression)?.nextRun() !== null, 'never runs, because no date matches it')
+  .refine(
+    (expression) => parseCron(expression)?.nextRun() !== null,
+    'never runs, because no date matches it: correct the day or the month, or remove the schedule',
+  )
 
 /** Returns a parsed cron expression of five or six fields; undefined for any other text. */
 function parseCron(expression: string): Cron | undefined {

@@ -167,9 +167,7 @@ function receiptText(receipt: Receipt, keys: number): string {
     receipt.audiences === null ? `  audiences    not searched yet` : `  audiences    ${receipt.audiences}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
-    ...(receipt.audiences === null
-      ? [`hint: sluice run, with credentials of ${receipt.service}   (the next run there plans and sends the deletes)`]
-      : []),
+    ...(receipt.audiences === null ? [`hint: sluice run   (with credentials of ${receipt.service}: it plans and sends the deletes)`] : []),
     ...(open === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${open})`]),
     '',
   ].join('\n')

@@ -82,8 +82,8 @@ export function pipelinePage(data: PipelineData): Page {
 }
 
 function facts({ pipeline, problem, overview, pause, now }: PipelineData): Html {
-  if (problem !== undefined) return html`<span>The file cannot be used: ${problem}. Its history is kept.</span>`
-  if (pipeline === undefined) return html`<span>No valid file has this name. Its history is kept.</span>`
+  if (problem !== undefined) return html`<span>${problem}. The history is kept.</span>`
+  if (pipeline === undefined) return html`<span>No valid file has this name. The history is kept.</span>`
   return html`<span>${destinationText(pipeline.destination)}</span
     ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`

@@ -44,7 +44,7 @@ export function runPage(data: RunData): Page {
         <div class="actions" data-live="actions">${data.mayAct ? actions(data, state) : none}</div>
       </div>
       <div data-live="outcome">${outcome(data, state)}</div>
-      <section aria-labelledby="rows" data-live="flow">
+      <section aria-labelledby="rows" data-live="funnel">
         <h2 id="rows">From rows to confirmed changes</h2>
         <div class="card pad">${funnel(run.counts)}</div>
       </section>

@@ -211,6 +211,12 @@ test('a paused pipeline stays paused under another name, until it is resumed und
     status: 200,
     text: expect.stringContaining('The file cannot be used: ') as string,
   })
+  engine.write('sluice.yaml', 'credentials: { a: 5 }\n')
+  expect(await server.call('GET', '/pipelines/shop')).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('sluice.yaml cannot be used: ') as string,
+  })
+  rmSync(join(engine.folder, 'sluice.yaml'))
   rmSync(join(engine.folder, 'pipelines', 'shop.yaml'))
   expect(former).not.toContain('/pipelines/shop/run"')
   expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })

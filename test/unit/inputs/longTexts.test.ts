@@ -8,7 +8,7 @@ import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { findRecords } from '../../../src/formats/json/findRecords.ts'
 import { AmpersandEscaper, escapeAmpersands } from '../../../src/formats/xml/ampersands.ts'
 import { likelyItem } from '../../../src/formats/xml/likelyItem.ts'
-import { findRawAmpersand, findXmlFault } from '../../../src/formats/xml/xmlFault.ts'
+import { findRawAmpersand, findXmlFault, swallowedItemFinder } from '../../../src/formats/xml/xmlFault.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import { looksGarbled } from '../../../src/mapping/garbled.ts'
 import { stripHtml } from '../../../src/mapping/html.ts'
@@ -87,6 +87,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ['a JSON sample of brackets', () => findRecords(Buffer.from(run('{"a":')))],
   ['a JSON sample with an open string', () => findRecords(Buffer.from(`"${run(String.raw`\"`)}`))],
   ['an XML sample of tags without an end', () => likelyItem(run('<a'))],
+  ['an XML item of comments without an end', () => swallowedItemFinder('item', false)(`<d x="${run('<!--')}">`)],
   ['an XML sample with one long name', () => likelyItem(`<${run('a')}`)],
   ['an XML sample of open quotes', () => likelyItem(run('<a"'))],
   ['a raw & in a long name', () => findRawAmpersand(`<${run('&')}`)],

@@ -180,7 +180,11 @@ guards: { min_rows: -1 }
       'source: x\nmap: { email: e }\nconsent: { column: ok, values: ["yes"] }\ndestination: { kind: do-not-reach, account_id: a, list_id: b }\n',
       'consent: belongs to audiences; map.remove removes people from a do-not-reach list',
     ],
-    ['a schedule without a date', `schedule: "0 6 30 2 *"\n${catalog('1')}`, 'schedule: never runs, because no date matches it'],
+    [
+      'a schedule without a date',
+      `schedule: "0 6 30 2 *"\n${catalog('1')}`,
+      'schedule: never runs, because no date matches it: correct the day or the month, or remove the schedule',
+    ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'not an active ISO 4217'],
     [
