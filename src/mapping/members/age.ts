@@ -33,27 +33,30 @@ const birthColumns: ReadonlySet<string> = new Set([
 
 // Names in several languages and spellings, as `nameWords` returns them. Names of others, such as `child age`, are not among them.
 const ageNames =
-  /^(?:age|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|in years|years|jahre))?$/
+  /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
 const birthNames =
   /^(?:birth ?date|birth ?day|date (?:of )?birth|birth (?:dt|dob)|dob|birth ?year|year of birth|yob|geburts ?(?:datum|tag|jahr)|(?:date|annee) (?:de )?naissance|(?:fecha|ano) (?:de )?nacimiento|cumpleanos|data (?:di )?nascita|data (?:de )?nascimento|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+
+/** Format or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`. */
+const format = /[([]\s*(?:(?:(\p{L})\1+[-./ ]*){1,3}|\p{L}[-./]\p{L}[-./](\p{L})\2*|optional|required|utc|iso)\s*[)\]]\s*$/iu
+const owner = /^(?:customer|contact|person|user|member|subscriber|client) /
+/** Age in days, weeks or months. */
+const shortUnit =
+  /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
 
 /** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const name = normalizeHeader(column)
-    // Without a format in brackets: `Date of birth (DD/MM/YYYY)`.
-    const words = nameWords(column.replace(/[([][^()[\]]*[)\]]\s*$/, '')).replace(
-      /^(?:customer|contact|person|user|member|subscriber|client) /,
-      '',
-    )
+    const words = nameWords(column.replace(format, ''))
     if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latest }]
-    return birthColumns.has(name) || birthNames.test(words) ? [{ index, kind: 'birth', latest }] : []
+    return birthColumns.has(name) || birthNames.test(words.replace(owner, '')) ? [{ index, kind: 'birth', latest }] : []
   })
 }
 
 /**
- * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, a unit
+ * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, years
  * or as a range (`12 years`, `0-12`, `under 13`), or a date of birth: a year, a month (`2013-06`), an ISO date, a date with a year of two
  * digits (`6/16/13`), a day number of a spreadsheet, a Unix time, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`,
  * `2013.0`). The year may also be the start or end of six or eight digits (`16062013`). Returns false for any other text.
@@ -67,6 +70,7 @@ export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
 
 /** Returns true for an age under 13. Accepts `12.0`: programs write a column of integers with decimals as soon as one cell is empty. */
 function isChildsAge(text: string): boolean {
+  if (shortUnit.test(text)) return false
   // Of a range, the lower end counts.
   const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
   if (age !== null) return Number(age[1]) < leastAge

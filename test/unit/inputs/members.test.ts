@@ -285,6 +285,10 @@ const cases: readonly Case[] = [
     'dateOfBirth',
     'Customer Birthday',
     'Date of Birth (DD/MM/YYYY)',
+    'Geburtsdatum [TT.MM.JJJJ]',
+    'Date of birth (D/M/YYYY)',
+    'Birthday (optional)',
+    'Birth Year (YYYY)',
     'Birthdate__c',
     'Date de naissance',
     'fecha_nacimiento',
@@ -303,12 +307,36 @@ const cases: readonly Case[] = [
     { email: jane, [column]: '2020-06-16' },
     { wanted: false },
   ]),
-  ...['Child date of birth', 'Birthday email sent', 'Dog birthday', 'Stage'].map((column): Case => [
+  ...[
+    'Child date of birth',
+    'Birthday email sent',
+    'Dog birthday',
+    'Stage',
+    'Birthday (child)',
+    'Geburtsdatum (Kind)',
+    'Date of birth (dog)',
+    'Date de naissance (enfant)',
+    'Birthday [spouse]',
+    'Birth Year (pet)',
+    'Birthday (dad)',
+  ].map((column): Case => [
     `case 132: the column ${column} does not show the age of the customer`,
     { email: jane, [column]: '2020-06-16' },
     { wanted: true },
   ]),
-  ...['customerAge', 'Age (years)', 'Âge', 'Leeftijd', 'Возраст', '年齢'].map((column): Case => [
+  ...['Age (days)', 'Age (months)', 'Contact age', 'Member age', 'User age', 'Age (Auto)', 'Age [account]', 'Age (membership)'].map(
+    (column): Case => [
+      `case 132: the column ${column} does not show the age of the customer`,
+      { email: jane, [column]: '3' },
+      { wanted: true },
+    ],
+  ),
+  ...['3 months', '3 days', '11 Wochen', '0-6 months', '3 mois'].map((age): Case => [
+    `case 132: the duration ${age} is not an age of the customer`,
+    { email: jane, 'Customer age': age },
+    { wanted: true },
+  ]),
+  ...['customerAge', 'Customer age', 'Age (years)', 'Alter (in Jahren)', 'Âge', 'Leeftijd', 'Возраст', '年齢'].map((column): Case => [
     `case 132: an age of nine in the column ${column} is never sent`,
     { email: jane, [column]: '9' },
     { wanted: false },
