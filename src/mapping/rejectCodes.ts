@@ -225,7 +225,7 @@ export const recordCodes = {
   ),
   OWNER_COLUMN: warning(
     'The mapped column seems to contain the address of a colleague, not of the customer.',
-    "Map the column with the customer's own address.",
+    "Map the column with the customer's own address; or, where it is mapped on purpose, set guards: { accept: [OWNER_COLUMN] }.",
   ),
   COLUMN_MISSING: warning('A mapped column is not in the source.', 'Correct the column name in map.'),
   KEY_MISSING: reject('The row has no key.', 'Fill the key column, or map key to a column that is always filled.'),

@@ -45,9 +45,9 @@ export function isPhoneName(column: string): boolean {
   return phoneName.test(nameWords(column)) && !isDetailName(column)
 }
 
-/** Returns true for the name of a column with emails or numbers of colleagues, such as `OwnerEmail`, `Sales rep`, `created_by`. */
+/** Returns true for a name that means a colleague in most exports, such as `OwnerEmail`, `Sales rep`, `created_by`. */
 export function isColleagueName(column: string): boolean {
-  return /\b(?:owner|assigned|assignee|manager|sales ?rep|representative|created by|modified by|updated by|advisor|agent|responsible|staff|employee|betreuer|vermittler)\b/.test(
+  return /\b(?:owner|assigned|assignee|account manager|sales ?rep|created by|modified by|updated by|advisor)\b|^manager\b/.test(
     nameWords(column),
   )
 }
@@ -59,6 +59,8 @@ export function isColleagueName(column: string): boolean {
 export function belongsToSomeoneElse(column: string): boolean {
   return (
     isColleagueName(column) ||
-    /\b(?:invited by|refer\w*|parent|sender|from e ?mail|reply ?to|partner|emergency|company|store|shop|fax)\b/.test(nameWords(column))
+    /\b(?:manager|representative|agent|responsible|staff|employee|betreuer|vermittler|invited by|refer\w*|parent|sender|from e ?mail|reply ?to|partner|emergency|company|store|shop|fax)\b/.test(
+      nameWords(column),
+    )
   )
 }

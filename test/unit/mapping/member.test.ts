@@ -480,6 +480,13 @@ test('a header in the middle of the file is not a person', () => {
   })
 })
 
+test.for(['Agent email', 'Employee email', 'Staff email', 'Email (manager)', 'Responsible email', 'Representative email'])(
+  'mapping the addresses of employees gives no warning: %s',
+  (column) => {
+    expect(mapperOf({ map: { key: 'id', email: column } }).bindHeader(['id', column])).toEqual([])
+  },
+)
+
 test.for(['Contact owner email', 'OwnerEmail', 'Manager email', 'created_by'])(
   "mapping a colleague's address gives a warning: %s",
   (column) => {
