@@ -13,23 +13,28 @@ export interface ConsentName {
 }
 
 const certainOut =
-  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt|reklambeskytt|reklamsparr|kielto\b|odhlas|leiratkoz|dezabon|відпис|frameld|rezygnac|sprzeciw|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontakt|contact|contatt|mailen|anschreiben|benaderen)|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
+  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|(?:markkinoin|main|yhtey|posti|kirje|soitto|puhelin)\w* ?kielto\b|^kielto\b|odhlas(?:en|it)(?!\w* zo? (?!news|odber|mail|e mail|reklam|market))|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|^(?=.*(?:newsletter|nyhets|marketing|zgod)).*(?:rezygnac|sprzeciw|frameld)|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontaktieren|kontaktowac|contacter|contattare|mailen|anschreiben|benaderen)|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
 const weakOut =
-  /\bbounces\b|\bdisabled?\b|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable|\bccpa\b/
+  /\bhard ?bounces\b|\bdisabled?\b|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable|\bccpa\b|^(?:sprzeciw|rezygnacja|frameldt)$/
 const certainIn =
-  /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|suhlas|згод[аи]|съгласи|privola|pristanak|soglasje|nousolek|piekrisan|sutikim|persetujuan|\bcasl\b|הסכמה|موافق|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
+  /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|suhlas|згод[аи]|съгласи|privola\b|pristanak|soglasje|nousolek|piekrisan|sutikim|persetujuan(?! (?:klaim|kredit|pinjaman))|\bcasl\b|הסכמה|موافق|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
 const weakIn =
-  /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|\bizni\b|受信(?:可否|許可)|メール配信|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
+  /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール配信|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
 /** Negation at the start of a name, before words of an opt-in: `Kein Newsletter`. */
 const negation =
   /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|без|не|нет) /
-/** Negation or end of a consent anywhere in a name: `Subscription cancelled at`. */
+/** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
 const ended =
-  /\b(?:not|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|cancelad\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
-/** Words of a name that describes both answers, or a condition: `Newsletter (confirmed or not)`. */
+  /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|cancelad\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
+/** Words of a name that describes both answers, a condition, or a thing that ends: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
-  /\b(?:or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
-/** Names that are about consent only if their cells say yes or no in words. */
+  /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
+/** Names of advertising, which remain of `Marketing declined at` without the word of `ended` and the date. */
+const advertising =
+  /^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
+/** Names of opt-outs, also of contracts or events, that are about consent only if their cells say yes or no in words. */
+const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?:en|it)/
+/** Names of opt-ins of which the same holds. */
 const flagIn =
   /^(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
 const phone =
@@ -38,10 +43,13 @@ const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|
 const email = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
 /** Details by which a question may end: `OK to text this number`. They are about consent if their cells say yes or no in words. */
-const questionEnd = /\b(?:numbers?|provider|form|page)$/
-/** Names of details of a consent, such as its source or IP address. Dates and reasons are not among them: see `isDetailOf`. */
+const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
+/**
+ * Names of details of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns`. Dates and
+ * reasons are not among them: see `isDetailOf`.
+ */
 const detail =
-  /\b(?:ip|id|ids|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?)$|\bcampaign\b|^(?:utm|total|number of)\b/
+  /\b(?:ip|id|ids|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?|(?<!(?:unsub|receiv|opted ?out|do ?not\b).*)campaigns)$|\bcampaign\b|^(?:utm|total|number of)\b/
 
 /** Returns the words of a column name in lower case, without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
 export function nameWords(column: string): string {
@@ -78,8 +86,15 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const polarity = polarityOf(name)
   if (isOptIn) return { polarity, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
-  if (weakIn.test(name)) return { polarity, certain: false }
+  if (flagOut.test(name)) return { polarity: 'out', certain: false, onlyFlags: true }
+  if (weakIn.test(name)) return { polarity, certain: false, ...(endsOther(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
+}
+
+/** Returns true for the end of an order or a paid subscription: `Subscription cancelled at`, but not `Marketing declined at`. */
+function endsOther(name: string): boolean {
+  const rest = name.replace(ended, '').replace(/ +/g, ' ').trim()
+  return rest !== name && !negation.test(name) && !advertising.test(nameStem(rest))
 }
 
 /**
@@ -92,7 +107,7 @@ function polarityOf(name: string): ConsentName['polarity'] {
     const rest = name.slice(start.length)
     return [certainIn, weakIn, flagIn].some((words) => words.exec(rest)?.index === 0) ? 'out' : 'unclear'
   }
-  return ended.test(name) ? (alternatives.test(name) ? 'unclear' : 'out') : 'in'
+  return ended.test(name) || /\bnot\b/.test(name) ? (alternatives.test(name) ? 'unclear' : 'out') : 'in'
 }
 
 /** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */

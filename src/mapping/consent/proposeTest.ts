@@ -125,14 +125,15 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
-    return { test: { column, values: ['', ...unique(passing)] }, certain: values.mostlyDates || values.counted === undefined, shown: [] }
+    const certain = name.certain && (values.mostlyDates || values.counted === undefined)
+    return { test: { column, values: ['', ...unique(passing)] }, certain, shown: [] }
   }
   const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown = values.dates === values.filled || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
   // `Newsletter accepted or cancelled`: it is not known what a date means.
   if (values.mostlyDates && allKnown && (name === undefined || name.polarity === 'in')) {
     if (values.otherDates === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
-      return { test: { column, after: earliestDate }, certain: name?.polarity === 'in', shown: [] }
+      return { test: { column, after: earliestDate }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
   }
   return { test: { column, values: [unknownYes] }, certain: false, shown: [] }

@@ -312,7 +312,21 @@ test.for([
   ['Not subscribed', ['yes', 'no'], ['no']],
   ['Newsletter declined', ['yes', 'no'], ['no']],
   ['Newsletter blocked', ['1', '0'], ['0']],
-  ['Subscription cancelled at', ['', '2024-01-02'], ['']],
+  ['Newsletter cancelled at', ['', '2024-01-02'], ['']],
+  ['Marketing declined', ['1', '0'], ['0']],
+  ['Prospection refusée le', ['', '2024-01-02'], ['']],
+  ['Direct marketing not wanted', ['1', '0'], ['0']],
+  ['Opted out of campaigns', ['1', '0'], ['0']],
+  ['Rezygnacja z newslettera', ['', '2024-01-02'], ['']],
+  ['Sprzeciw', ['tak', 'nie'], ['nie']],
+  ['Privola', ['da', 'ne'], ['da']],
+  ['Nesouhlas', ['ano', 'ne'], ['ne']],
+  ['Nesúhlas s marketingom', ['áno', 'nie'], ['nie']],
+  ['Несогласие', ['да', 'нет'], ['нет']],
+  ['Odhlášení z newsletteru', ['ano', 'ne'], ['ne']],
+  ['Sähköpostikielto', ['kyllä', 'ei'], ['ei']],
+  ['Ikke kontakt', ['ja', 'nei'], ['nei']],
+  ['Odhlásit', ['ano', 'ne'], ['ne']],
   ['Newsletter (confirmed or not)', ['yes', 'no'], [unknownYes]],
   ['Subscribed or cancelled', ['2024-01-02', ''], [unknownYes]],
   ['Non-profit newsletter', ['yes', 'no'], [unknownYes]],
@@ -338,6 +352,40 @@ test.for([
   ['Optional', ['yes', 'no', 'yes']],
   ['Preferred size', ['M', 'L', 'S']],
   ['blocked_at_branch', ['Berlin', 'Bonn', 'Rome']],
+  ['Subscription cancelled at', ['', '2024-01-02']],
+  ['Subscription ended at', ['', '2024-01-02']],
+  ['Subscription expired', ['', '2024-01-02']],
+  ['Promotion expired at', ['', '2024-01-02']],
+  ['Promo stopped', ['', '2024-01-02']],
+  ['Abonnement gekündigt am', ['', '2024-01-02']],
+  ['Abonnement résilié le', ['', '2024-01-02']],
+  ['Declined subscription payments', ['', '2024-01-02']],
+  ['Declined subscription payments', ['0', '3', '1']],
+  ['Cours inscription refusée', ['', '2024-01-02']],
+  ['Marketing qualified lead rejected', ['', '2024-01-02']],
+  ['User permission denied', ['', '2024-01-02']],
+  ['Newsletter campaigns', ['0', '3', '12']],
+  ['Opt-in campaigns', ['0', '3', '1']],
+  ['Marketing campaigns', ['0', '3', '1']],
+  ['Mailing campaigns', ['0', '3', '1']],
+  ['Soft bounces', ['0', '3', '1']],
+  ['Bounces', ['0', '3', '1']],
+  ['Privolany', ['Poprad', 'Nitra']],
+  ['Odhlasovanie', ['áno', 'nie']],
+  ['Frameldingsdato', ['', '2024-01-02']],
+  ['Rezygnacja z konta', ['', '2024-01-02']],
+  ['Data rezygnacji z umowy', ['', '2024-01-02']],
+  ['Powód rezygnacji', ['', 'za drogo']],
+  ['Sprzeciw wobec decyzji', ['', '2024-01-02']],
+  ['Rezygnacja', ['', 'za drogo']],
+  ['Subscription not renewed', ['', '2024-01-02']],
+  ['Odhlášení z kurzu', ['', '2024-01-02']],
+  ['Luottokielto', ['', '2024-01-02']],
+  ['Nicht kontaktiert seit', ['', '2024-01-02']],
+  ['Non-contact hours', ['0', '3', '1']],
+  ['Ikke kontaktet', ['ja', 'nei']],
+  ['Çalışma izni', ['Evet', 'Hayır']],
+  ['Tanggal persetujuan kredit', ['', '2024-01-02']],
 ] as const)('an unmapped column %s with %j is not', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
@@ -350,6 +398,8 @@ test.for([
   ['receive_offers', ['yes', 'no']],
   ['Personalised ads', ['no', 'no']],
   ['reachable', ['yes', 'no']],
+  ['Subscription cancelled', ['yes', 'no']],
+  ['Promotion stopped', ['yes', 'no']],
   ['contact_by_email', ['TRUE', 'FALSE']],
 ] as const)('an unmapped column %s with %j may be about consent, and the user decides', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toContain(`consent: { column: "${column}", values: ["`)
@@ -431,7 +481,7 @@ test('no proposed test for a column of dates passes a word in a row that is not 
       const { test: made, certain } = proposeTest(column, classifyColumnName(column), values)
       const passes = cellTest(made)
       expect([column, date, passes('withdrawn'), passes('no')]).toEqual([column, date, false, false])
-      expect([column, date, certain]).toEqual([column, date, column === 'withdrawn' || date.startsWith('2025')])
+      expect([column, date, certain]).toEqual([column, date, column !== 'withdrawn' && date.startsWith('2025')])
     }
 })
 
