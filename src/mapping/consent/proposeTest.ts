@@ -2,7 +2,7 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { ConsentName } from './columnName.ts'
 import { isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
-import { consentMeaning, isCheckMark, isYesOrNo, mayMeanNo, meaningOf, type Meaning } from './words.ts'
+import { consentMeaning, isCheckMark, isDoubtfulYes, isYesOrNo, mayMeanNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
 
 /** Proposed consent test for one column. */
@@ -45,9 +45,10 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const polarity = name?.polarity ?? 'unclear'
   const numberCodes = all.some(({ value }) => isNumberCode(value))
   const xMeansNo = all.some(({ value }) => isCheckMark(value))
+  const letterYes = letterMeaningYes(all.map(({ value }) => comparableText(value)))
   const classified = all.map((one) => ({
     ...one,
-    may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes, xMeansNo }),
+    may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes, xMeansNo, letterYes }),
   }))
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
@@ -57,9 +58,12 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
   if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) return proposed(yes, unknown.length === 0 && !numberCodes && name?.onlyFlags !== true)
-  // It is not known which number means yes, or whether a yes means that the person may be reached. A list of all values would also send
-  // people who said no.
-  if (numberCodes || unknown.some((value) => isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')))
+  // It is not known which number means yes, whether `O` means yes or out, or whether a yes means that the person may be reached. A list of
+  // all values would also send people who said no.
+  if (
+    numberCodes ||
+    unknown.some((value) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in'))
+  )
     return proposed([unknownYes])
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
   // If none of the values is such a no, one of the unknown values may be it, in a language or notation that is not known.
@@ -68,6 +72,15 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const onlyUncertainNo = types.length === 0 && unknown.some((value) => consentMeaning(value) === undefined)
   if (polarity !== 'out' && (onlyUncertainNo || (name !== undefined && types.length > 0 && !hasNo))) return proposed([unknownYes])
   return proposed(types.length > 0 && polarity !== 'out' ? types : oppositesOf(pick(false), polarity))
+}
+
+/**
+ * Returns the letter that means yes only beside its no: `o` (`oui`) beside `n` or `non`, `e` (`evet`) beside `h`. Beside `i`, `O` may mean
+ * out; beside `k` (`kyllä`), `E` means no.
+ */
+function letterMeaningYes(values: readonly string[]): string | undefined {
+  if (values.includes('o') && (values.includes('n') || values.includes('non')) && !values.includes('i')) return 'o'
+  return values.includes('e') && values.includes('h') && !values.includes('k') ? 'e' : undefined
 }
 
 /** Returns true for a number that is not 0, 1 or a date. A column with such a number contains codes, in which 1 may mean anything. */
@@ -87,16 +100,18 @@ function mayReach(
     named,
     numberCodes,
     xMeansNo,
+    letterYes,
   }: {
     readonly polarity: ConsentName['polarity']
     readonly named: boolean
     readonly numberCodes: boolean
     readonly xMeansNo: boolean
+    readonly letterYes: string | undefined
   },
 ): boolean | undefined {
   if (xMeansNo && comparableText(value) === 'x') return undefined
   if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
-  const meaning = named ? consentMeaning(value) : meaningOf(value)
+  const meaning = comparableText(value) === letterYes ? 'yes' : named ? consentMeaning(value) : meaningOf(value)
   // In an opt-out column, `enabled` and `granted` may describe the opt-out, as may `enabled` in a column of opt-in and opt-out.
   if (meaning === 'in') return polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in') ? true : undefined
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send

@@ -9,7 +9,8 @@ export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 
-// `o` and `e` are missing: `O` is yes in French and out beside `I`, `E` is yes in Turkish and no in Finnish.
+// `o` and `e` are missing: `O` is yes in French and out beside `I`, `E` is yes in Turkish and no in Finnish. `proposeTest` reads them beside
+// the other values of the column.
 const yes = wordsOf(
   'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
 )
@@ -64,6 +65,11 @@ export function meaningOf(cell: string): Meaning {
   const word = plain(text)
   if (unsubscribed.has(word)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
+}
+
+/** Returns true for `O` and `E`, which mean yes in some exports and no in others. */
+export function isDoubtfulYes(cell: string): boolean {
+  return /^[oe]$/i.test(folded(cell))
 }
 
 /** Returns true for cells such as `yes`, `no`, `1`, `0` and `nein`. */

@@ -7,7 +7,7 @@ import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/col
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import { consentMeaning, isStateWord, isYesOrNo } from '../consent/words.ts'
+import { consentMeaning, isDoubtfulYes, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
@@ -259,11 +259,11 @@ export class UnmappedColumns {
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
     if (name.onlyFlags === true) {
-      const isFlag = emails + phones === 0 && /\D/.test(cell) && isYesOrNo(cell)
+      const isFlag = emails + phones === 0 && /\D/.test(cell) && (isYesOrNo(cell) || isDoubtfulYes(cell))
       return isConsent || isFlag ? 'CONSENT_UNMAPPED' : undefined
     }
-    const fits = isConsent || consentMeaning(cell) !== undefined || (name.polarity === 'out' && looksLikeDate(trimText(cell)))
-    return fits ? 'CONSENT_UNMAPPED' : undefined
+    const isAnswer = consentMeaning(cell) !== undefined || isDoubtfulYes(cell)
+    return isConsent || isAnswer || (name.polarity === 'out' && looksLikeDate(trimText(cell))) ? 'CONSENT_UNMAPPED' : undefined
   }
 
   #countIdentifier(row: Row, state: ColumnState, text: string, mapped: readonly number[]): void {
