@@ -66,13 +66,18 @@ export function imageOf(row: ProductRow): string {
 
 /**
  * Returns the addresses of a list; otherwise the text. An image service may have another address behind a comma in its path
- * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`), so a list has a space or an image type before the second address.
+ * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). So a text without spaces is one address if transform parameters are
+ * before the first comma that separates addresses.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
   const first = parseImage(images[0] ?? '')
-  return /\s/.test(text) || ('typeKnown' in first && first.typeKnown) ? images : [text]
+  const isOne = !/\s/.test(text) && transformEnd.test(images[0] ?? '') && !('typeKnown' in first && first.typeKnown)
+  return isOne ? [text] : images
 }
+
+/** Matches an address that ends with parameters of an image transform, such as `/w_300,h_200`. */
+const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
  * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. Drops invalid, repeated and

@@ -495,6 +495,16 @@ const cases: readonly Case[] = [
     { additional_image_link: `${base}/2.jpg, ${base}/3,4.jpg` },
     becomes('additional_image_link', `${base}/2.jpg,${base}/3%2C4.jpg`),
   ],
+  [
+    'case 171: a list of images without file types is split',
+    { image_link: `${base}/i/123,${base}/i/124` },
+    becomes('image_link', `${base}/i/123`, 'IMAGES_DROPPED'),
+  ],
+  [
+    'case 171: an address behind the transform parameters of an image service is not a list',
+    { image_link: `https://img.example/fetch/w_300,${base}/1.jpg` },
+    becomes('image_link', `https://img.example/fetch/w_300%2C${base}/1.jpg`, 'IMAGE_ENCODED'),
+  ],
   ['case 172: an id that is an address is kept and said', { id: `${base}/p/1` }, becomes('id', `${base}/p/1`, 'ID_UNUSUAL')],
   [
     'case 178: sale dates of several spellings have one form',

@@ -177,6 +177,20 @@ describe('values that are repaired or dropped with a warning', () => {
       'https://img.example/fetch/w_300%2Chttps://shop.example/a.jpg',
       'IMAGE_ENCODED',
     ],
+    [
+      171,
+      { image_link: 'https://img.example/fetch/c_fill,w_300,https://shop.example/a' },
+      'image_link',
+      'https://img.example/fetch/c_fill%2Cw_300%2Chttps://shop.example/a',
+      'IMAGE_ENCODED',
+    ],
+    [
+      171,
+      { image_link: 'https://cdn.shop.example/img/123,https://cdn.shop.example/img/124' },
+      'image_link',
+      'https://cdn.shop.example/img/123',
+      'IMAGES_DROPPED',
+    ],
     [170, { image_link: 'https://shop.example/a b.jpg' }, 'image_link', 'https://shop.example/a%20b.jpg', 'IMAGE_ENCODED'],
     [
       171,
