@@ -39,7 +39,11 @@ export interface PresetField {
 }
 
 /** Returns true if the values of a field are the cells of its columns, unchanged: not a constant, computed or transformed. */
-export const readsCells = ({ constant, compute, transforms = [] }: Partial<FieldMapping>): boolean =>
+export const readsCells = ({
+  constant,
+  compute,
+  transforms = [],
+}: Pick<PresetField, 'constant' | 'transforms'> & { readonly compute?: unknown }): boolean =>
   constant === undefined && compute === undefined && transforms.length === 0
 
 /**

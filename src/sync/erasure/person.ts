@@ -5,7 +5,7 @@ import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
-import { keyTypeOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
+import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 
 /** Identifiers as they were typed. */
 export interface Person {
@@ -33,7 +33,7 @@ export async function erasedKeysOf(
   ]
   if (pipeline === undefined) return { identifiers: unique(identifiers), records: [] }
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  const customers = unique(keys.flatMap((text) => memberKeysOf(text, keyTypeOf(pipeline))))
+  const customers = unique(keys.flatMap((text) => memberKeysOf(text, pipeline)))
   return {
     identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, customers))]),
     records: customers.map((key) => ({ destinationId: id, key })),

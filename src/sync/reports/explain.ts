@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { keyTypeOf, packedForms } from '../../mapping/lookupKeys.ts'
+import { packedForms } from '../../mapping/lookupKeys.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
@@ -31,7 +31,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
-  const { keys, former, shown, identifiers } = await explained.find(deps, { destinationId: id, text, keyType: keyTypeOf(pipeline) })
+  const { keys, former, shown, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const orFiltered = filterNote(pipeline)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),

@@ -1,6 +1,7 @@
 /** Finds the records that a text names for `explain`: a product id, a row key, or an identifier of a person. */
+import type { Pipeline } from '../../model/pipeline.ts'
 import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
-import { identifierTypes, type IdentifierType } from '../../model/record.ts'
+import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender } from '../../db/attempts.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
@@ -19,8 +20,8 @@ export interface ExplainDeps {
 export interface Searched {
   readonly destinationId: number
   readonly text: string
-  /** Identifier type of the key column, if it is one. */
-  readonly keyType: IdentifierType | undefined
+  /** Pipeline of the destination. */
+  readonly pipeline: Pipeline
 }
 
 /** Records that a text names. */
@@ -41,9 +42,9 @@ export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<F
 }
 
 /** Returns the records of a row key, or of an identifier as it was typed, with the erasures of the person. */
-export async function findMember({ db, service }: ExplainDeps, { destinationId, text, keyType }: Searched): Promise<Found> {
+export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: Searched): Promise<Found> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
-  const own = memberKeysOf(text, keyType)
+  const own = memberKeysOf(text, pipeline)
   const erasures = await erasureEvents(db, service.origin, destinationId, { own, identifiers })
   const { keys, former } = await memberRecordKeys(db, destinationId, { own, identifiers })
   return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }

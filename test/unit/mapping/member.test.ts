@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
-import { keyTypeOf, memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
+import { memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
 import { knownColumns, presets, recognizePreset } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
@@ -98,7 +98,7 @@ test('spellings of one email are one key if the email is the key', () => {
   const keyed = { map: { key: 'email', email: 'email' } }
   const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
   expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
-  expect(memberKeysOf('FOO@example.com', undefined).some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf('FOO@example.com', pipelineFrom(keyed)).some((key) => key.equals(keys[0] ?? Buffer.of()))).toBe(true)
 })
 
 describe('without a key column, the key of a customer match list', () => {
@@ -141,13 +141,38 @@ test.for([
   const pipeline = { map: { key: 'Name', [kind]: 'name' } }
   const key = mapped({ name: stored }, pipeline).record?.key
   expect(mapped({ name: asked }, pipeline).record?.key).toEqual(key)
-  expect(memberKeysOf(asked, keyTypeOf(pipelineFrom(pipeline))).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf(asked, pipelineFrom(pipeline)).some((one) => one.equals(key ?? Buffer.of()))).toBe(true)
+})
+
+describe('a row whose key is an identifier of the second key column', () => {
+  test.for([
+    ['2025550143', '+12025550143', { phone_number: { column: 'name', default_country: 'US' } }],
+    ['+1 202 555 0143', '+12025550143', { phone_number: { column: 'name', default_country: 'country' } }],
+    ['@JaneDoe', 'janedoe', { handle: 'name' }],
+  ] as const)('is found by %s', ([asked, normalized, identifier]) => {
+    const pipeline = { map: { key: ['email', 'name'], email: 'email', ...identifier } }
+    const { record } = mapped({ name: asked }, pipeline)
+    expect(record?.key).toEqual(Buffer.from(digest(normalized), 'hex').subarray(0, 16))
+    expect(memberKeysOf(asked, pipelineFrom(pipeline)).some((one) => one.equals(record?.key ?? Buffer.of()))).toBe(true)
+    expect(memberKeysOf(asked, pipelineFrom(pipeline)).some((one) => one.equals(Buffer.from(digest(asked), 'hex').subarray(0, 16)))).toBe(
+      true,
+    )
+  })
+
+  test.for([{ preset: 'google-customer-match' }, {}])('is found if the key is that of the preset: %j', (pipeline) => {
+    const device = "'6D92078A-8246-4BA4-AE5B-76104861E7DC"
+    const columns = ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip', 'Mobile Device ID']
+    const { record } = mapperOf(pipeline).map({ line: 2, columns, cells: ['', '', 'Jane', 'Doe', 'US', '10001', device] })
+    const key = Buffer.from((record as MemberRecord | undefined)?.key ?? [])
+    expect(key).toHaveLength(16)
+    expect(memberKeysOf(device, pipelineFrom(pipeline)).some((one) => one.equals(key))).toBe(true)
+  })
 })
 
 test('a row whose key is an unusable email is found by the text as it is written', () => {
   const pipeline = { map: { key: 'email', email: 'email', phone_number: 'phone' } }
   const { record } = mapped({ email: 'Jane AT example.com', phone: '+12025550143' }, pipeline)
-  const keys = memberKeysOf('Jane AT example.com', keyTypeOf(pipelineFrom(pipeline)))
+  const keys = memberKeysOf('Jane AT example.com', pipelineFrom(pipeline))
   expect(keys.some((one) => one.equals(record?.key ?? Buffer.of()))).toBe(true)
 })
 
@@ -161,9 +186,9 @@ test('a row of JSON without its key is rejected, before the first row with a key
 })
 
 test('a key in another column than the handle is found only as it is written', () => {
-  const kind = keyTypeOf(pipelineFrom({ map: { key: 'id', handle: 'name' } }))
-  const other = mapped({ id: 'jack', name: 'jack' }, { map: { key: 'id', handle: 'name' } }).record?.key
-  expect(memberKeysOf('Jack', kind).some((one) => one.equals(other ?? Buffer.of()))).toBe(false)
+  const pipeline = { map: { key: 'id', handle: 'name' } }
+  const other = mapped({ id: 'jack', name: 'jack' }, pipeline).record?.key
+  expect(memberKeysOf('Jack', pipelineFrom(pipeline)).some((one) => one.equals(other ?? Buffer.of()))).toBe(false)
 })
 
 test.for([
@@ -186,7 +211,7 @@ test.for([
     options: { allow },
   }
   const record = mapped(fields, list).record
-  expect(memberKeysOf(asked, undefined).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
+  expect(memberKeysOf(asked, pipelineFrom(list)).some((key) => key.equals(record?.key ?? Buffer.of()))).toBe(true)
   const forms = (['email', 'phone_number'] as const).flatMap((kind) => packedForms(kind, asked).map((one) => one.toString('hex')))
   expect(record?.identifiers.length).toBeGreaterThan(0)
   for (const identifier of record?.identifiers ?? []) expect(forms).toContain(identifier.toString('hex'))
