@@ -15,7 +15,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
-/** Maximum number of different ids in the joined file, whose cells are in memory: about 300 bytes per id. */
+/** Maximum number of ids and of further different rows of one id, whose cells are in memory: about 300 bytes for each. */
 const mostJoined = 2_000_000
 
 type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
@@ -93,10 +93,14 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
           cells.set(id, null)
           conflicts.set(id, new Map([[JSON.stringify(known), known]]))
         }
-        const conflict = conflicts.get(id)?.set(JSON.stringify(taken), taken)
-        if (conflict !== undefined) variants++
+        const conflict = conflicts.get(id)
+        const text = conflict && JSON.stringify(taken)
+        if (conflict !== undefined && text !== undefined && !conflict.has(text)) {
+          conflict.set(text, taken)
+          variants++
+        }
         if (cells.size + variants > mostJoined)
-          throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids`, {
+          throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids and different rows of one id`, {
             where: shownAddress(join.source.uri),
             hint: 'Join both in the database or export that writes the source.',
           })

@@ -1,0 +1,44 @@
+/** Joined files whose ids occur in several rows. The files are in memory. */
+import { expect, test } from 'vitest'
+import type { SourceFacts } from '../../../src/formats/rows.ts'
+import { silentLogger } from '../../../src/log.ts'
+import type { SourceDefinition } from '../../../src/model/pipeline.ts'
+import type { Row } from '../../../src/model/record.ts'
+import { openJoined } from '../../../src/sources/joinedSource.ts'
+import { sourceOf } from '../../support/sourceDefinition.ts'
+
+const rowOf = (columns: readonly string[], cells: readonly string[]): Row => ({ line: 2, columns, cells })
+const personOf = (id: string) => rowOf(['id'], [id])
+const consentOf = (id: string, marketing: string) => rowOf(['person', 'marketing'], [id, marketing])
+
+/** Joins rows of people to `times` repetitions of the rows of consents. `complete`: false if the end of the consents is not proven. */
+async function join(people: readonly Row[], consents: readonly Row[], { times = 1, complete = true } = {}) {
+  const main = sourceOf('people.csv')
+  const file = sourceOf('consents.csv')
+  const open = (definition: SourceDefinition) => {
+    const isMain = definition.uri === main.uri
+    async function* rows() {
+      for (let i = 0; i < (isMain ? 1 : times); i++) yield isMain ? people : consents
+    }
+    const facts: SourceFacts = {
+      uri: definition.uri,
+      bytes: 0,
+      sha256: '',
+      format: 'csv',
+      encoding: 'utf-8',
+      compression: 'none',
+      finalNewline: null,
+      columns: (isMain ? people : consents)[0]?.columns ?? [],
+      completeness: { complete: isMain || complete, proof: 'end of file' },
+    }
+    return Promise.resolve({ unchanged: false, detected: undefined, rows: rows(), facts: () => facts, close: () => Promise.resolve() })
+  }
+  const source = await openJoined(main, { source: file, sourceColumn: 'id', fileColumn: 'person' }, { env: {}, log: silentLogger }, open)
+  return (await Array.fromAsync(source.rows)).flat()
+}
+
+test('repeated rows of ids with two values do not count against the limit of ids', async () => {
+  const consents = Array.from({ length: 1000 }, (_, i) => [consentOf(`P${i}`, 'yes'), consentOf(`P${i}`, 'no')]).flat()
+  const [row] = await join([personOf('P1')], consents, { times: 1050 })
+  expect(row?.fault).toMatchObject({ code: 'JOIN_ROW_CONFLICT', variants: [['yes'], ['no']] })
+})
