@@ -24,7 +24,7 @@ interface JoinedFile {
   readonly columns: readonly string[]
   /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
-  /** Different cells of the rows of one id, by their JSON. */
+  /** Different cells of the rows of one id, by their JSON; of one row if another row of the id may be cut off. */
   readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
   readonly note: string
@@ -72,6 +72,10 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   const cells = new Map<string, readonly (Cell | undefined)[] | null>()
   const conflicts = new Map<string, Map<string, readonly (Cell | undefined)[]>>()
   let lastId: string | undefined
+  /** Cells of that id before the last row; null if they differed already. */
+  let earlier: readonly (Cell | undefined)[] | null | undefined
+  /** JSON of the cells of the last row, if `conflicts` has them from this row. */
+  let lastVariant: string | undefined
   let [keyed, unkeyed, variants] = [0, 0, 0]
   try {
     for await (const rows of source.rows) {
@@ -88,6 +92,8 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         lastId = id
         const taken = columns.cellsOf(row)
         const known = cells.get(id)
+        earlier = known
+        lastVariant = undefined
         if (known === undefined) cells.set(id, taken)
         else if (known !== null && !sameCells(taken, known)) {
           cells.set(id, null)
@@ -97,6 +103,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         const text = conflict && JSON.stringify(taken)
         if (conflict !== undefined && text !== undefined && !conflict.has(text)) {
           conflict.set(text, taken)
+          lastVariant = text
           variants++
         }
         if (cells.size + variants > mostJoined)
@@ -108,14 +115,19 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
     }
     const facts = source.facts()
     columns.addHeader(facts.columns)
-    // The last row may be cut off, for example `10` of `100.00`.
-    if (!facts.completeness.complete && lastId !== undefined) cells.delete(lastId)
+    const note = `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`
+    // The last row may be cut off, for example `10` of `100.00`. Earlier rows of its id may still say no.
+    if (!facts.completeness.complete && lastId !== undefined) {
+      cells.delete(lastId)
+      if (earlier === null && lastVariant !== undefined) conflicts.get(lastId)?.delete(lastVariant)
+      else if (earlier) conflicts.set(lastId, new Map([[JSON.stringify(earlier), earlier]]))
+    }
     return {
       columns: columns.names(),
       cells,
       conflicts,
       facts,
-      note: `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`,
+      note,
     }
   } finally {
     await source.close()

@@ -42,3 +42,17 @@ test('repeated rows of ids with two values do not count against the limit of ids
   const [row] = await join([personOf('P1')], consents, { times: 1050 })
   expect(row?.fault).toMatchObject({ code: 'JOIN_ROW_CONFLICT', variants: [['yes'], ['no']] })
 })
+
+test.for([
+  ['the only row of its id', ['ye'], undefined],
+  ['the second row, of another value', ['yes', 'ye'], [['yes']]],
+  ['the second row, after a no', ['no', 'ye'], [['no']]],
+  ['the second row, of the same value', ['no', 'no'], [['no']]],
+  ['the third row, of a new value', ['no', 'yes', 'ye'], [['no'], ['yes']]],
+  ['the third row, of a known value', ['no', 'yes', 'no'], [['no'], ['yes']]],
+] as const)('the last row of an incomplete joined file is not used: %s', async ([, texts, variants]) => {
+  const consents = texts.map((text) => consentOf('P1', text))
+  const [row] = await join([personOf('P1')], consents, { complete: false })
+  expect(row?.fault?.code).toBe('JOIN_ROW_MISSING')
+  expect(row?.fault?.variants).toEqual(variants)
+})
