@@ -100,10 +100,7 @@ export interface MemberRecord {
   /** First 16 bytes of SHA-256 over the key text of the row, or over its identifiers without a key column. The text is not stored. */
   readonly key: Uint8Array
   readonly line: number
-  /**
-   * Usable identifiers, sorted bytewise, without duplicates. In a row that opted out, those without consent follow the others, and above 50
-   * identifiers they are not sorted.
-   */
+  /** Usable identifiers, sorted bytewise, without duplicates. In a row that opted out, those without consent too. */
   readonly identifiers: readonly PackedIdentifier[]
   /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
   readonly withoutConsent?: readonly PackedIdentifier[]

@@ -36,7 +36,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
           kind: 'member',
           key: named,
           line: row.line,
-          identifiers: [...identifiers.packed, ...identifiers.withoutConsent],
+          identifiers: identifiers.all,
           desired: false,
         },
         warnings: identifiers.warnings,
@@ -75,8 +75,8 @@ export function identifiersOptedOut(row: Row, given: MemberBinding): readonly Pa
   const binding = unjoined === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
-  const { packed, withoutConsent } = new RowIdentifiers(row, binding, isSent)
-  return isSent ? withoutConsent : [...packed, ...withoutConsent]
+  const { all, withoutConsent } = new RowIdentifiers(row, binding, isSent)
+  return isSent ? withoutConsent : all
 }
 
 /** Returns the row without its fault, with `cells` at these indexes. */

@@ -49,16 +49,15 @@ export class RowIdentifiers {
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
   #isKeyCell = false
-  /**
-   * Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. Those above
-   * `maxIdentifiers`, which are only opted out, are not sorted and may repeat.
-   */
+  /** Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
   /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
+  /** True if `#addOptOut` added identifiers at the end of a list. */
+  #isUnsorted = false
   /** Number of values that are not placeholders, and of their second forms. Above `maxIdentifiers`, values to send are only counted. */
   count = 0
 
@@ -69,6 +68,9 @@ export class RowIdentifiers {
     this.#isSent = isSent
     this.#keyCell = binding.keyType === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
+    if (!this.#isUnsorted) return
+    sortOnce(this.packed)
+    if (this.#withoutConsent !== undefined) sortOnce(this.#withoutConsent)
   }
 
   get warnings(): readonly Warning[] {
@@ -83,6 +85,11 @@ export class RowIdentifiers {
   /** Usable identifiers of the types that `consentByType` excludes for this row. */
   get withoutConsent(): readonly PackedIdentifier[] {
     return this.#withoutConsent ?? noIdentifiers
+  }
+
+  /** `packed` and `withoutConsent` together, sorted bytewise, without duplicates. */
+  get all(): readonly PackedIdentifier[] {
+    return this.#withoutConsent === undefined ? this.packed : sortOnce([...this.packed, ...this.#withoutConsent])
   }
 
   /** Field to name in a fault that concerns all identifiers. */
@@ -153,7 +160,7 @@ export class RowIdentifiers {
   /** Adds all emails or phone numbers in a cell that the row opts out. The no holds for each of them, also if the cell is not valid. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
-      for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
+      for (const address of addressesIn(text)) this.#addOptOut(hashIdentifier('email', address))
     if (bound.type === 'phone_number' && listSeparator.test(text))
       for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
     // A no for the whole row holds for an identifier in the wrong column too.
@@ -161,14 +168,14 @@ export class RowIdentifiers {
     if (sign === undefined) return
     const other = this.#binding.identifiers.find(({ type }) => type === (bound.type === 'email' ? 'phone_number' : 'email'))
     if (other?.type === 'phone_number') this.#optOutPhone(other, text)
-    else if (other !== undefined) for (const address of addressesIn(text)) this.#add(hashIdentifier('email', address))
+    else if (other !== undefined) for (const address of addressesIn(text)) this.#addOptOut(hashIdentifier('email', address))
   }
 
   #optOutPhone(bound: BoundIdentifier, text: string): void {
     const result = normalizeIdentifier('phone_number', text, this.#country(bound), this.#binding.rules)
     if ('code' in result) return
-    this.#add(hashIdentifier('phone_number', result.text))
-    if (result.also !== undefined) this.#add(hashIdentifier('phone_number', result.also))
+    this.#addOptOut(hashIdentifier('phone_number', result.text))
+    if (result.also !== undefined) this.#addOptOut(hashIdentifier('phone_number', result.also))
   }
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */
@@ -233,12 +240,9 @@ export class RowIdentifiers {
    */
   #add(identifier: PackedIdentifier): void {
     const packed = this.#target
+    // Such identifiers are only opted out. A cell may have thousands of them.
+    if (this.count > maxIdentifiers) return this.#addOptOut(identifier)
     let at = packed.length
-    if (this.count > maxIdentifiers) {
-      // The identifiers are only opted out, so order and repeats do not matter. Inserting each in order would take quadratic time.
-      packed.push(identifier)
-      return
-    }
     while (at > 0) {
       const before = packed[at - 1] as PackedIdentifier // at is within the array
       if (before[0] !== identifier[0]) break
@@ -249,6 +253,15 @@ export class RowIdentifiers {
     }
     if (at === packed.length) packed.push(identifier)
     else packed.splice(at, 0, identifier)
+  }
+
+  /**
+   * Adds an identifier of a row that opts out, which is sorted later. Its type may be out of order, and inserting each of thousands in
+   * order would take quadratic time.
+   */
+  #addOptOut(identifier: PackedIdentifier): void {
+    this.#target.push(identifier)
+    this.#isUnsorted = true
   }
 
   #addFault(fault: IdentifierFault): void {
@@ -279,13 +292,14 @@ export class RowIdentifiers {
 
   /** Returns a key made of all usable identifiers of the row, also those without consent; undefined if there are none. */
   keyOfIdentifiers(): Buffer | undefined {
-    return keyOf([...this.packed, ...this.withoutConsent])
+    return keyOf(this.all)
   }
 
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
    * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, then
-   * of the other types of the key's columns, else the text of the key column. Undefined if the key is empty or missing or, if no key is required, if `packed` is empty.
+   * of the other types of the key's columns, else the text of the key column. Undefined if the key is empty or missing or, if no key is
+   * required, if `packed` is empty.
    *
    * @throws {TransformError} if a transform of the key column fails
    */
@@ -322,4 +336,12 @@ function isAbsent(text: string): boolean {
   if (text === '') return true
   const first = text.charCodeAt(0)
   return (first < 48 || first > 57) && text.length <= 9 && absentKeys.has(text.toLowerCase())
+}
+
+/** Sorts a list of identifiers bytewise, removes repeated ones, and returns the list. */
+function sortOnce(identifiers: PackedIdentifier[]): PackedIdentifier[] {
+  identifiers.sort((a, b) => a.compare(b))
+  const unique = identifiers.filter((one, index) => index === 0 || identifiers[index - 1]?.equals(one) !== true)
+  identifiers.splice(0, identifiers.length, ...unique)
+  return identifiers
 }

@@ -64,6 +64,14 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ['a price of zeros', () => parsePrice(`1.${run('0')}1 EUR`, priceOptions)],
   ['a phone number of digits', () => normalizePhone(run('1'), 'DE')],
   ['a list of emails', () => addressesIn(`x${spaces}x`)],
+  [
+    'the emails of a row that opts out',
+    () =>
+      mapRow(
+        { ...audience, map: { key: 'id', email: 'mail', phone_number: 'tel' }, consent: { column: 'agreed', values: ['yes'] } },
+        { id: '1', mail: '', tel: Array.from({ length: 13_000 }, (_, i) => `a${i}@b.co`).join(), agreed: 'no' },
+      ),
+  ],
   ['a cell of the phone column', () => mapRow({ ...audience, map: { key: 'id', phone_number: 'tel' } }, { id: '1', tel: `(${spaces}x` })],
   [
     'a cell of digests',

@@ -640,6 +640,32 @@ test('a row without consent opts out an email in the phone column, and a phone n
   expect(identifiersOf(texts.record)).toBeUndefined()
 })
 
+test.for([
+  { email: '+12025550143', phone: 'Jane@b.example' },
+  { email: 'jane@b.example', second: '+12025550143', phone: 'Jane@b.example, ann@b.example' },
+  { email: 'ann@b.example', phone: 'jane@b.example, ann@b.example, +12025550143' },
+])('identifiers in the wrong column of a row that opts out are sorted, without repeats: %j', (fields) => {
+  const consent = [
+    { column: 'consent', values: ['yes'] },
+    { column: 'status', values: ['yes'], for: 'phone_number' },
+  ]
+  for (const status of ['yes', 'no']) {
+    const { record } = mapped({ id: '1', ...fields, consent: 'no', status }, { map, consent })
+    const shownAll = record?.identifiers.map((one) => one.toString('hex')) ?? []
+    expect(shownAll.length).toBeGreaterThan(1)
+    expect(shownAll).toEqual([...new Set(shownAll)].toSorted())
+  }
+})
+
+test('a row without a key that opts out has one key, also if its identifiers are in the wrong columns', () => {
+  const keyOf = (fields: Readonly<Record<string, string>>) =>
+    mapped({ ...fields, consent: 'no' }, { map, consent: { column: 'consent', values: ['yes'] } }).record?.key
+  const key = keyOf({ email: 'jane@b.example', phone: '+12025550143' })
+  expect(key).toHaveLength(16)
+  expect(keyOf({ email: '+12025550143', phone: 'jane@b.example' })).toEqual(key)
+  expect(keyOf({ email: 'jane@b.example', second: '+12025550143', phone: 'jane@b.example' })).toEqual(key)
+})
+
 test('0 in an opt-out column of HubSpot is no opt-out', () => {
   const mapper = mapperOf({})
   const columns = ['Record ID', 'Email', 'Unsubscribed from all email', 'Invalid email address']
