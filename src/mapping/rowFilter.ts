@@ -14,8 +14,9 @@ import { comparableText, foldedText } from './text.ts'
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // A value of `except:` also matches cells that only look like it, as `not_values` does: it may be a no.
-    const formOf = keep ? comparableText : (text: string) => comparableText(foldedText(text))
+    // For people, a value of `except:` also matches cells that only look like it, as `not_values` does: it may be a no.
+    const mayBeNo = !keep && bound.optedOut !== undefined
+    const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
   const passes = (row: Row) => filters.every(({ keep, index, values, formOf }) => cellIsOneOf(row.cells[index], values, formOf) === keep)

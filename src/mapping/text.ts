@@ -7,7 +7,9 @@ const edge = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
 // letter or emoji beside them, such as the joiners U+200C and U+200D and variation selectors (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-const controlsOrInvisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
+// Not among them: variation selectors, and signs before numbers such as U+0600, which are visible.
+const controlsOrInvisible =
+  /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Removes Unicode spaces and zero-width characters at both ends. Returns the same string if there are none. */
 export function trimText(text: string): string {
@@ -73,13 +75,13 @@ export function isPlainText(text: string): boolean {
 
 /**
  * Removes control, direction and zero-width characters and fillers. Keeps tabs, line ends and joiners. Words stay apart: a vertical tab,
- * form feed or U+0085 becomes LF, and an empty Braille cell (U+2800) a space.
+ * form feed or U+0085 becomes `lineEnd`, and an empty Braille cell (U+2800) a space.
  */
-export function stripControls(text: string): string {
-  return text.replace(controls, (char) => (char === '\u2800' ? ' ' : /[\u000b\u000c\u0085]/.test(char) ? '\n' : ''))
+export function stripControls(text: string, lineEnd: '\n' | ' '): string {
+  return text.replace(controls, (char) => (char === '\u2800' ? ' ' : /[\u000b\u000c\u0085]/.test(char) ? lineEnd : ''))
 }
 
-/** Returns true for text with a control or invisible character anywhere, also a tab, line end, joiner or variation selector. */
+/** Returns true for text with a control or invisible character anywhere, also a tab, line end or joiner, but not for a variation selector. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }

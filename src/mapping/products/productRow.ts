@@ -161,7 +161,7 @@ export class ProductRow {
       clean = decoded
     }
     if (looksGarbled(clean)) this.warn('TEXT_GARBLED', field, 'looks wrongly decoded')
-    const plain = stripControls(clean)
+    const plain = stripControls(clean, field === 'description' ? '\n' : ' ')
     if (plain !== clean) this.warn('TEXT_CLEANED', field, 'contained control or invisible characters')
     return plain === text ? text : trimText(plain)
   }

@@ -39,20 +39,25 @@ test.for<[what: string, run: () => unknown, result: unknown]>([
 test.for(['\u061c', '\u115f', '\u1160', '\u180e', '\u3164', '\uffa0', '\u200b', '\u206a'])(
   '%j is removed from texts, and not allowed in ids',
   (char) => {
-    expect(stripControls(`a${char}b`)).toBe('ab')
+    expect(stripControls(`a${char}b`, ' ')).toBe('ab')
     expect(hasInvisible(`a${char}b`)).toBe(true)
   },
 )
 
 test('an empty Braille cell is a space in texts, and not allowed in ids', () => {
-  expect(stripControls('a\u2800b')).toBe('a b')
+  expect(stripControls('a\u2800b', '\n')).toBe('a b')
   expect(hasInvisible('a\u2800b')).toBe(true)
 })
 
-test.for(['\u000b', '\u000c', '\u0085'])('%j is a line end, so that the words beside it stay apart', (char) => {
-  expect(stripControls(`Line one${char}Line two`)).toBe('Line one\nLine two')
+test.for(['\u000b', '\u000c', '\u0085'])('%j is a line end or a space, so that the words beside it stay apart', (char) => {
+  expect(stripControls(`Line one${char}Line two`, '\n')).toBe('Line one\nLine two')
+  expect(stripControls(`Line one${char}Line two`, ' ')).toBe('Line one Line two')
+})
+
+test.for(['❤️', '\u0600١٢', '葛\u{e0100}'])('the visible id %j is valid', (id) => {
+  expect(hasInvisible(id)).toBe(false)
 })
 
 test.for(['❤️', '👩‍💻', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '葛󠄀', 'क्\u200dष'])('%s stays as it is', (text) => {
-  expect(stripControls(text)).toBe(text)
+  expect(stripControls(text, '\n')).toBe(text)
 })
