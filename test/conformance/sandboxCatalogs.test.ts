@@ -151,6 +151,13 @@ describe('product upserts', () => {
     const keys = (await results([product('a'), product('b')])).map(({ product_key }) => String(product_key))
     expect([new Set(keys).size, keys.every((key) => /^\d{16,19}$/.test(key))]).toEqual([2, true])
   })
+  test('a deleted product that is not applied again has its former key in the answer (readd_key: same)', async () => {
+    await sandbox.control.switches({ readd_key: 'same' })
+    const [{ product_key: key }] = await results([product('a')])
+    await sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: [key] } })
+    await sandbox.control.fault({ method: 'PUT' }, { kind: 'warnings', apply: 'none' })
+    expect(await results([product('a')])).toMatchObject([{ status: 'CREATE_SUCCESS', product_key: key }])
+  })
   test('a put of 26 products and a delete without an operator are violations', async () => {
     await put(Array.from({ length: 25 }, (_, n) => product(`p${n}`)))
     await put(Array.from({ length: 26 }, (_, n) => product(`q${n}`)))

@@ -1,4 +1,5 @@
 /** Handles the endpoints of products: upsert, delete and list (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
+import { hash } from 'node:crypto'
 import type { Call, Handler, Reply } from '../area.ts'
 import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
@@ -87,23 +88,26 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
   const isApplied = call.applies(index, id)
   if (known !== undefined && !isApplied) return success('UPDATE_SUCCESS', known.key)
   const compared = comparableId(call, id)
-  // The product gets another key when it is applied later, unless the switch `readd_key` keeps its key.
-  if (!isApplied) return success('CREATE_SUCCESS', newKey(call, catalog, compared))
+  const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined
+  if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, compared))
   const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
   if (known !== undefined) {
     known.fields = fields
     known.groupKey = groupKey
     return success('UPDATE_SUCCESS', known.key)
   }
-  const key = newKey(call, catalog, compared)
+  const key = formerKey ?? world.newId()
   catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
   catalog.idByKey.set(key, compared)
   return success('CREATE_SUCCESS', key)
 }
 
-/** Returns the key for a new product: that of a deleted one (the switch `readd_key`), else a new key. `id`: as in `Catalog.products`. */
-function newKey({ world }: CatalogCall, catalog: Catalog, id: string): string {
-  return (world.switch('readd_key') === 'same' ? catalog.formerKeys.get(id) : undefined) ?? world.newId()
+/**
+ * Returns the answered key of a new product that is not applied. `id`: as in `Catalog.products`. Does not use `World.newId`, because a
+ * replay of earlier journals would then give other keys to the products after it.
+ */
+function unstoredKey(catalog: Catalog, id: string): string {
+  return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
 }
 
 /** Deletes the products with the keys of the request, and returns a result for each key (spec 4.2). @throws {Refusal} */
