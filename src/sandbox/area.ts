@@ -54,6 +54,8 @@ export interface Call<S> {
    * the user.
    */
   readonly applies: (index: number, key: string) => boolean
+  /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
+  readonly isReplay: boolean
   /**
    * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. If a fault
    * does not apply the call, returns `unapplied` and runs nothing. Rejects with `DroppedRequest` if a reset or restore replaced the state

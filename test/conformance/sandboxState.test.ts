@@ -355,6 +355,22 @@ test.skipIf(target !== undefined)('a journal of an earlier version with a produc
   expect(await keys(again)).toEqual(before)
 })
 
+test.skipIf(target !== undefined)('a journal of an earlier version with a blank post is replayed, and a new blank post is refused', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const blank = { text: ' ', card_uri: null }
+  let id: string
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    id = (await sandbox.call('POST', '/2/tweets', { json: { ...blank, text: 'Once' } })).body.data.id
+  }
+  const journal = readFileSync(stateFile, 'utf8')
+  expect(journal).toContain('Once')
+  writeFileSync(stateFile, journal.replace('Once', blank.text))
+  await using again = await withSandbox({ stateFile })
+  expect((await again.call('GET', `/2/tweets/${id}`)).body.data).toMatchObject({ id, text: blank.text })
+  expect((await again.call('POST', '/2/tweets', { json: blank })).status).toBe(400)
+})
+
 test.skipIf(target !== undefined)('a state file that is cut within the stored state is damaged', async () => {
   const file = join(folder, 'state.jsonl')
   const first = await withSandbox({ stateFile: file, compactAfterBytes: 1 })

@@ -85,7 +85,8 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quoted = textParam(call, 'quote_tweet_id')
-  if (text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
+  // An earlier version accepted blank text with null as card or quoted post.
+  if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)

@@ -45,6 +45,8 @@ interface CallConditions {
   readonly now: number
   readonly applies: Call<unknown>['applies']
   readonly effect: Call<unknown>['effect']
+  /** Default: false. */
+  readonly isReplay?: boolean
 }
 
 type CallEntry = Extract<JournalEntry, { kind: 'call' }>
@@ -327,6 +329,7 @@ export class StateChanges {
     const call = this.#callOf(area, request, this.check(request), {
       now: entry.now,
       applies: appliesOf(entry.apply),
+      isReplay: true,
       // The journal has the value that this effect returned in the original call.
       effect: <T>() => Promise.resolve(effects.shift() as T),
     })
@@ -371,6 +374,7 @@ export class StateChanges {
       account: this.#accessibleAccount(request, checked),
       oauth: request.oauth,
       applies: conditions.applies,
+      isReplay: conditions.isReplay ?? false,
       effect: conditions.effect,
     }
   }
