@@ -35,7 +35,7 @@ export const commonFaultKinds = [
 export interface FaultInput {
   /** Requests that the fault can hit. Default: all. */
   readonly match?: FaultMatch
-  /** Number of requests that the fault hits. Default: 1. Null means no limit, as `always` does; an {@link ArmedFault} has null. */
+  /** Number of requests that the fault hits. Default: 1. Null means no limit, as `always` does. */
   readonly times?: number | 'always' | null
   /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {
@@ -48,9 +48,10 @@ export interface FaultInput {
 
 /**
  * Armed fault. `matched`: number of requests that satisfy `match`, ignoring its `nth`, `every` and `probability`. This count stops when the
- * fault has hit `times` requests. `fired`: number of requests that were hit.
+ * fault has hit `times` requests; null means no limit. `fired`: number of requests that were hit.
  */
 export interface ArmedFault extends FaultInput {
+  readonly times: number | null
   readonly id: string
   readonly matched: number
   readonly fired: number

@@ -4,9 +4,10 @@ import { isPlainRecord } from '../unknownValue.ts'
 /** Error of a call of the control API, which answers 400 with the message. */
 export class ControlError extends Error {}
 
-/** Returns a body as an object with only known fields. An absent body is empty. @throws {ControlError} */
-export function fieldsOf(body: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
-  const fields = objectOf(body ?? {}, 'the body')
+/** Returns a body as an object with only known fields, without the `ignored` ones. An absent body is empty. @throws {ControlError} */
+export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
+  const given = Object.entries(objectOf(body ?? {}, 'the body'))
+  const fields = Object.fromEntries(given.filter(([name]) => !ignored.includes(name)))
   checkFields(fields, known)
   return fields
 }

@@ -149,7 +149,7 @@ export class ControlServer {
   async #setClock(body: unknown): Promise<unknown> {
     const { world, changes } = this.#parts
     // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
-    const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s', 'offset_ms'])
+    const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s'], ['offset_ms'])
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)

@@ -72,6 +72,10 @@ test('the clock is set and advanced', async () => {
   await sandbox.control.advance(86_400)
   expect((await sandbox.control.request('GET', 'clock')).body.now).toMatch(/^2030-01-02T00:00:0/)
   expect((await sandbox.control.request('PUT', 'clock', { now: 'soon' })).status).toBe(400)
+  const answer = (await sandbox.control.request('PUT', 'clock', { advance_s: 0 })).body
+  expect((await sandbox.control.request('PUT', 'clock', answer)).status).toBe(200)
+  const { error } = (await sandbox.control.request('PUT', 'clock', { advance: 5 })).body
+  expect(error).toBe('advance is unknown; there are: now, advance_s')
 })
 
 test('an unknown switch or value is refused and changes nothing', async () => {

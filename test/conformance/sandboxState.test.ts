@@ -334,42 +334,48 @@ test.skipIf(target !== undefined)(
   },
 )
 
-test.skipIf(target !== undefined)('a journal of an earlier version with a product that was not applied gives the other products their keys', async () => {
-  const stateFile = join(folder, 'state.jsonl')
-  const body = (...ids: string[]): string => JSON.stringify({ products: ids.map(product) })
-  const keys = async (sandbox: SandboxUnderTest): Promise<unknown[]> =>
-    (await sandbox.control.products()).map(({ id, product_key: key }) => [id, key])
-  let before: unknown[]
-  {
-    await using sandbox = await withSandbox({ stateFile })
-    for (const id of ['b', 'c']) await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: body(id) })
-    before = await keys(sandbox)
-  }
-  // The earlier version used no id for `a`.
-  const journal = readFileSync(stateFile, 'utf8').split('\n')
-  const first = journal.findIndex((line) => line.includes('products.put'))
-  const entry: Loose = JSON.parse(journal[first] ?? '')
-  expect(entry).toMatchObject({ body: body('b'), apply: 'all' })
-  writeFileSync(stateFile, journal.with(first, JSON.stringify({ ...entry, body: body('a', 'b'), apply: { only: ['b'] } })).join('\n'))
-  await using again = await withSandbox({ stateFile })
-  expect(await keys(again)).toEqual(before)
-})
+test.skipIf(target !== undefined)(
+  'a journal of an earlier version with a product that was not applied gives the other products their keys',
+  async () => {
+    const stateFile = join(folder, 'state.jsonl')
+    const body = (...ids: string[]): string => JSON.stringify({ products: ids.map(product) })
+    const keys = async (sandbox: SandboxUnderTest): Promise<unknown[]> =>
+      (await sandbox.control.products()).map(({ id, product_key: key }) => [id, key])
+    let before: unknown[]
+    {
+      await using sandbox = await withSandbox({ stateFile })
+      for (const id of ['b', 'c']) await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: body(id) })
+      before = await keys(sandbox)
+    }
+    // The earlier version used no id for `a`.
+    const journal = readFileSync(stateFile, 'utf8').split('\n')
+    const first = journal.findIndex((line) => line.includes('products.put'))
+    const entry: Loose = JSON.parse(journal[first] ?? '')
+    expect(entry).toMatchObject({ body: body('b'), apply: 'all' })
+    writeFileSync(stateFile, journal.with(first, JSON.stringify({ ...entry, body: body('a', 'b'), apply: { only: ['b'] } })).join('\n'))
+    await using again = await withSandbox({ stateFile })
+    expect(await keys(again)).toEqual(before)
+  },
+)
 
-test.skipIf(target !== undefined)('a journal of an earlier version with a blank post is replayed, and a new blank post is refused', async () => {
-  const stateFile = join(folder, 'state.jsonl')
-  const blank = { text: ' ', card_uri: null }
-  let id: string
-  {
-    await using sandbox = await withSandbox({ stateFile })
-    id = (await sandbox.call('POST', '/2/tweets', { json: { ...blank, text: 'Once' } })).body.data.id
-  }
-  const journal = readFileSync(stateFile, 'utf8')
-  expect(journal).toContain('Once')
-  writeFileSync(stateFile, journal.replace('Once', blank.text))
-  await using again = await withSandbox({ stateFile })
-  expect((await again.call('GET', `/2/tweets/${id}`)).body.data).toMatchObject({ id, text: blank.text })
-  expect((await again.call('POST', '/2/tweets', { json: blank })).status).toBe(400)
-})
+test.skipIf(target !== undefined)(
+  'a journal of an earlier version with a blank post is replayed, and a new blank post is refused',
+  async () => {
+    const stateFile = join(folder, 'state.jsonl')
+    const blank = { text: ' ', card_uri: null }
+    let id: string
+    {
+      await using sandbox = await withSandbox({ stateFile })
+      id = (await sandbox.call('POST', '/2/tweets', { json: { ...blank, text: 'Once' } })).body.data.id
+    }
+    const journal = readFileSync(stateFile, 'utf8')
+    expect(journal).toContain('Once')
+    writeFileSync(stateFile, journal.replace('Once', blank.text))
+    await using again = await withSandbox({ stateFile })
+    expect((await again.call('GET', `/2/tweets/${id}`)).body.data).toMatchObject({ id, text: blank.text })
+    expect((await again.call('POST', '/2/tweets', { json: blank })).status).toBe(400)
+  },
+)
 
 test.skipIf(target !== undefined)('a state file that is cut within the stored state is damaged', async () => {
   const file = join(folder, 'state.jsonl')

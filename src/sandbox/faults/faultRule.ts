@@ -2,7 +2,7 @@
 import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { COUNT_SHAPES } from './corruptedCounts.ts'
-import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type IntegerSetting } from './faultKinds.ts'
+import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type FaultKind, type IntegerSetting } from './faultKinds.ts'
 
 /** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
 export interface FaultMatch {
@@ -41,7 +41,7 @@ const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
-  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault', ...ignoredFields])
+  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault'], ignoredFields)
   return {
     match: checkMatch(match),
     times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? null : checkTimes(times),
@@ -51,11 +51,11 @@ export function readRule(input: unknown): FaultRule {
 
 function checkFault(input: unknown): Fault {
   const fields = objectOf(input, 'fault')
-  const given = withoutNulls(fields, fields['kind'] === 'counts' ? NULL_COUNTS : [])
-  const { kind, stage: givenStage, apply, ...settings } = given
+  const { kind } = fields
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
-  checkFields(given, settingsOf(kind), 'fault.')
-  checkValues(settings, kind === 'short' ? { ...SETTING_CHECKS, by: integerFrom(0) } : SETTING_CHECKS, 'fault.')
+  checkFields(fields, settingsOf(kind), 'fault.')
+  const { kind: _, stage: givenStage, apply, ...settings } = withoutNulls(fields, NULL_SETTINGS[kind])
+  checkValues(settings, { ...SETTING_CHECKS, ...CHECKS_OF_KINDS[kind] }, 'fault.')
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
@@ -117,13 +117,16 @@ const listOfAll = (expected: string, isValid: ValueCheck['isValid']): ValueCheck
   expected,
   isValid: (value) => Array.isArray(value) && value.every(isValid),
 })
+/** Returns the value of a number, or of a text of digits; NaN for anything else. */
+const numberOf = (value: unknown): number =>
+  typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : Number.NaN
 const anInteger: ValueCheck = { expected: 'a whole number', isValid: (value) => Number.isSafeInteger(value) }
 const fromOne = integerFrom(1)
 const fromZero = integerFrom(0)
 /** Maximum for indices and lengths of `operation_errors`. A request has at most 2,500 operations. */
 const MOST_OPERATIONS = 100_000
-/** Maximum for bytes. A text of V8 has at most 2^29 characters, less a few. */
-const MOST_BYTES = 500_000_000
+/** Maximum length of a text in an answer. A text of V8 has at most 2^29 characters, less a few. */
+const MOST_CHARACTERS = 500_000_000
 
 const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   method: aText,
@@ -144,24 +147,32 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   jitter: fromZero,
   s: anInteger,
   lag_ms: fromZero,
-  bytes: integerFrom(0, MOST_BYTES),
+  bytes: fromZero,
   by: anInteger,
   offset: integerFrom(-MOST_OPERATIONS, MOST_OPERATIONS),
   length: integerFrom(0, MOST_OPERATIONS),
-  depth: integerFrom(0, MOST_BYTES / 2),
+  depth: integerFrom(0, MOST_CHARACTERS / 2),
   bytes_per_s: fromOne,
-  indices: listOfAll(
-    `a list of whole numbers from 0 to ${MOST_OPERATIONS}`,
-    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_OPERATIONS,
-  ),
+  indices: listOfAll(`a list of whole numbers from 0 to ${MOST_OPERATIONS}`, (value) => {
+    const index = numberOf(value)
+    return Number.isInteger(index) && index >= 0 && index <= MOST_OPERATIONS
+  }),
   ids: listOfAll('a list of ids', (value) => typeof value === 'string' || typeof value === 'number'),
   shape: { expected: `one of: ${COUNT_SHAPES.join(', ')}`, isValid: (value) => COUNT_SHAPES.some((shape) => shape === value) },
-  statuses: listOfAll('a list of 100, 102 and 103', (value) => value === 100 || value === 102 || value === 103),
+  statuses: listOfAll('a list of 100, 102 and 103', (value) => [100, 102, 103].includes(numberOf(value))),
   close: aBoolean,
 } satisfies Record<IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close', ValueCheck>
 
-/** Settings of `counts` that may be null. The answer then contains null. */
-const NULL_COUNTS = ['success', 'total']
+/** Checks of settings that differ from `SETTING_CHECKS`, by kind. */
+const CHECKS_OF_KINDS: Partial<Record<FaultKind, Readonly<Record<string, ValueCheck>>>> = {
+  short: { by: fromZero },
+  large: { bytes: integerFrom(0, MOST_CHARACTERS) },
+  // zlib compresses less than 2^32 bytes in one call.
+  gzip_bomb: { bytes: integerFrom(0, 4_000_000_000) },
+}
+
+/** Settings that may be null, by kind. The answer then contains null. */
+const NULL_SETTINGS: Partial<Record<FaultKind, readonly string[]>> = { counts: ['success', 'total'], status: ['body'] }
 
 /** Removes null fields, because null counts as absent. Keeps the fields named in `kept`. */
 function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly string[] = []): Readonly<Record<string, unknown>> {

@@ -33,13 +33,13 @@ export function reset(socket: Socket): void {
   else socket.resetAndDestroy()
 }
 
-/** Sends an interim answer for each status in the fault's `statuses`: 100, 102 or 103. Ignores other values. Default: 100 and 103. */
+/** Sends an interim answer for each status in the fault's `statuses`: 100, 102 or 103. Default: 100 and 103. */
 export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
     if (status === 100) context.response.writeContinue()
     else if (status === 102) context.response.writeProcessing()
-    else if (status === 103) context.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
+    else context.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
   }
 }
 

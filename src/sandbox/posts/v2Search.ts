@@ -2,6 +2,7 @@
 import type { Call, Reply } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import type { Post, PostsState } from './state.ts'
+import { userOf } from './userLookup.ts'
 import { includesOf, postSelectionOf, postWire } from './v2View.ts'
 
 /**
@@ -72,8 +73,8 @@ function byOperator(operator: string, value: string): Term | undefined {
   switch (operator) {
     case 'from':
       return (call, post) => {
-        const user = call.world.users.get(post.author_id)?.screenName ?? call.state.users.get(post.author_id)?.['username']
-        return post.author_id === value || String(user).toLowerCase() === value.replace(/^@/, '')
+        const handle = userOf(call.world, call.state, post.author_id)?.['username']
+        return post.author_id === value || String(handle).toLowerCase() === value.replace(/^@/, '')
       }
     case 'min_likes':
       return least((post) => post.metrics.like_count)
