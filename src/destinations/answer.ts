@@ -1,6 +1,6 @@
 /**
  * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). The results of a
- * success are classified by `catalog.ts` and `userList.ts`.
+ * success are matched to their records by `productAnswer.ts` and `userAnswer.ts`.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'

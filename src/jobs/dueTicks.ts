@@ -12,7 +12,7 @@ import { requestRun, skipRun } from '../db/runs.ts'
 import { loadSchedules, lockSchedule, moveSchedule, recordTicks, type Declaration, type ScheduleRow, type Tick } from '../db/schedules.ts'
 import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
-import { pausedError } from '../sync/run/claimDestination.ts'
+import { pausedError } from '../sync/run/claimRun.ts'
 import { dueOccurrences, type NextDue } from './occurrences.ts'
 import type { Queues } from './queues.ts'
 

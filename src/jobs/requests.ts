@@ -10,7 +10,7 @@ import { requestRun, widenRun } from '../db/runs.ts'
 import { schemaLock } from '../db/schemaLock.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
-import { assertOwnCredentials, pausedError } from '../sync/run/claimDestination.ts'
+import { assertOwnCredentials, pausedError } from '../sync/run/claimRun.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
 
 /** Request for a run. */

@@ -26,8 +26,8 @@ export interface Changes {
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state, and returns the changes. `applyGuards` applies the removals later. Of a first load whose
- * keys are implied, writes only the records that share identifiers (`loadParts.ts` writes the others).
+ * Writes creates and updates to the desired state, and returns the changes. `removeOrWithhold` applies the removals later. Of a first load
+ * whose keys are implied, writes only the records that share identifiers (`loadParts.ts` writes the others).
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId } = work

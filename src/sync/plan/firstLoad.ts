@@ -4,7 +4,7 @@
  * records. A do-not-reach list has no implied keys.
  *
  * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
- * `operations.ts`); test/integration/sync/firstLoad.test.ts compares the two.
+ * `packUsers.ts`); test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'

@@ -5,7 +5,7 @@
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/write.ts'
-import type { PlannedOperation } from './operations.ts'
+import type { PlannedOperation } from './plannedOperation.ts'
 import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 /**

@@ -12,7 +12,8 @@ import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '
 import { identifierBytes } from '../../model/record.ts'
 import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { plainHash, type MembershipTerms } from './operations.ts'
+import { plainHash } from './memberOperations.ts'
+import type { MembershipTerms } from './packUsers.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 /** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */

@@ -9,7 +9,7 @@ import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
-import type { PlannedOperation } from './operations.ts'
+import type { PlannedOperation } from './plannedOperation.ts'
 import { fillTable } from './planTables.ts'
 
 /** Transaction, destination and plan whose changes are selected. */

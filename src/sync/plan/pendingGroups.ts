@@ -9,7 +9,8 @@ import type { Row } from '../../db/row.ts'
 import { lastPlanOf } from '../../db/plans.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
-import { firstMembers, memberOperations, type MembershipTerms } from './operations.ts'
+import { firstMembers, memberOperations } from './memberOperations.ts'
+import type { MembershipTerms } from './packUsers.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
   countRows,

@@ -14,7 +14,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { firstProducts, productOperations } from './operations.ts'
+import { firstProducts, productOperations } from './productOperations.ts'
 import { fillTable, productChange } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */

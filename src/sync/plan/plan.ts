@@ -8,7 +8,7 @@ import { causeOf } from '../../db/cursor.ts'
 import { inTransaction, type Connection } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
-import { applyGuards } from './applyGuards.ts'
+import { removeOrWithhold } from './withholdDeletes.ts'
 import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -70,7 +70,7 @@ async function makePlanOrFirstPart(work: PlanWork, inParts: boolean): Promise<Pl
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
-  const guarded = await applyGuards(work, changes)
+  const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
   const isPlainLoad = first?.plain === true

@@ -31,7 +31,7 @@ export interface GuardedChanges {
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
-export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
+export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
   const facts = factsOf(work)
   // A plain first load has no deletes to withhold, but the guards report an incomplete read or too few rows.

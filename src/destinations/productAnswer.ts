@@ -1,0 +1,96 @@
+/** Matches the results of products in an answer to the products of the request (spec 4.2). */
+import { redactServiceText } from '../redactServiceText.ts'
+import type { Exchange } from '../service/client/exchange.ts'
+import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
+import type { EntryOutcome, Operation, RequestOutcome, SentEntry } from './destination.ts'
+import { isObject, readId, type Json, type JsonObject } from './json.ts'
+
+/** Classifies a response to a put or a delete of products. */
+export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
+  const envelope = classifyEnvelope(exchange, sent.length)
+  if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
+    // The 404 may be about a key and not about the catalog (docs/faults.md, C4). So the batch is split, and the destination is not paused.
+    return { kind: 'refused', code: envelope.code, message: envelope.message, failing: [] }
+  }
+  if (envelope.kind !== 'success') return envelope
+  const data = envelope.body['data']
+  const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
+  if (!Array.isArray(results)) return ambiguous('wrong-shape')
+  return { kind: 'entries', entries: op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent) }
+}
+
+/**
+ * Returns the outcome of each product, found by its id and never by position. Ambiguous unless the id occurs once, with a known status
+ * (docs/guarantees.md#match-by-identity).
+ */
+function classifyPuts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+  const byId = indexBy(results, (result) => [result['id']])
+  return sent.map(({ id }) => {
+    const [result, ...others] = byId.get(id ?? '') ?? []
+    if (result === undefined) return { outcome: 'ambiguous', code: 'id-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', code: 'id-doubled' }
+    return classifyProduct(result)
+  })
+}
+
+function classifyProduct(result: JsonObject): EntryOutcome {
+  const errors = readErrors(result['errors'])
+  const status = result['status']
+  if (errors === undefined) return { outcome: 'ambiguous', code: 'wrong-shape' }
+  const key = readId(result['product_key'])
+  const remoteKey = key === undefined ? {} : { remoteKey: key }
+  if (status === 'ERROR') {
+    const [first] = errors
+    return {
+      outcome: 'refused',
+      ...remoteKey,
+      code: first?.code ?? 'ERROR',
+      message:
+        errors
+          .map((error) => error.message)
+          .join('; ')
+          .slice(0, 300) || 'refused without a reason',
+    }
+  }
+  if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE')
+    return { outcome: 'ambiguous', code: 'unknown-status' }
+  if (errors.length > 0) return { outcome: 'ambiguous', code: 'success-with-errors' }
+  const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
+  return { outcome: 'confirmed', ...remoteKey, ...(warnings.length === 0 ? {} : { warnings }) }
+}
+
+/**
+ * Returns the outcome of each product key. Ambiguous unless the key occurs once in the response, as `product_key` or
+ * `failed_product_key` (docs/guarantees.md#match-by-identity).
+ */
+function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
+  const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
+  return sent.map(({ id }) => {
+    const [result, ...others] = byKey.get(id ?? '') ?? []
+    if (result === undefined) return { outcome: 'ambiguous', code: 'key-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', code: 'key-doubled' }
+    const { failed_product_key: failed, product_key: deleted, message } = result
+    if (failed === undefined || failed === null) return { outcome: 'confirmed' }
+    if (readId(failed) !== id || readId(deleted) !== undefined) return { outcome: 'ambiguous', code: 'key-contradicted' }
+    return {
+      outcome: 'refused',
+      code: 'DELETE_FAILED',
+      message: typeof message === 'string' ? redactServiceText(message) : 'the key was not deleted',
+    }
+  })
+}
+
+/** Indexes results by their ids. A result that has one id in two fields is listed once. A result without id is omitted. */
+function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
+  const byId = new Map<string, JsonObject[]>()
+  for (const result of results) {
+    if (!isObject(result)) continue
+    for (const id of new Set(idsOf(result).map(readId))) {
+      if (id === undefined) continue
+      const list = byId.get(id)
+      if (list === undefined) byId.set(id, [result])
+      else list.push(result)
+    }
+  }
+  return byId
+}

@@ -1,0 +1,56 @@
+/** Compares the counts in an answer with the users of the request (spec 4.3). */
+import type { Exchange } from '../service/client/exchange.ts'
+import { ambiguous, classifyEnvelope, isJson } from './answer.ts'
+import { confirmsEveryUser } from './confirmationScan.ts'
+import type { RequestOutcome, SentEntry } from './destination.ts'
+import { isList, isObject, readCount } from './json.ts'
+
+/**
+ * Classifies a response by its counts, because responses have no other evidence. All users are confirmed if the two counts of every
+ * result are equal, and the counts of all results add up to the number of sent users. Otherwise a readable success is ambiguous. All
+ * entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence).
+ */
+export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
+  let expected = 0
+  for (const entry of sent) expected += entry.users
+  if (exchange.kind === 'answer' && exchange.status === 200 && isJson(exchange) && confirmsEveryUser(exchange.body, expected))
+    return allConfirmed(sent)
+  const envelope = classifyEnvelope(exchange, sent.length)
+  if (envelope.kind !== 'success') return envelope
+  const data = envelope.body['data']
+  // Some answers are one object, some an array (docs/spec-notes.md#audience-uploads).
+  const results = isList(data) ? data : isObject(data) ? [data] : undefined
+  if (results === undefined) return ambiguous('wrong-shape')
+
+  let success = 0
+  let total = 0
+  let equal = true
+  let readable = results.length > 0
+  const mismatched: number[] = []
+  for (let i = 0; i < results.length; i++) {
+    const result = results[i]
+    const own = isObject(result) ? readCount(result['success_count']) : undefined
+    const all = isObject(result) ? readCount(result['total_count']) : undefined
+    if (own === undefined || all === undefined) {
+      readable = false
+      mismatched.push(i)
+      continue
+    }
+    success += own
+    total += all
+    if (own !== all) equal = false
+    if (own !== all || own !== sent[i]?.users) mismatched.push(i)
+  }
+  if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
+  // Equal counts above the number of users mean that the service counts something else than users (docs/spec-notes.md#audience-uploads). A
+  // split of the batch would not help.
+  if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
+  // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
+  const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []
+  return ambiguous('count_mismatch', { suspectsRecord: true, failing })
+}
+
+function allConfirmed(sent: readonly SentEntry[]): RequestOutcome {
+  const confirmed = { outcome: 'confirmed' } as const
+  return { kind: 'entries', entries: sent.map(() => confirmed) }
+}

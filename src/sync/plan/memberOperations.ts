@@ -1,0 +1,105 @@
+/** Yields the operations on people of a plan: from its pending changes, or for a first load from the records. */
+import { rowIdentifiers } from '../../db/identifiers.ts'
+import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
+import { renderUserOperation } from '../../destinations/userOperation.ts'
+import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
+import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
+import { packUsers, type GroupRow, type MembershipTerms } from './packUsers.ts'
+import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
+
+/** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
+const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
+/**
+ * Yields the operations of a plain first load for the record keys in `range`. Each user is sent without the identifiers that are sent under
+ * another row. `shared`: true if the table `omitted` has such identifiers. `index`: index of implied keys, to which the sent identifiers
+ * are added; undefined if no key is implied.
+ */
+export function firstMembers(
+  { tx, destinationId }: OperationContext,
+  terms: MembershipTerms,
+  of: { readonly shared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
+): AsyncGenerator<PlannedOperation[]> {
+  const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
+  const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
+  const rows = queryPortions<{ key: Buffer; keys: string }>(
+    tx,
+    of.shared
+      ? `select r.key, ${hex(sentIdentifiers)} as keys
+         from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
+      : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${mine} order by r.key`,
+  )
+  return packUsers(firstGroups(rows, of.index), terms)
+}
+
+/** Content hash of identifiers without own times. Equals `plainTimes` of `db/impliedKeys.ts`. */
+export const plainHash = Buffer.from([1])
+
+/** Yields the users of a first load, and adds their identifiers to the index. */
+async function* firstGroups(
+  portions: AsyncIterable<readonly { readonly key: Buffer; readonly keys: string }[]>,
+  index: ImpliedKeyIndex | undefined,
+): AsyncGenerator<GroupRow[]> {
+  for await (const portion of portions) {
+    // A row whose identifiers are all sent under other rows makes no user.
+    const sent = portion.filter(({ keys }) => keys !== '')
+    await index?.add(sent)
+    yield sent.map(({ key, keys }) => ({
+      group_key: key,
+      keys,
+      deletes: false,
+      renewal: false,
+      created: true,
+      content_version: null,
+      hash: plainHash,
+      effective_ms: null,
+      expires_ms: null,
+    }))
+  }
+}
+
+/** Yields users to delete, then users to update. The update of a user of whom the plan deletes an identifier is in phase 2. */
+export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
+  const { tx, destinationId } = context
+  const deletes = queryPortions<{ group_key: Buffer; keys: string }>(
+    tx,
+    `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
+     union all
+     select t.group_key, ${hexKeys}
+     from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
+       ${joinOwnEnds(destinationId)}
+     where t.deletes and (t.overdue or t.keys_to_delete is null) and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
+     group by t.group_key order by group_key`,
+  )
+  for await (const portion of deletes) {
+    yield portion.map(({ group_key, keys: joined }) => {
+      const keys = joined.split(',')
+      const bytes = renderUserOperation({ op: 'delete', users: [keys] })
+      return { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
+    })
+  }
+
+  const timed = await tx.query(
+    'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
+    [destinationId],
+  )
+  yield* packUsers(queryPortions<GroupRow>(tx, timed.length === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
+}
+
+const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
+const groupKeys = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
+
+/** SQL of the groups to update if no row has own times, without reading their records. */
+const untimedGroups = (destinationId: number) =>
+  `select ${groupColumns}, ${groupKeys}, null as effective_ms, null as expires_ms
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
+   group by ${groupColumns} order by t.deletes, t.group_key`
+
+/** SQL of the groups to update if rows have own times: one row per user object. */
+const timedGroups = (destinationId: number) =>
+  `select ${groupColumns}, ${groupKeys},
+     extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
+     ${joinOwnEnds(destinationId)}
+   -- A user whose identifiers start or expire at different times is sent as one user object for each pair of times.
+   where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
+   order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`

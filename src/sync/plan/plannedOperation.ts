@@ -1,0 +1,30 @@
+/** Operations of a plan, and the cursor that reads them, so that memory does not grow with the plan. */
+import type pg from 'pg'
+import { eachPortion } from '../../db/cursor.ts'
+import type { Transaction } from '../../db/database.ts'
+import type { FrozenEntry } from '../../db/entries/write.ts'
+import type { Operation } from '../../destinations/destination.ts'
+import type { Change } from '../../model/report.ts'
+import type { DesiredContext } from './desired.ts'
+
+/** One operation to freeze, with its bytes. */
+export interface PlannedOperation extends FrozenEntry {
+  readonly bytes: Buffer
+  readonly op: Operation
+  /**
+   * Phase of sending. An operation of phase 2 waits until every delete of this plan is settled, so that the old identifiers of a user, or
+   * the old spelling of a product id, are deleted before the update.
+   */
+  readonly phase: 1 | 2
+}
+
+/** Transaction and destination whose operations are read. */
+export type OperationContext = Pick<DesiredContext, 'tx' | 'destinationId'>
+
+/** Number of rows per portion. */
+const fetchRows = 5_000
+
+/** Reads the rows of a query through a cursor, in portions, because a promise for each operation would double the time. */
+export function queryPortions<Row extends pg.QueryResultRow>(tx: Transaction, query: string): AsyncGenerator<Row[]> {
+  return eachPortion(tx.client, 'operation_cursor', query, fetchRows)
+}

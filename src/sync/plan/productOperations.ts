@@ -1,0 +1,65 @@
+/** Yields the operations on products of a plan: from its pending changes, or for a first load from the records. */
+import { createsAgain, isNotListed } from '../../db/invalidated.ts'
+import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
+import type { Change } from '../../model/report.ts'
+import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
+import { productChange } from './planTables.ts'
+
+/** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that collide. */
+export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
+  const { tx, destinationId } = context
+  const deletes = queryPortions<{ key: Buffer; remote_key: string }>(
+    tx,
+    `select m.key, m.remote_key from remote m join pending_product t using (key)
+     where m.destination_id = ${destinationId} and t.what = ${productChange.delete} order by m.key`,
+  )
+  for await (const portion of deletes) {
+    yield portion.map(({ key, remote_key }) => ({
+      bytes: renderProductKey(remote_key),
+      op: 'delete',
+      change: 'delete',
+      phase: 1,
+      recordKey: key,
+      keys: [key.toString('hex')],
+      hash: null,
+      expiresAtMs: null,
+      users: 1,
+    }))
+  }
+  const upserts = queryPortions<{ key: Buffer; created: boolean; product_key: string | null; body: string; hash: Buffer }>(
+    tx,
+    `select m.key, ${createsAgain('m.synced_hash')} as created,
+       case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
+     from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
+     where m.destination_id = ${destinationId} and t.what in (${productChange.upsert}, ${productChange.lookup}) order by m.key`,
+  )
+  for await (const portion of upserts)
+    yield portion.map(({ key, created, product_key, body, hash }) =>
+      putProduct(key, renderProduct(body, product_key), hash, created ? 'create' : 'update'),
+    )
+}
+
+/** Returns the operation that puts a product. */
+function putProduct(key: Buffer, bytes: Buffer, hash: Buffer, change: Change): PlannedOperation {
+  return {
+    bytes,
+    op: 'upsert',
+    change,
+    phase: 1,
+    recordKey: key,
+    keys: [key.toString('hex')],
+    hash,
+    expiresAtMs: null,
+    users: 1,
+  }
+}
+
+/** Yields all products of an untouched destination as creates, in the order of their ids. */
+export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
+  const products = queryPortions<{ key: Buffer; body: string; hash: Buffer }>(
+    context.tx,
+    `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,
+  )
+  for await (const portion of products)
+    yield portion.map(({ key, body, hash }) => putProduct(key, renderProduct(body, null), hash, 'create'))
+}
