@@ -4,7 +4,6 @@ import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { Operation } from '../../destinations/destination.ts'
-import type { Change } from '../../model/report.ts'
 import type { DesiredContext } from './desired.ts'
 
 /** One operation to freeze, with its bytes. */
