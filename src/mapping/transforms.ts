@@ -315,11 +315,13 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   const decimal = textOf(args, 'decimal', '.')
   const group = plainSigns(textOf(args, 'group'))
   // The search takes quadratic time, and no amount is as long.
-  const match = text.length > 200 ? null : /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
+  const match = text.length > 200 ? null : /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
   if (match === null) throw new TransformError('price', 'is not an amount')
   const [, before = '', amount = '', behind = ''] = match
   if (before !== '' && behind !== '') throw new TransformError('price', 'has a currency on both sides')
   const [whole = '', ...fraction] = amount.split(decimal)
+  // `1.299` with a decimal comma and no group sign may be 1299 or 1.299.
+  if (decimal !== '.' && group === '' && /\.\d{3}$/.test(whole)) throw new TransformError('price', 'may be in thousands: set group')
   const grouped = group === '' ? [whole] : whole.split(group)
   const inGroups = grouped.every((part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1))
   const plain = [grouped.join(''), ...fraction].join('.')

@@ -101,6 +101,13 @@ test.for([
   // With the group separator of the other locale, the price would be a hundred times too high.
   ['price', { decimal: ',', group: '.', currency: 'EUR' }, '9.99'],
   ['price', { group: ',', currency: 'USD' }, '12,99'],
+  // A minus behind the amount is negative, as in exports of SAP; behind a decimal sign it stands for no decimals.
+  ['price', { decimal: ',', currency: 'EUR' }, '5,00-'],
+  ['price', { currency: 'EUR' }, '12-'],
+  ['price', { currency: 'EUR' }, '5.00- EUR'],
+  // Three digits behind the sign of the other locale may be a group: 1.299 or 1299.
+  ['price', { decimal: ',', currency: 'KWD' }, '1.299'],
+  ['price', { currency: 'KWD' }, '1,299'],
   ['price', { currency: 'EUR' }, '$12.99'],
   ['price', { group: ',' }, '$2,030'],
   ['price', { currency: 'EUR' }, 'USD 5 EUR'],
