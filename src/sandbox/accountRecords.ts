@@ -1,4 +1,4 @@
-/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`). The audiences, campaigns and creatives areas use it. */
+/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`), for the audiences, campaigns and creatives areas. */
 import { recordOf } from '../unknownValue.ts'
 import { accountOf, type Call, type Handler } from './area.ts'
 import { listReply, matchesPrefix } from './lists.ts'
@@ -73,7 +73,7 @@ interface Resource<S, T> {
   readonly id: string
   /** Error code of the 404. */
   readonly missing: string
-  /** Field that each list parameter filters by. */
+  /** Filtered field of the record, by list parameter. */
   readonly filters: Readonly<Record<string, keyof T>>
   /** Attributes that `sort_by` may name. Default: those of `listReply`. */
   readonly sortable?: readonly string[]
@@ -85,7 +85,7 @@ interface Resource<S, T> {
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with `q`, ignoring case. If an area defines a handler of the same name after these handlers, that handler is used.
+ * begins with `q`, ignoring case. An area replaces one of the handlers by listing another one of the same name after them.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

@@ -74,7 +74,7 @@ export function rateHeaders(rate: RateState): Record<string, string> {
     [`${prefix}-remaining`]: String(rate.remaining),
     [`${prefix}-reset`]: String(rate.resetS),
   })
-  return rate.account ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
+  return rate.isOfAccount ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
 }
 
 /**

@@ -7,7 +7,7 @@
  */
 export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
-/** Returns the number of applied entries at the start of a request with `items` entries. Counts all of them for `only` and `later`. */
+/** Returns how many of the first entries the part applies, in a request with `items` entries. Returns `items` for `only` and `later`. */
 export function appliedCount(part: AppliedPart, items: number): number {
   if (part === 'none') return 0
   if (part === 'half') return Math.floor(items / 2)

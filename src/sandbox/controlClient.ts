@@ -35,20 +35,20 @@ export const commonFaultKinds = [
 export interface FaultInput {
   /** Requests that the fault can hit. Default: all. */
   readonly match?: FaultMatch
-  /** Number of requests that the fault hits. Default: 1. Null means no limit, as `always` does. */
+  /** Number of requests that the fault hits. Default: 1. Null, 0 and -1 mean no limit, as `always` does. */
   readonly times?: number | 'always' | null
   /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {
     readonly kind: (typeof commonFaultKinds)[number] | (string & {})
     readonly stage?: Stage
     readonly apply?: AppliedPart
-    readonly [value: string]: unknown
+    readonly [setting: string]: unknown
   }
 }
 
 /**
- * Armed fault. `matched`: number of requests that satisfy `match`, ignoring its `nth`, `every` and `probability`. This count stops when the
- * fault has hit `times` requests; null means no limit. `fired`: number of requests that were hit.
+ * Armed fault. `times`: null means no limit. `fired`: number of requests that were hit. `matched`: number of requests that satisfy `match`,
+ * ignoring its `nth`, `every` and `probability`. `matched` stops when the fault has hit `times` requests.
  */
 export interface ArmedFault extends FaultInput {
   readonly times: number | null

@@ -117,8 +117,8 @@ export class ControlServer {
       return jsonAnswer(200, result)
     } catch (error) {
       // SyntaxError: the body is not JSON. URIError: the path has an invalid percent-encoding.
-      const isRefused = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
-      const status = isRefused ? 400 : 500
+      const isWrongInput = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
+      const status = isWrongInput ? 400 : 500
       if (status === 500)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
@@ -153,11 +153,12 @@ export class ControlServer {
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)
-      if (at === undefined) throw new ControlError('now is an ISO 8601 time')
+      if (at === undefined) throw new ControlError('now must be an ISO 8601 time')
       offsetMs = at - world.machineNow()
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
     else throw new ControlError('give { "now": ISO } or { "advance_s": seconds }')
-    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime())) throw new ControlError('the time is outside of the calendar')
+    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime()))
+      throw new ControlError('the time must be between the years -271821 and 275760')
     await changes.setClock(offsetMs)
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
@@ -175,7 +176,7 @@ export class ControlServer {
     const rule = readRule(body)
     const problem = runner.unsupportedReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // A `stale` fault shows no state from before it was armed.
+    // No armed fault needs the past states, and a new `stale` fault shows none from before it was armed.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
@@ -215,13 +216,13 @@ function jsonAnswer(status: number, value: unknown): ControlAnswer {
 
 /** Reads the parameter `after` of `GET ledger`. @throws {ControlError} unless the text is a whole number */
 function seqOf(text: string): number {
-  if (!/^-?\d+$/.test(text)) throw new ControlError('after is the seq of a request, a whole number')
+  if (!/^-?\d+$/.test(text)) throw new ControlError('after must be the seq of a request, a whole number')
   return Number(text)
 }
 
 function seedOf(body: unknown): number | undefined {
   const { seed } = fieldsOf(body, ['seed'])
-  if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed is a number')
+  if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed must be a number')
   return seed
 }
 

@@ -14,7 +14,7 @@ export function longParam(call: Call<unknown>, name: string): bigint | null {
   return typeof value === 'bigint' ? value : null
 }
 
-/** Returns a list of texts; undefined if it is absent or unset. */
+/** Returns a list parameter; undefined if it is absent or unset. Omits elements that are not texts. */
 export function listParam(call: Call<unknown>, name: string): readonly string[] | undefined {
   const value = call.params[name]
   return Array.isArray(value) ? listOf(value).filter((one) => typeof one === 'string') : undefined

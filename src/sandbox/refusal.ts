@@ -65,16 +65,17 @@ export function missingParameter(name: string): AdsError {
  * `details`: `invalid NAME`.
  */
 export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
-  const shown =
+  const text =
     typeof value === 'string' || typeof value === 'bigint'
       ? String(value)
       : (JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? '')
+  const shown = text.slice(0, 200)
   return {
     parameter: name,
     details: details ?? `invalid ${name}`,
     code: 'INVALID_PARAMETER',
-    value: shown.slice(0, 200),
-    message: `Expected ${expected}, got "${shown.slice(0, 200)}" for ${name}`,
+    value: shown,
+    message: `Expected ${expected}, got "${shown}" for ${name}`,
   }
 }
 
@@ -113,9 +114,9 @@ export function oauth2Refusal(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** Returns the 401 code 89. `end`: the message ends with a full stop for user tokens only. */
-export function invalidTokenRefusal(end: '.' | ''): Refusal {
-  return coreRefusal(401, 89, `Invalid or expired token${end}`)
+/** Returns the 401 code 89. Only for access tokens, its message ends with a full stop. */
+export function invalidTokenRefusal(token: 'access' | 'bearer'): Refusal {
+  return coreRefusal(401, 89, token === 'access' ? 'Invalid or expired token.' : 'Invalid or expired token')
 }
 
 /** Returns a refusal with any JSON body. */
@@ -165,7 +166,7 @@ export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]
   return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
 }
 
-/** Returns the 429 in the form of the host; of the core host for undefined. The texts are assumed (docs/spec-notes.md#unknown). */
+/** Returns the 429 in the form of the host. Without a host, that of the core host. The texts are assumed (docs/spec-notes.md#unknown). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)

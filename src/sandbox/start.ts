@@ -37,7 +37,7 @@ export interface SandboxOptions {
   readonly seed?: number
   /** Default: logs nothing. */
   readonly logger?: Logger
-  /** The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`). Requests may use either spelling. */
+  /** The service's own spelling of neutral words of the specification (`SLUICE_SERVICE_NAMES`). Requests may use either spelling. */
   readonly names?: Readonly<Record<string, string>>
   /** Ends this process like a kill, for the fault `crash`. Without this function, arming the fault is rejected. */
   readonly crash?: () => void

@@ -11,7 +11,7 @@ import { target } from '../support/target.ts'
 
 const DAY = 86_400_000
 const from = (days: number): Date => new Date(Date.now() + days * DAY)
-const authority = makeCertificate({ commonName: 'Receivers', authority: true, notBefore: from(-1), notAfter: from(10) })
+const authority = makeCertificate({ commonName: 'Receivers', isAuthority: true, notBefore: from(-1), notAfter: from(10) })
 const certificate = (more: { readonly own?: boolean; readonly host?: string; readonly expired?: boolean } = {}): Certificate =>
   makeCertificate({
     commonName: 'Receiver',

@@ -2,7 +2,7 @@
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import type { FaultMatch, FaultRule } from './faultRule.ts'
 
-/** Armed fault with its conditions. The control API shows it as a fault. */
+/** Fault that a test armed, with its conditions. The sandbox calls it a rule, the control API a fault. */
 export interface ArmedRule extends FaultRule {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
@@ -22,7 +22,7 @@ export interface RequestToMatch {
   readonly path: string
   readonly query: string
   readonly worker: string | undefined
-  readonly firstOfConnection: boolean
+  readonly isFirstOfConnection: boolean
   /** Absent until the body is read. */
   readonly body?: Buffer
   /** SHA-256 of the body in hex. Absent until the body is read. */
@@ -115,7 +115,7 @@ export class ArmedFaults {
       (match.method === undefined || match.method.toUpperCase() === request.method) &&
       (match.path === undefined || matchesPath(match.path, request.path)) &&
       (match.worker === undefined || match.worker === request.worker) &&
-      (match.first_of_connection !== true || request.firstOfConnection) &&
+      (match.first_of_connection !== true || request.isFirstOfConnection) &&
       (match.after_ms === undefined || this.#now() - armedAt >= match.after_ms) &&
       (text === undefined || `${request.path}?${request.query}`.includes(text) || request.body?.includes(text) === true) &&
       (match.attempt_of_same_body === undefined || this.#attempts.get(attemptKey(request)) === match.attempt_of_same_body)
@@ -152,7 +152,7 @@ export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
-/** Returns the first field of `match` that depends on the body; undefined without one. Such a rule hits a request once its body is read. */
+/** Returns the first field of `match` that depends on the body; undefined without one. A rule with it hits once the body is read. */
 export function bodyMatchOf(match: FaultMatch): keyof FaultMatch | undefined {
   return (['contains_key', 'attempt_of_same_body'] as const).find((name) => match[name] !== undefined)
 }

@@ -9,10 +9,10 @@ export interface FaultContext {
   readonly entry: LedgerEntry
   /** Undefined for an unknown path or method. */
   readonly endpoint: Endpoint | undefined
-  /** Parsed body with neutral keys; undefined before, and for an endpoint or body without JSON. */
+  /** Parsed body with neutral keys (`names.ts`). Undefined until the body is read, and for an endpoint or body without JSON. */
   readonly json: unknown
   /** Records status, time and size of the answer in the ledger. Called by every sender, before it writes. */
   readonly recordAnswer: (status: number, bytes: number) => void
   /** True if a fault wrote the answer directly to the socket, so `response` never finishes. */
-  answered: boolean
+  isAnsweredOnSocket: boolean
 }

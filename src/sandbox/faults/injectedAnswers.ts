@@ -78,10 +78,10 @@ function noteWait({ world, trafficRules }: InjectionParts, { entry, request }: F
 function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })
-  return toAnswer(invalidTokenRefusal(isBearer ? '' : '.'))
+  return toAnswer(invalidTokenRefusal(isBearer ? 'bearer' : 'access'))
 }
 
-/** Returns the answer with the fault's `status` and `body`. Default body: an error in the form of the host for a status from 400, else none. */
+/** Returns the answer with the fault's `status` and `body`. Default body: from status 400 an error in the form of the host, else none. */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)
   const { body } = fault

@@ -48,7 +48,7 @@ export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
   const { socket } = context.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
   context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
-  context.answered = true
+  context.isAnsweredOnSocket = true
   socket.write(`HTTP/1.0 ${answer.status} Answer\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
   socket.end(answer.body)
 }
@@ -98,6 +98,7 @@ export async function sendSlowly(
   const body = Buffer.from(answer.body)
   context.recordAnswer(answer.status, body.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
+  // Ten writes per second.
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   let at = 0
   for (; at + step < body.length && !context.response.destroyed; at += step) {

@@ -26,6 +26,7 @@ export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = context
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
   if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint
+  // An endpoint whose path matches a retired path also serves other paths. Only the retired one is refused.
   const retired = strict ? undefined : retiredRefusal(context.entry.method, rawPath)
   if (retired !== undefined) throw retired
   if (isServed) return route.endpoint
@@ -82,23 +83,23 @@ export function checkContentType(context: RequestContext, endpoint: Endpoint): v
 }
 
 /**
- * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads). `choice`, the
- * switch `over_limit`, can make both 400, or reset the connection.
+ * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads). The
+ * switch `over_limit` can make both 400, or reset the connection.
  *
  * @throws {Refusal}
  * @throws {DroppedRequest} after a reset
  */
-export function checkSize(context: RequestContext, endpoint: Endpoint, choice: string): void {
+export function checkSize(context: RequestContext, endpoint: Endpoint, overLimit: string): void {
   const limit = endpoint.bodyLimit
   const bytes = limit?.bytes ?? MAX_BODY
   const entries = limit?.entries ?? Number.POSITIVE_INFINITY
   const tooLong = context.entry.bytes > bytes
   const tooMany = Array.isArray(context.json) && context.json.length > entries
   if (!tooLong && !tooMany) return
-  if (choice === 'reset') {
+  if (overLimit === 'reset') {
     reset(context.request.socket)
     throw new DroppedRequest('the connection was reset')
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
-  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && choice === 'split' ? 413 : 400)
+  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && overLimit === 'split' ? 413 : 400)
 }

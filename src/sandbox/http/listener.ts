@@ -22,8 +22,8 @@ export class Listener {
     this.#world = world
     this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, receive)
     this.#server.on('connection', (socket: Socket) => {
-      const most = world.switch('max_connections')
-      if (world.machineNow() < this.#closeNewUntil || (most !== 'none' && this.#connections.size >= Number(most))) {
+      const maxConnections = world.switch('max_connections')
+      if (world.machineNow() < this.#closeNewUntil || (maxConnections !== 'none' && this.#connections.size >= Number(maxConnections))) {
         socket.destroySoon()
         return
       }
@@ -34,14 +34,12 @@ export class Listener {
     })
   }
 
-  /**
-   * Counts a request. Returns the number of its connection (0 if unknown). `firstOfConnection`: it is the first request of the connection.
-   */
-  countRequest(socket: Socket): { readonly connection: number; readonly firstOfConnection: boolean } {
+  /** Counts a request. Returns the number of its connection (0 if unknown), and true if it is the first request of the connection. */
+  countRequest(socket: Socket): { readonly connection: number; readonly isFirstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
-    const firstOfConnection = connection?.requests === 0
+    const isFirstOfConnection = connection?.requests === 0
     if (connection !== undefined) connection.requests++
-    return { connection: connection?.id ?? 0, firstOfConnection }
+    return { connection: connection?.id ?? 0, isFirstOfConnection }
   }
 
   /** Serves a connection that another listener accepted (TLS). */
@@ -109,10 +107,10 @@ export async function listenAgain(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const isOver = (waitMs: number): Promise<boolean> => wait(waitMs, false, { signal }).catch(() => true)
+  const isAbortedWithin = (waitMs: number): Promise<boolean> => wait(waitMs, false, { signal }).catch(() => true)
   await Promise.all(
     Array.from(servers, async ([server, port]) => {
-      for (let waitMs = ms; !(await isOver(waitMs)); waitMs = RETRY_MS)
+      for (let waitMs = ms; !(await isAbortedWithin(waitMs)); waitMs = RETRY_MS)
         try {
           await listenOnLoopback(server, port)
           return signal.aborted ? void server.close() : undefined

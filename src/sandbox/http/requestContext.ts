@@ -17,15 +17,15 @@ export interface RequestContext extends FaultContext {
   readonly query: readonly Pair[]
   /** Empty until the body is read. */
   body: Buffer
-  /** Parsed body with neutral keys; undefined before, and for an endpoint or body without JSON. */
+  /** Parsed body with neutral keys (`names.ts`). Undefined until the body is read, and for an endpoint or body without JSON. */
   json: unknown
   /** True if the body should be JSON and is not. */
   jsonError: boolean
   /** Empty until the body is parsed. */
   content: RequestContent
-  /** Id of the user, `app` or `browser`; `anonymous` before authentication. */
+  /** User id, `app` or `browser`; `anonymous` before authentication. */
   caller: string
   /** True once the answer was sent, or the connection ended. */
   finished: boolean
-  readonly firstOfConnection: boolean
+  readonly isFirstOfConnection: boolean
 }

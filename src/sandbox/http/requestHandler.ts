@@ -64,7 +64,7 @@ export class RequestHandler {
     try {
       if ('refusal' in admission) throw admission.refusal
       const { request } = admission
-      const checked = changes.check(request)
+      const checked = changes.readParameters(request)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
@@ -138,7 +138,7 @@ export class RequestHandler {
    */
   #admit(context: RequestContext, known: ResultParts): AuthenticatedRequest {
     const { rates, world } = this.#parts
-    // For a refusal of `endpointOf`.
+    // The headers of the answer if `endpointOf` refuses the request.
     known.headers = rateHeaders(rates.unrouted())
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
@@ -208,7 +208,7 @@ export class RequestHandler {
       endpoint,
       userId: caller?.id ?? 'anonymous',
       accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
-      totalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
+      hasTotalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
       namedOnly: world.switch('rate_limits') === 'off',
       globalReads: Number(world.switch('global_reads')),
       uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',

@@ -67,7 +67,7 @@ export class SandboxServer {
     const route = router.match(method, rawPath)
     const endpoint = route.kind === 'found' ? route.endpoint : undefined
     const startedAt = world.machineNow()
-    const { connection, firstOfConnection } = this.listener.countRequest(request.socket)
+    const { connection, isFirstOfConnection } = this.listener.countRequest(request.socket)
     const worker = request.headers['x-test-worker']
     const entry = ledger.open({
       time: new Date(startedAt).toISOString(),
@@ -100,8 +100,8 @@ export class SandboxServer {
       content: { items: 0, keys: [] },
       caller: 'anonymous',
       finished: false,
-      answered: false,
-      firstOfConnection,
+      isAnsweredOnSocket: false,
+      isFirstOfConnection,
     }
     observer.begin(context)
     response.on('close', () => this.#finish(context))
@@ -113,7 +113,7 @@ export class SandboxServer {
     if (context.finished) return
     context.finished = true
     context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
-    if (!context.response.writableFinished && !context.answered) context.entry.client_closed = true
+    if (!context.response.writableFinished && !context.isAnsweredOnSocket) context.entry.client_closed = true
     if (context.instance === this.#parts.world.core.instance) this.#parts.observer.finish(context)
   }
 
@@ -199,7 +199,7 @@ function requestToMatch(context: RequestContext): RequestToMatch {
     path: context.rawPath,
     query: context.rawQuery,
     worker: context.entry.worker ?? undefined,
-    firstOfConnection: context.firstOfConnection,
+    isFirstOfConnection: context.isFirstOfConnection,
   }
 }
 

@@ -2,7 +2,7 @@
  * Journal of state changes: one JSON line for each change, written before the answer is sent, and replayed at the start. So every answered
  * change survives a SIGKILL. The last changes may not survive a power cut, because lines are written without fsync.
  *
- * When the lines become larger than the stored state and than `compactAfter`, or a snapshot is restored, the file is replaced by the
+ * When the lines become larger than the stored state and than `compactAfterBytes`, or a snapshot is restored, the file is replaced by the
  * current state: a line that names its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves
  * one of them complete.
  */
@@ -60,15 +60,15 @@ interface Head {
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Default of `compactAfter`. */
-const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
+/** Default of `compactAfterBytes`. */
+const DEFAULT_COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
 /** File with the journal. */
 export class Journal {
   readonly #path: string
   readonly #save: () => Iterable<StatePart>
-  readonly #compactAfter: number
+  readonly #compactAfterBytes: number
   /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
   /** Length of the state at the beginning of the file, in bytes. */
@@ -79,11 +79,11 @@ export class Journal {
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfter`: minimum size of the lines, in bytes, at which the state replaces them. */
-  constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
+  /** `save` returns the current state. `compactAfterBytes`: minimum size of the lines, in bytes, at which the state replaces them. */
+  constructor(path: string, save: () => Iterable<StatePart>, compactAfterBytes: number = DEFAULT_COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save
-    this.#compactAfter = compactAfter
+    this.#compactAfterBytes = compactAfterBytes
   }
 
   /**
@@ -115,7 +115,7 @@ export class Journal {
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
-    if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
+    if (this.#tailBytes > Math.max(this.#compactAfterBytes, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
   }
 
   /** Replaces the file by the current state. */
@@ -125,13 +125,13 @@ export class Journal {
     if (this.#file === -1) return
     const parts = [...this.#save()]
     const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
-    const file = openSync(this.#beside, 'w', 0o600)
+    const file = openSync(this.#newPath, 'w', 0o600)
     for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
     fsyncSync(file)
     this.#headBytes = fstatSync(file).size
     this.#tailBytes = 0
     closeSync(file)
-    renameSync(this.#beside, this.#path)
+    renameSync(this.#newPath, this.#path)
     closeSync(this.#file)
     this.#file = openSync(this.#path, 'a', 0o600)
   }
@@ -154,7 +154,7 @@ export class Journal {
 
   async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     // A kill during `compact` may have left an incomplete new file.
-    rmSync(this.#beside, { force: true })
+    rmSync(this.#newPath, { force: true })
     if (!existsSync(this.#path)) return
     const file = openSync(this.#path, 'r')
     const head = readHead(file, this.#path)
@@ -185,7 +185,8 @@ export class Journal {
     this.#lock = undefined
   }
 
-  get #beside(): string {
+  /** Path of the new file during `compact`. */
+  get #newPath(): string {
     return `${this.#path}.new`
   }
 }

@@ -82,12 +82,12 @@ export class StateChanges {
   }
 
   /**
-   * Restores the state from the journal at `path`, then writes every change to it. `compactAfter`: as for `Journal`.
+   * Restores the state from the journal at `path`, then writes every change to it. `compactAfterBytes`: as for `Journal`.
    *
    * @throws {UsageError} if the file is locked, damaged, or of another version
    */
-  async openJournal(path: string, compactAfter?: number): Promise<void> {
-    const journal = new Journal(path, () => this.#world.save(), compactAfter)
+  async openJournal(path: string, compactAfterBytes?: number): Promise<void> {
+    const journal = new Journal(path, () => this.#world.save(), compactAfterBytes)
     await journal.open(
       (parts) => this.#world.load(parts),
       (entry) => this.#replay(entry),
@@ -132,7 +132,7 @@ export class StateChanges {
   }
 
   /** Decodes and checks the parameters. Returns errors in the result. */
-  check(request: AuthenticatedRequest): Validated {
+  readParameters(request: AuthenticatedRequest): Validated {
     // The fields of the authorization page are not parameters of the API.
     const pairs = request.endpoint.auth === 'browser' ? request.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : request.pairs
     const strict = this.#world.switch('unknown_parameters') === 'strict'
@@ -151,18 +151,18 @@ export class StateChanges {
     const world = this.#world
     const before = { now: world.now(), ...this.#counters() }
     const effects: unknown[] = []
-    const entries = { applied: 0, omitted: 0 }
+    const entryCounts = { applied: 0, omitted: 0 }
     const isIncluded = appliesOf(part)
     const call = this.#callOf(area, request, checked, {
       now: before.now,
       applies: (index, key) => {
         const isApplied = isIncluded(index, key)
-        entries[isApplied ? 'applied' : 'omitted']++
+        entryCounts[isApplied ? 'applied' : 'omitted']++
         return isApplied
       },
       effect: async (run) => {
         const value = await run()
-        // Handlers wait only here. A reset or restore meanwhile replaced the state of this call.
+        // Handlers wait only here, so a reset or restore can replace the state of the call only here.
         if (world.stateOf(area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
         effects.push(value)
         return value
@@ -171,7 +171,7 @@ export class StateChanges {
     const write = (): void => this.#writeCall(request, { ...before, apply: part, effects })
     const finish = (reply: Reply): HandlerResult => {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
-      return { reply, echo: call.echo, isApplied: entries.omitted === 0 || entries.applied > 0 }
+      return { reply, echo: call.echo, isApplied: entryCounts.omitted === 0 || entryCounts.applied > 0 }
     }
     if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(request, checked))
     try {
@@ -189,8 +189,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler on a copy of the state, without effects outside the process. Returns the result. Does not compare create-only fields
-   * that the client sent back.
+   * Runs the handler on a copy of the state, without effects outside the process. Returns the result. Accepts changed values of fields that
+   * only a creation may set.
    *
    * @throws {Refusal}
    */
@@ -231,8 +231,8 @@ export class StateChanges {
   /**
    * Returns the account of the path; undefined without one.
    *
-   * @throws {Refusal} if the user has no access, or may only read and this is a write, or if the account is deleted and the call has no
-   * `with_deleted`
+   * @throws {Refusal} if the user has no access, if the call is a write and the user's role may only read, or if the account is deleted and
+   * the call has no `with_deleted`
    */
   #accessibleAccount(request: AuthenticatedRequest, checked: Validated): Call<unknown>['account'] {
     const id = request.path['account_id']
@@ -326,7 +326,7 @@ export class StateChanges {
       rawBody,
     }
     const effects = [...entry.effects]
-    const call = this.#callOf(area, request, this.check(request), {
+    const call = this.#callOf(area, request, this.readParameters(request), {
       now: entry.now,
       applies: appliesOf(entry.apply),
       isReplay: true,
@@ -338,8 +338,8 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect is written after calls and events that began later, but with its earlier counters. The ids of these
-    // are in use, so the higher counters stay.
+    // A call that waited for an effect is written with its earlier counters, after calls and events that began later. The ids of those are
+    // in use, so the higher counters stay.
     if (nextId <= BigInt(entry.nextId) && nextShortId <= entry.nextShortId) return
     if (nextId > world.core.nextId) world.core.nextId = nextId
     world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
@@ -385,9 +385,7 @@ function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
-/**
- * Returns `Call.applies` for a part of a request. Takes `none`, `half`, `twice` and `later` as `all`: callers resolve them before.
- */
+/** Returns `Call.applies` for a part of a request. Treats `none`, `half`, `twice` and `later` as `all`: callers resolve them. */
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
   if (!part.startsWith('first:')) return appliesToAll

@@ -153,14 +153,16 @@ function definitionOf(name: string): SwitchDefinition {
  * @throws {ControlError} for a value that the switch does not have
  */
 function valueOf(definition: SwitchDefinition, value: unknown): string {
-  if (value === true || value === false)
-    return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')
+  if (value === true || value === false) {
+    const [whenTrue, whenFalse] = definition.values.includes('on') ? ['on', 'off'] : ['yes', 'no']
+    return valueOf(definition, value ? whenTrue : whenFalse)
+  }
   const text = String(value)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
   const chosen = definition.spellings?.[text] ?? text
   if (definition.values.includes(chosen) || (definition.acceptsNumbers === true && /^\d+$/.test(chosen))) return chosen
   throw new ControlError(
-    `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.acceptsNumbers === true ? ', or a whole number' : ''}`,
+    `switch "${definition.name}" must be one of: ${definition.values.join(', ')}${definition.acceptsNumbers === true ? ', or a whole number' : ''}`,
   )
 }

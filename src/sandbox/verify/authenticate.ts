@@ -65,11 +65,13 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBasic(world, header)
     case 'bearer':
       if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
+      // With the switch `ads_auth: bearer`, the token acts for the first user.
       return byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBearer(world, endpoint, header)
     default:
       if (scheme === 'bearer' && endpoint.host === 'core') {
+        // Throws if the token is not valid.
         byBearer(world, endpoint, header)
         throw request.rawPath.startsWith('/2/')
           ? wrongTokenTypeRefusal()
@@ -124,8 +126,8 @@ function tokenOf(
   }
   if (requiredAuth === 'consumer' && token === '') return { user: undefined, secrets: [''] }
   const found = auth.accessTokens.get(token)
-  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('.') : refuse()
-  if (!found.active) throw invalidTokenRefusal('.')
+  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('access') : refuse()
+  if (!found.active) throw invalidTokenRefusal('access')
   const user = world.users.get(found.userId)
   if (found.access === 'read' && request.method !== 'GET') {
     if (endpoint.host !== 'core') throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
@@ -151,7 +153,7 @@ function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | unde
     if (endpoint.host !== 'core') throw unauthorizedAccessRefusal()
     if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/'))
       throw v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
-    throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidTokenRefusal('')
+    throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidTokenRefusal('bearer')
   }
   return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, id: 'app' }
 }

@@ -11,7 +11,7 @@ export interface RateState {
   /** True if the request exceeds the limit. */
   readonly refused: boolean
   /** True if the limit is that of an ad account, which has headers of its own. */
-  readonly account: boolean
+  readonly isOfAccount: boolean
 }
 
 interface Window {
@@ -27,7 +27,7 @@ export interface RateInput {
   readonly userId: string
   readonly accountId: string | undefined
   /** True if the request has `with_total_count`, which has a limit of its own. */
-  readonly totalCount: boolean
+  readonly hasTotalCount: boolean
   /** Enforces only the limits that the specification names. */
   readonly namedOnly: boolean
   /** Limit of `global_reads` (the switch of this name). */
@@ -36,9 +36,8 @@ export interface RateInput {
   readonly uploadsPer: 'user' | 'account'
 }
 
-/** Limit in the answer to a request without a route. Assumed: that of reads without an account. */
-const UNROUTED = rateLimits.global_reads.limit
-const UNROUTED_MS = rateLimits.global_reads.windowMs
+/** Limit and window in the answer to a request without a route. Assumed: those of reads without an account. */
+const { limit: UNROUTED_LIMIT, windowMs: UNROUTED_WINDOW_MS } = rateLimits.global_reads
 
 /** Windows of all rate limits. */
 export class Rates {
@@ -64,7 +63,13 @@ export class Rates {
 
   /** Returns the state for a request that no endpoint serves, for the headers of its answer. Such a request counts against no limit. */
   unrouted(): RateState {
-    return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
+    return {
+      limit: UNROUTED_LIMIT,
+      remaining: UNROUTED_LIMIT,
+      resetS: Math.ceil((this.#now() + UNROUTED_WINDOW_MS) / 1000),
+      refused: false,
+      isOfAccount: false,
+    }
   }
 
   /** Ends all windows. */
@@ -92,7 +97,7 @@ export class Rates {
       remaining: Math.max(0, limit - window.used),
       resetS: Math.ceil(window.endsAt / 1000),
       refused,
-      account: per === 'account',
+      isOfAccount: per === 'account',
     }
   }
 }
@@ -108,7 +113,7 @@ function scarcest(states: readonly RateState[]): RateState {
 function limitNames(input: RateInput): LimitClass[] {
   // For lookups of posts and users, the limit of a user is larger than that of the app.
   const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
-  if (input.totalCount) names.push('total_count')
+  if (input.hasTotalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')
   return names
 }

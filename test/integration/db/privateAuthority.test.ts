@@ -11,7 +11,7 @@ const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Da
 
 test('commands connect with sslrootcert or NODE_EXTRA_CA_CERTS, and with neither the error names both', async () => {
   await using space = await workspace()
-  const authority = makeCertificate({ commonName: 'Shop CA', authority: true, ...validity })
+  const authority = makeCertificate({ commonName: 'Shop CA', isAuthority: true, ...validity })
   const own = makeCertificate({ commonName: 'db', hosts: [{ ip: '127.0.0.1' }], issuer: authority, ...validity })
   await using front = await tlsFront(space.env['DATABASE_URL'] ?? '', own)
   const file = join(space.folder, 'ca.pem')

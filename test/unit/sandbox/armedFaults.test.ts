@@ -9,7 +9,7 @@ test('a stale fault needs no past states once it has hit its requests', () => {
   faults.add(readRule({ times: 'always', fault: { kind: 'stale', lag_ms: 1000 } }))
   const lags = [faults.longestLagMs]
   for (let n = 0; n < 2; n++) {
-    faults.hitWithBody({ method: 'GET', path: '/', query: '', worker: undefined, firstOfConnection: false })
+    faults.hitWithBody({ method: 'GET', path: '/', query: '', worker: undefined, isFirstOfConnection: false })
     lags.push(faults.longestLagMs)
   }
   expect(lags).toEqual([5000, 5000, 1000])

@@ -12,7 +12,7 @@ test.skipIf(openssl === undefined)('a strict client accepts a server certificate
   const folder = mkdtempSync(join(tmpdir(), 'sluice-certificate-'))
   try {
     const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) }
-    const authority = makeCertificate({ commonName: 'Authority', authority: true, ...validity, notAfter: new Date('2051-01-01') })
+    const authority = makeCertificate({ commonName: 'Authority', isAuthority: true, ...validity, notAfter: new Date('2051-01-01') })
     const own = makeCertificate({
       commonName: 'Server',
       hosts: [{ dns: 'localhost' }, { ip: '127.0.0.1' }],

@@ -15,7 +15,7 @@ export interface CertificateOptions {
   /** Signs the certificate. Without it, the certificate is self-signed. */
   readonly issuer?: Certificate
   /** True if the certificate may sign others. */
-  readonly authority?: boolean
+  readonly isAuthority?: boolean
 }
 
 /** Certificate with its private key. */
@@ -53,7 +53,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
   const extensions = sequence(
     extension(SUBJECT_KEY_ID, der(0x04, keyId)),
     extension(AUTHORITY_KEY_ID, sequence(der(0x80, issuer.keyId))),
-    ...(options.authority === true
+    ...(options.isAuthority === true
       ? [
           criticalExtension(BASIC_CONSTRAINTS, sequence(TRUE)),
           // keyCertSign and cRLSign.

@@ -51,13 +51,13 @@ export class TlsListeners {
   async open(input: unknown): Promise<TlsListener> {
     const { kind = 'good', times } = fieldsOf(input, ['kind', 'times'])
     const known = TLS_KINDS.find((one) => one === kind)
-    if (known === undefined) throw new ControlError(`kind is one of: ${TLS_KINDS.join(', ')}`)
+    if (known === undefined) throw new ControlError(`kind must be one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
-      throw new ControlError('times is a whole number from 1')
+      throw new ControlError('times must be a whole number from 1')
     // The name is unique, because a client that trusts several sandboxes finds the right authority by its name.
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,
-      authority: true,
+      isAuthority: true,
       ...validFor(-1, 3650),
     }))
     const good = this.#tlsServer('good', authority)
