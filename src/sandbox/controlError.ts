@@ -1,10 +1,10 @@
-/** Reports and checks errors in the bodies of the control API (docs/sandbox.md#the-control-api). */
+/** Checks the fields of bodies of the control API, and reports errors in them (docs/sandbox.md#the-control-api). */
 import { isPlainRecord } from '../unknownValue.ts'
 
 /** Error of a call of the control API, which answers 400 with the message. */
 export class ControlError extends Error {}
 
-/** Returns a body as an object with only known fields, without the `ignored` ones. An absent body is empty. @throws {ControlError} */
+/** Returns the fields of a body without the `ignored` ones. An absent body has none. @throws {ControlError} for an unknown field */
 export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
   const given = Object.entries(objectOf(body ?? {}, 'the body'))
   const fields = Object.fromEntries(given.filter(([name]) => !ignored.includes(name)))
@@ -12,9 +12,9 @@ export function fieldsOf(body: unknown, known: readonly string[], ignored: reado
   return fields
 }
 
-/** Returns the value if it is an object. `what`: its name in the message. @throws {ControlError} */
+/** Returns the value as an object. `what`: its name in the message. @throws {ControlError} for any other value */
 export function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isPlainRecord(value)) throw new ControlError(`${what} is an object`)
+  if (!isPlainRecord(value)) throw new ControlError(`${what} must be an object`)
   return value
 }
 

@@ -100,7 +100,7 @@ describe('which request a rule hits', () => {
     { kind: 'delay', close: 'yes' },
   ])('a fault that could not act is rejected: %j', async ({ kind, ...settings }) => {
     const [name] = Object.keys(settings)
-    await expect(arm({ kind, ...settings })).rejects.toThrow(`fault.${name} is `)
+    await expect(arm({ kind, ...settings })).rejects.toThrow(`fault.${name} must be `)
   })
   test.for([
     { kind: 'gzip_bomb', bytes: 4_000_000_000 },
@@ -121,7 +121,7 @@ describe('which request a rule hits', () => {
   test.for([
     [{ fault: { kind: 'delay', msec: 5 } }, 'fault.msec is unknown; there are: kind, stage, apply, at, close, ms, jitter'],
     [{ fault: { kind: 'delay', retry_after: 5 } }, 'fault.retry_after is unknown'],
-    [{ fault: { kind: 'status', status: '503' } }, 'fault.status is a whole number'],
+    [{ fault: { kind: 'status', status: '503' } }, 'fault.status must be a whole number'],
     [{ fault: { kind: 'delay', msec: null } }, 'fault.msec is unknown; there are: kind, stage, apply, at, close, ms, jitter'],
     [{ fault: { kind: 'html' }, time: 3 }, /^time is unknown; there are: match, times, fault$/],
   ] as const)('%j is refused: %s', async ([rule, reason]) => {

@@ -325,6 +325,9 @@ describe.skipIf(target !== undefined)('the process', () => {
   })
   test('is not killed where it is shared', async () => {
     const answer = await sandbox.control.request('POST', 'faults', { fault: { kind: 'crash' } })
-    expect([answer.status, answer.body.error]).toEqual([400, 'crash: this sandbox shares its process with others'])
+    expect([answer.status, answer.body.error]).toEqual([
+      400,
+      'crash needs a sandbox with a process of its own: start one with sluice sandbox',
+    ])
   })
 })

@@ -17,9 +17,10 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
     throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')
-  if (typeof name !== 'string' || typeof premium !== 'boolean') throw new ControlError('name is a text, premium true or false')
+  if (typeof name !== 'string') throw new ControlError('name must be a text')
+  if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
   const id = givenId === undefined ? nextUserId(world) : String(givenId)
-  if (!/^\d{1,19}$/.test(id)) throw new ControlError('id is a whole number as text')
+  if (!/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, as text')
   if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
   const event: UserAdded = {
     kind: 'person',
@@ -61,11 +62,11 @@ function userView(world: World, user: SandboxUser): Record<string, unknown> {
 
 /** Reads the accounts of a new user: ids, or `{ id, role }`. @throws {ControlError} */
 function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
-  if (!Array.isArray(accounts)) throw new ControlError('accounts is an array of ids or of { "id", "role" }')
+  if (!Array.isArray(accounts)) throw new ControlError('accounts must be an array of ids or of { "id", "role" }')
   return accounts.map((one: unknown) => {
     const { id, role = 'ACCOUNT_ADMIN' } = isRecord(one) ? one : { id: one }
     if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(`no account ${String(id)}`)
-    if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(`role is one of: ${ACCOUNT_ROLES.join(', ')}`)
+    if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(`role must be one of: ${ACCOUNT_ROLES.join(', ')}`)
     return { id, role: String(role) }
   })
 }

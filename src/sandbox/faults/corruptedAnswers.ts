@@ -16,7 +16,7 @@ interface RequestFacts {
   readonly items: number
   /** Parsed body; undefined without one. */
   readonly json: unknown
-  /** True if `operation_errors` has an error or null for each operation (the switch `operation_errors`). */
+  /** True if `operation_errors` has one error or null for each operation instead of a list (the switch `operation_errors`). */
   readonly hasFlatErrors: boolean
 }
 

@@ -56,8 +56,8 @@ export interface FaultyRequest {
 }
 
 /**
- * Actions of a kind of fault on a request, all optional. They run in this order, but `wait` runs after `apply` if the stage is after
- * applying. Before the body is read, only one of `wait`, `upload` and `end` runs, chosen in this order.
+ * Actions of a kind of fault on a request, all optional. They run in the order of the fields, but `wait` runs after `apply` if the stage is
+ * after applying. Before the body is read, only one action runs: `wait`, or else `upload`, or else `end`.
  */
 interface FaultAction {
   /** Starts reading the body with `readBody`. Runs only if the rule hits the request before its body is read. */
@@ -83,7 +83,7 @@ const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delay
 const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
-    // A rule that matches the body hits the request only once its body is read.
+    // With `contains_key` or `attempt_of_same_body`, the rule hits once the body is read: no `data` or `end` follows.
     if (stage === 'mid_upload' && !context.request.readableEnded) {
       context.request.once('data', () => cut(context))
       context.request.once('end', () => cut(context))

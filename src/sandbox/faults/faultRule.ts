@@ -10,7 +10,7 @@ export interface FaultMatch {
   readonly method?: string
   /** Prefix of the path, or a regular expression that matches a part of it. */
   readonly path?: string
-  /** Skips the matching requests before the one with this number, counted from 1 since arming. */
+  /** Hits matching requests from the one with this number on, counted from 1 since arming. */
   readonly nth?: number
   /** Hits only matching requests whose number, counted from 1 since arming, is a multiple of this number. */
   readonly every?: number
@@ -22,7 +22,10 @@ export interface FaultMatch {
   readonly worker?: string
   /** Milliseconds after arming during which the rule hits no request. */
   readonly after_ms?: number
-  /** Hits the request with this number among those with the same method, path and non-empty body, counted while any fault is armed. */
+  /**
+   * Hits only the request with this number, counted from 1 for each method, path and non-empty body: 2 hits the first repetition. Requests
+   * count while any fault is armed.
+   */
   readonly attempt_of_same_body?: number
   /** Hits only the first request of each connection. */
   readonly first_of_connection?: boolean
@@ -36,38 +39,40 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** Further fields of an `ArmedRule`. They are ignored, so that `POST /_sandbox/faults` accepts an entry of the list of faults. */
+/** Fields that only an armed rule has. They are ignored, so that a fault of `GET /_sandbox/faults` can be armed again. */
 const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
   const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault'], ignoredFields)
   return {
-    match: checkMatch(match),
-    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? null : checkTimes(times),
-    fault: checkFault(fault),
+    match: readMatch(match),
+    times: readTimes(times),
+    fault: readFault(fault),
   }
 }
 
-function checkFault(input: unknown): Fault {
+function readFault(input: unknown): Fault {
   const fields = objectOf(input, 'fault')
   const { kind } = fields
-  if (!isFaultKind(kind)) throw new ControlError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  if (!isFaultKind(kind)) throw new ControlError(`fault.kind must be one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(fields, settingsOf(kind), 'fault.')
   const { kind: _, stage: givenStage, apply, ...settings } = withoutNulls(fields, NULL_SETTINGS[kind])
   checkValues(settings, { ...SETTING_CHECKS, ...CHECKS_OF_KINDS[kind] }, 'fault.')
   const stage = STAGES.find((one) => one === givenStage)
-  if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage is one of: ${STAGES.join(', ')}`)
-  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new ControlError('fault.at is before, during or after')
-  return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
+  if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage must be one of: ${STAGES.join(', ')}`)
+  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined)
+    throw new ControlError('fault.at must be before, during or after')
+  return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: readApply(apply) }), ...settings }
 }
 
 /**
- * Reads the applied part: one of its texts, or the ids of `only` as `{ only: [ids] }`, a list, or a text such as `only:[a,b]`.
+ * Reads `apply`: a text such as `half` or `first:3`, or the ids of the applied entries. The ids are in `{ only: [ids] }`, a list, or a text
+ * such as `only:[a,b]`.
  *
  * @throws {ControlError}
  */
-function checkApply(apply: unknown): AppliedPart {
+function readApply(apply: unknown): AppliedPart {
   if (Array.isArray(apply)) return onlyIds(apply)
   if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return onlyIds(apply.only)
   const text = String(apply)
@@ -77,14 +82,16 @@ function checkApply(apply: unknown): AppliedPart {
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
   if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
-  throw new ControlError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
+  throw new ControlError(
+    'fault.apply must be none, all, half, first_half, twice, first:N, later:MS, only:[ids], { "only": [ids] } or a list of ids',
+  )
 }
 
 function onlyIds(ids: readonly unknown[]): AppliedPart {
   return { only: ids.map(String).filter((id) => id !== '') }
 }
 
-function checkMatch(input: unknown): FaultMatch {
+function readMatch(input: unknown): FaultMatch {
   const given = withoutNulls(objectOf(input, 'match'))
   checkFields(given, Object.keys(MATCH_CHECKS), 'match.')
   checkValues(given, MATCH_CHECKS, 'match.')
@@ -95,7 +102,7 @@ function checkMatch(input: unknown): FaultMatch {
 /** Throws for the first field whose value is not valid. Ignores absent fields. @throws {ControlError} */
 function checkValues(given: Readonly<Record<string, unknown>>, checks: Readonly<Record<string, ValueCheck>>, prefix: string): void {
   for (const [name, { expected, isValid }] of Object.entries(checks))
-    if (given[name] !== undefined && !isValid(given[name])) throw new ControlError(`${prefix}${name} is ${expected}`)
+    if (given[name] !== undefined && !isValid(given[name])) throw new ControlError(`${prefix}${name} must be ${expected}`)
 }
 
 interface ValueCheck {
@@ -123,7 +130,7 @@ const numberOf = (value: unknown): number =>
 const anInteger: ValueCheck = { expected: 'a whole number', isValid: (value) => Number.isSafeInteger(value) }
 const fromOne = integerFrom(1)
 const fromZero = integerFrom(0)
-/** Maximum for indices and lengths of `operation_errors`. A request has at most 2,500 operations. */
+/** Maximum for indices and lengths of `operation_errors`: 40 times the 2,500 operations that a request may have. */
 const MOST_OPERATIONS = 100_000
 /** Maximum length of a text in an answer. A text of V8 has at most 2^29 characters, less a few. */
 const MOST_CHARACTERS = 500_000_000
@@ -141,6 +148,9 @@ const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   first_of_connection: aBoolean,
 } satisfies Record<keyof FaultMatch, ValueCheck>
 
+/**
+ * Checks of settings. `readFault` checks `stage`, `apply` and `at`. Any other setting, such as `headers`, may have any value.
+ */
 const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   status: integerFrom(200, 999),
   ms: fromZero,
@@ -151,6 +161,7 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   by: anInteger,
   offset: integerFrom(-MOST_OPERATIONS, MOST_OPERATIONS),
   length: integerFrom(0, MOST_OPERATIONS),
+  // Each level of `deep` has two characters.
   depth: integerFrom(0, MOST_CHARACTERS / 2),
   bytes_per_s: fromOne,
   indices: listOfAll(`a list of whole numbers from 0 to ${MOST_OPERATIONS}`, (value) => {
@@ -159,7 +170,7 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   }),
   ids: listOfAll('a list of ids', (value) => typeof value === 'string' || typeof value === 'number'),
   shape: { expected: `one of: ${COUNT_SHAPES.join(', ')}`, isValid: (value) => COUNT_SHAPES.some((shape) => shape === value) },
-  statuses: listOfAll('a list of 100, 102 and 103', (value) => [100, 102, 103].includes(numberOf(value))),
+  statuses: listOfAll('a list of the statuses 100, 102 or 103', (value) => [100, 102, 103].includes(numberOf(value))),
   close: aBoolean,
 } satisfies Record<IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close', ValueCheck>
 
@@ -179,7 +190,9 @@ function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly s
   return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }
 
-function checkTimes(times: unknown): number {
-  if (!fromOne.isValid(times)) throw new ControlError(`times is ${fromOne.expected}, or "always"`)
+/** Reads `times`; null for no limit. @throws {ControlError} */
+function readTimes(times: unknown): number | null {
+  if (times === null || times === 'always' || times === 0 || times === -1) return null
+  if (!fromOne.isValid(times)) throw new ControlError(`times must be ${fromOne.expected}, or one of "always", null, 0 and -1 for no limit`)
   return Number(times)
 }

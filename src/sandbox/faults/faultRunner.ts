@@ -29,13 +29,14 @@ export class FaultRunner {
   /** Returns why this sandbox cannot run the rule; undefined if it can. */
   unsupportedReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
-    if (fault.kind === 'crash' && this.#tools.crash === undefined) return 'crash: this sandbox shares its process with others'
+    if (fault.kind === 'crash' && this.#tools.crash === undefined)
+      return 'crash needs a sandbox with a process of its own: start one with sluice sandbox'
     if (actsBeforeBody(fault) && !isInjected(fault.kind) && (wait ?? upload ?? end) === undefined)
       return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: it changes the answer, or how the request is applied`
+    if (upload === undefined) return undefined
     const bodyMatch = bodyMatchOf(match)
-    const afterBody =
-      bodyMatch !== undefined ? `with match.${bodyMatch}` : actsBeforeBody(fault) ? undefined : `at the stage ${effectOf(fault).stage}`
-    if (upload !== undefined && afterBody !== undefined) return `${fault.kind} has no effect ${afterBody}: the body is already read`
+    if (bodyMatch !== undefined) return `${fault.kind} has no effect with match.${bodyMatch}: the body is already read`
+    if (!actsBeforeBody(fault)) return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: the body is already read`
     return undefined
   }
 

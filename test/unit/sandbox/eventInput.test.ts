@@ -26,7 +26,7 @@ test.each([
   [{ data: { event_type: 7 } }, 'event_type is a text'],
   [{ event_typ: 'post.create' }, 'event_typ is unknown'],
   [{ data: { event_typ: 'post.create' } }, 'data.event_typ is unknown'],
-  ['post.create', 'an event is an object'],
+  ['post.create', 'an event must be an object'],
 ])('%j is refused: %s', async (event, message) => {
   const answer = await post(event)
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(message)])
@@ -34,7 +34,7 @@ test.each([
 
 test.each(['seed', 5, [], [1]])('a reset with the body %j is refused', async (body) => {
   const answer = await fetch(`${sandbox.url}/_sandbox/reset`, { method: 'POST', body: JSON.stringify(body) })
-  expect([answer.status, await answer.text()]).toEqual([400, '{"error":"the body is an object"}'])
+  expect([answer.status, await answer.text()]).toEqual([400, '{"error":"the body must be an object"}'])
 })
 
 test.each([{}, { signature: 'bad' }, { signature: 'none', bytes_per_s: 1000 }, { times: 2 }])('%j is accepted', async (event) => {
