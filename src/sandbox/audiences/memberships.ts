@@ -23,6 +23,8 @@ const EXPIRES = 40
 const NEXT = 44
 /** Bit of the type byte: the identifier was removed. The record is reused if the identifier is added again. */
 const REMOVED = 0x80
+/** Bits of the type byte that contain the type. All of them set: no type yet. */
+const TYPE_BITS = 0x7f
 /** Maximum share of used slots. Above it the table doubles: ten million identifiers have 16.8 million slots. */
 const MAX_LOAD = 0.7
 
@@ -35,10 +37,11 @@ export interface Member {
   readonly expiresAt: number
 }
 
-/** Part of `Memberships` that is not in the chunks. The fields are those of `Memberships`. */
+/** Part of `Memberships` that is not in the chunks. The names are those of existing state files. */
 export interface SavedMemberships {
   readonly records: number
   readonly live: number
+  /** As `Memberships.#partnerIds`. */
   readonly plain: Map<number, string>
 }
 
@@ -51,8 +54,8 @@ export class Memberships {
   #live = 0
   /** Hash table: record + 1; 0 for a free slot. */
   #index = new Uint32Array(1024)
-  /** Record → plain value of a `partner_user_id`, of which the record contains only the SHA-256. */
-  #plain = new Map<number, string>()
+  /** Record → value of a `partner_user_id`, of which the record contains only the SHA-256. */
+  #partnerIds = new Map<number, string>()
 
   /** Number of identifiers that were not removed, in force or not. */
   get size(): number {
@@ -66,8 +69,8 @@ export class Memberships {
     return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
-  /** Adds an identifier, or changes its times. Returns its record. `plain`: value of a `partner_user_id`. */
-  put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, plain?: string): number {
+  /** Adds an identifier, or changes its times. Returns its record. `partnerId`: value of a `partner_user_id`. */
+  put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, partnerId?: string): number {
     let slot = this.#slot(type, key)
     let record = (this.#index[slot] ?? 0) - 1
     if (record < 0) {
@@ -77,7 +80,7 @@ export class Memberships {
       }
       record = this.#append(key)
       this.#index[slot] = record + 1
-      if (plain !== undefined) this.#plain.set(record, plain)
+      if (partnerId !== undefined) this.#partnerIds.set(record, partnerId)
     }
     const chunk = this.#chunk(record)
     const at = this.#at(record)
@@ -163,7 +166,7 @@ export class Memberships {
     copy.#records = this.#records
     copy.#live = this.#live
     copy.#index = this.#index.slice()
-    copy.#plain = new Map(this.#plain)
+    copy.#partnerIds = new Map(this.#partnerIds)
     return copy
   }
 
@@ -172,7 +175,7 @@ export class Memberships {
     const bytes = this.#chunks.map((chunk, at) =>
       chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#records - at * CHUNK_RECORDS) * RECORD_BYTES),
     )
-    return { plain: { records: this.#records, live: this.#live, plain: this.#plain }, bytes }
+    return { plain: { records: this.#records, live: this.#live, plain: this.#partnerIds }, bytes }
   }
 
   /** Restores the result of `save`. */
@@ -185,7 +188,7 @@ export class Memberships {
     })
     made.#records = records
     made.#live = live
-    made.#plain = plain
+    made.#partnerIds = plain
     let slots = made.#index.length
     while (records + 1 > slots * MAX_LOAD) slots *= 2
     made.#reindex(slots)
@@ -198,7 +201,7 @@ export class Memberships {
     const at = this.#at(record)
     return {
       type: IDENTIFIER_TYPES[chunk[at + TYPE] ?? 0] ?? 'email',
-      value: this.#plain.get(record) ?? chunk.toString('hex', at, at + 32),
+      value: this.#partnerIds.get(record) ?? chunk.toString('hex', at, at + 32),
       effectiveAt: chunk.readUInt32LE(at + EFFECTIVE),
       expiresAt: chunk.readUInt32LE(at + EXPIRES),
     }
@@ -211,8 +214,8 @@ export class Memberships {
     const rightAt = this.#at(b)
     const byType = (TYPE_RANK[left[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[right[rightAt + TYPE] ?? 0] ?? 0)
     if (byType !== 0) return byType
-    if (this.#plain.size > 0 && this.#plain.has(a))
-      return Buffer.compare(Buffer.from(this.#plain.get(a) ?? ''), Buffer.from(this.#plain.get(b) ?? ''))
+    if (this.#partnerIds.size > 0 && this.#partnerIds.has(a))
+      return Buffer.compare(Buffer.from(this.#partnerIds.get(a) ?? ''), Buffer.from(this.#partnerIds.get(b) ?? ''))
     return left.compare(right, rightAt, rightAt + 32, leftAt, leftAt + 32)
   }
 
@@ -240,7 +243,7 @@ export class Memberships {
       const record = entry - 1
       const chunk = this.#chunk(record)
       const at = this.#at(record)
-      if (((chunk[at + TYPE] ?? 0) & 0x7f) === type && key.compare(chunk, at, at + 32) === 0) return slot
+      if (((chunk[at + TYPE] ?? 0) & TYPE_BITS) === type && key.compare(chunk, at, at + 32) === 0) return slot
       slot = (slot + 1) & mask
     }
   }
@@ -252,7 +255,7 @@ export class Memberships {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     key.copy(chunk, at, 0, 32)
-    chunk[at + TYPE] = REMOVED | 0x7f
+    chunk[at + TYPE] = REMOVED | TYPE_BITS
     return record
   }
 
@@ -262,7 +265,7 @@ export class Memberships {
     for (let record = 0; record < this.#records; record++) {
       const chunk = this.#chunk(record)
       const at = this.#at(record)
-      const type = (chunk[at + TYPE] ?? 0) & 0x7f
+      const type = (chunk[at + TYPE] ?? 0) & TYPE_BITS
       let slot = ((chunk.readUInt32LE(at) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
       while (index[slot] !== 0) slot = (slot + 1) & mask
       index[slot] = record + 1

@@ -33,13 +33,13 @@ function listPermissions(call: AudienceCall): Reply {
  */
 function createPermission(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'tailored_audience_id')
-  const granted = String(call.params['granted_account_id'])
+  const grantedAccountId = String(call.params['granted_account_id'])
   const business = call.account?.business_name ?? undefined
-  const isSameBusiness = business !== undefined && call.world.accounts.get(granted)?.business_name === business
+  const isSameBusiness = business !== undefined && call.world.accounts.get(grantedAccountId)?.business_name === business
   if (!isSameBusiness) checkMayShareOutside(call)
   const level = String(call.params['permission_level'])
   const known = [...call.state.permissions.values()].find(
-    (one) => one.tailored_audience_id === audience.id && one.granted_account_id === granted && !one.deleted,
+    (one) => one.tailored_audience_id === audience.id && one.granted_account_id === grantedAccountId && !one.deleted,
   )
   if (known !== undefined) {
     known.permission_level = level
@@ -49,7 +49,7 @@ function createPermission(call: AudienceCall): Reply {
   const permission: Permission = {
     id: call.world.newShortId(),
     tailored_audience_id: audience.id,
-    granted_account_id: granted,
+    granted_account_id: grantedAccountId,
     permission_level: level,
     ...creationFields(call),
   }

@@ -68,7 +68,7 @@ function addUser(call: UsersCall, list: UserList, user: User, times: { effective
   }
 }
 
-/** Removes the identifiers of a user object; with `user`, also all other identifiers of the same users. Ignores unknown identifiers. */
+/** Removes the known identifiers of a user object. With the reach `user`, also removes all other identifiers of the same users. */
 function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'delete_reach'>): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0

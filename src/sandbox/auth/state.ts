@@ -61,8 +61,8 @@ export function createAuthState(world: World): AuthState {
 }
 
 /**
- * Adds the access token of the sandbox's credentials to the restored state, which may come from a sandbox with others. If this token was
- * invalidated, it stays invalid, as in a replay of the journal.
+ * Adds the access token of the sandbox's credentials to the restored state, which may come from a sandbox with other credentials. If this
+ * token was invalidated, it stays invalid, as in a replay of the journal.
  */
 export function loadAuthState(world: World, state: AuthState): AuthState {
   const own = ownToken(world)

@@ -11,8 +11,8 @@ type AuthCall = Call<AuthState>
 
 export const tokenHandlers: Readonly<Record<string, Handler<AuthState>>> = {
   'oauth.requestToken': requestToken,
-  'oauth.authorize': (call) => authorize(call, false),
-  'oauth.authenticate': (call) => authorize(call, hasGranted(call)),
+  'oauth.authorize': (call) => authorize(call, { isGranted: false }),
+  'oauth.authenticate': (call) => authorize(call, { isGranted: hasGranted(call) }),
   'oauth.accessToken': accessToken,
   'oauth.invalidateToken': invalidateToken,
   'oauth2.token': bearerToken,
@@ -38,10 +38,10 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * Shows the authorization page, or handles the button that was pressed on it. `isGranted`: allows without the page if the query has no
- * `decision`.
+ * Shows the authorization page, or handles the button that was pressed on it. With `isGranted`, allows without the page if the query has
+ * no `decision`.
  */
-function authorize(call: AuthCall, isGranted: boolean): Reply {
+function authorize(call: AuthCall, { isGranted }: { readonly isGranted: boolean }): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
   if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
   const user = signedInUser(call)

@@ -7,9 +7,9 @@ import { textOf } from '../text.ts'
 import { newCatalog, type Catalog, type CatalogState } from './state.ts'
 
 export const catalogHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
-  'catalogs.list': (call) => listReply(call, catalogsOf(call, userOf(call)), { render: catalogWire }),
+  'catalogs.list': (call) => listReply(call, catalogsOf(call, userIdOf(call)), { render: catalogWire }),
   'catalogs.create': (call) => {
-    const userId = userOf(call)
+    const userId = userIdOf(call)
     if (catalogsOf(call, userId).length > 0) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one product catalog')
     const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
     call.state.catalogs.set(catalog.id, catalog)
@@ -50,7 +50,7 @@ function catalogsOf(call: Call<CatalogState>, userId: string): Catalog[] {
 }
 
 /** Returns the id of the caller, whose catalogs the call lists or creates. @throws {Refusal} for another `user_id` */
-function userOf(call: Call<CatalogState>): string {
+function userIdOf(call: Call<CatalogState>): string {
   const own = call.user?.id ?? FIXED_USER
   const given = call.params['user_id']
   if (given === undefined || textOf(given) === own) return own

@@ -15,8 +15,8 @@ export const feedHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   },
   'scheduledFeeds.create': (call) => {
     const catalog = catalogOf(call)
-    const isTaken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
-    if (isTaken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one scheduled feed')
+    const hasFeed = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
+    if (hasFeed) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one scheduled feed')
     const feed: ScheduledFeed = {
       id: call.world.newId(),
       feed_url: '',

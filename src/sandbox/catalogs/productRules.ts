@@ -62,7 +62,7 @@ export function checkProduct(input: Readonly<Record<string, unknown>>, base: Sto
     else if (value === null || value === undefined || value === '') delete fields[name]
     else if (name === 'inventory') {
       if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647) fields[name] = value
-      else errors.push('inventory: must be a whole number from 0')
+      else errors.push('inventory: must be a whole number from 0 to 2147483647')
     } else if (typeof value === 'string') fields[name] = value
     else errors.push(`${name}: must be a string`)
   }
@@ -81,16 +81,16 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // Counts only texts that may be too long: a UTF-16 unit is at most 3 bytes.
+    // Counts only texts that may be too long in any unit: a UTF-16 unit is at most 3 bytes.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }
   if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined)
     errors.push('brand: one of brand, gtin, mpn is required')
   for (const name of LINK_FIELDS)
-    if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
+    if (fields[name] !== undefined && !isUrl(String(fields[name]), { httpsOnly: true })) errors.push(`${name}: must be an https URL`)
   const image = fields['image_link']
-  if (image !== undefined && !isUrl(String(image), false)) errors.push('image_link: must be a URL')
+  if (image !== undefined && !isUrl(String(image))) errors.push('image_link: must be a URL')
   else if (image !== undefined && isOtherType(String(image))) errors.push('image_link: must be a JPG, GIF, WEBP or PNG')
   checkImages(fields['additional_image_link'], errors)
   const description = fields['description']
@@ -106,7 +106,7 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   if (list === undefined) return
   const links = String(list).split(',')
   if (links.length > 10) errors.push('additional_image_link: more than 10 URLs')
-  if (links.some((link) => !isUrl(link.trim(), false))) errors.push('additional_image_link: must be URLs separated by commas')
+  if (links.some((link) => !isUrl(link.trim()))) errors.push('additional_image_link: must be URLs separated by commas')
   else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
@@ -159,7 +159,7 @@ function isDateRange(text: string): boolean {
 /**
  * Returns true for a URL with https, or with http unless `httpsOnly`. For most https links, the expression avoids the slower URL parser.
  */
-function isUrl(text: string, httpsOnly: boolean): boolean {
+function isUrl(text: string, { httpsOnly = false } = {}): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
   const { protocol, hostname } = new URL(text)

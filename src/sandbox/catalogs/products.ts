@@ -103,7 +103,7 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
 }
 
 /**
- * Returns the answered key of a new product that is not applied. `id`: as in `Catalog.products`. Does not use `World.newId`, because a
+ * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not use `World.newId`, because a
  * replay of earlier journals would then give other keys to the products after it.
  */
 function unstoredKey(catalog: Catalog, id: string): string {

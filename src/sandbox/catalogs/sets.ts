@@ -143,7 +143,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
   })
 }
 
-/** Subtracts numbers or prices. NaN unless both are such a text; a currency in `b` must be that of `a`. */
+/** Subtracts numbers or prices. Returns NaN for any other text, and if `b` has a currency that is not that of `a`. */
 function difference(a: string, b: string): number {
   const [, minuend, currency] = NUMBER.exec(a) ?? []
   const [, subtrahend, expectedCurrency = currency] = NUMBER.exec(b) ?? []

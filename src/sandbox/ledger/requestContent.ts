@@ -48,7 +48,7 @@ export function contentOf(
 }
 
 /**
- * Returns every key with the hash (hex) of its entry, serialized as JSON again. The entry of a user includes the type and times of its
+ * Returns every key with the SHA-256 (hex) of its entry as JSON. The entry of a user includes the type and times of its
  * operation, but not the other users. `isNeeded` selects entries by their keys, because hashing all of them takes time.
  */
 export function keyValues(

@@ -75,7 +75,8 @@ export class TrafficRules {
     if (mine !== undefined) mine.finishedAt = this.#now()
     if (this.#open.size === 0) this.#seen = []
     else if (this.#seen.length > 64) {
-      // Limits memory and time. A dropped request may still overlap with a request whose body has not arrived yet.
+      // Limits memory and time: keeps ended requests only from the 31st before the oldest request in flight on. A dropped one may still
+      // overlap with a request whose body has not arrived yet. This violation is then missed.
       const oldest = Math.min(...this.#open)
       this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
     }

@@ -17,9 +17,9 @@ interface Unresolved {
   readonly removes: boolean
   readonly expiresAt: string | undefined
   /** All keys of the request that sent it. */
-  readonly beside: ReadonlySet<string>
+  readonly requestKeys: ReadonlySet<string>
   /** All keys of the operation: the identifiers of its users. */
-  readonly ofOperation: readonly string[]
+  readonly operationKeys: readonly string[]
 }
 
 /** All values of a key, for `values_recur: never`. */
@@ -28,7 +28,7 @@ interface History {
   readonly older: Set<string>
 }
 
-/** Maximum number of unresolved and of superseded keys, more than concurrent requests have. To limit memory, the oldest are dropped. */
+/** Maximum number of keys in `#unresolved`, and in `#superseded`: more than concurrent requests have. Limits memory. */
 const MOST_KEYS = 200_000
 
 /** Values of keys whose order is checked. */
@@ -96,10 +96,11 @@ export class ValueOrder {
       trim(this.#superseded)
       // An operation with an erased identifier cannot be sent again unchanged, so its other users may get new values too.
       if (removes && isUser(key))
-        for (const other of open.ofOperation) if (this.#unresolved.get(other)?.beside === open.beside) this.#unresolved.delete(other)
+        for (const other of open.operationKeys)
+          if (this.#unresolved.get(other)?.requestKeys === open.requestKeys) this.#unresolved.delete(other)
       // Allowed (docs/sandbox.md#violations): the `Delete` of a user, which may be an erasure, and a new value for an expired one.
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
-      return keysOfRequest.every((other) => open.beside.has(other)) && removes === open.removes
+      return keysOfRequest.every((other) => open.requestKeys.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
         : 'newer_before_older_settled'
     }
@@ -120,13 +121,13 @@ export class ValueOrder {
   }
 
   #keepUnresolved(values: readonly KeyValue[], keysOfRequest: readonly string[]): void {
-    const beside = new Set(keysOfRequest)
+    const requestKeys = new Set(keysOfRequest)
     const operations = new Map<number, string[]>()
     for (const { key, value, expiresAt, removes, operation } of values) {
-      const ofOperation = operations.get(operation) ?? []
-      operations.set(operation, ofOperation)
-      ofOperation.push(key)
-      this.#unresolved.set(key, { value, removes, expiresAt, beside, ofOperation })
+      const operationKeys = operations.get(operation) ?? []
+      operations.set(operation, operationKeys)
+      operationKeys.push(key)
+      this.#unresolved.set(key, { value, removes, expiresAt, requestKeys, operationKeys })
     }
     trim(this.#unresolved)
   }

@@ -10,13 +10,13 @@ import { textOf } from '../text.ts'
  */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
-  const present = (name: string) => given.has(name) && params[name] !== null
-  for (const rule of endpoint.rules ?? []) checkRule(rule, params, present, errors)
+  const isPresent = (name: string) => given.has(name) && params[name] !== null
+  for (const rule of endpoint.rules ?? []) checkRule(rule, params, isPresent, errors)
 }
 
-function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
+function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
-  const given = rule.names.filter(present)
+  const given = rule.names.filter(isPresent)
   // An empty list counts only if no other parameter of the rule is filled. The answer for a card of slides has `components: []`, which
   // clients send back.
   const filled = given.filter((name) => !isEmptyList(params[name]))
@@ -45,13 +45,13 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
       const value = params[when.name]
       const applies =
         when.is === undefined
-          ? present(when.name)
+          ? isPresent(when.name)
           : Array.isArray(value)
             ? value.some((item) => when.is?.includes(String(item)))
             : value !== undefined && when.is.includes(textOf(value))
       if (applies)
         for (const name of rule.names)
-          if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
+          if (!isPresent(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }
   }
 }
