@@ -21,7 +21,10 @@ export interface LedgerEntry {
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
-  /** True if the handler applied the request, or an entry of it, to the state. The answer that was sent may differ. */
+  /**
+   * True if the handler applied the request, or an entry of it, to the state. The answer that was sent may differ. False for a request that
+   * the handler refused, even if the switch `partial_apply` applied a part of it.
+   */
   applied: boolean
   /** Kind of the fault that hit the request, and the id of its rule. */
   fault: string | null

@@ -104,9 +104,7 @@ export class Rates {
 
 /** Returns the first state that is refused; if there is none, the state with the fewest remaining requests. */
 function scarcest(states: readonly RateState[]): RateState {
-  return states.reduce((scarce, state) =>
-    state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
-  )
+  return states.find(({ refused }) => refused) ?? states.reduce((scarce, state) => (state.remaining < scarce.remaining ? state : scarce))
 }
 
 /** Returns the names of all limits that the request counts against. */
