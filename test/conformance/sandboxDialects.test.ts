@@ -120,6 +120,8 @@ test('20 what is right in a batch is applied though the rest is refused', async 
   await use({ partial_apply: 'on' })
   expect((await users([update([{ email: [email(1)] }]), { operation_type: 'Update', params: {} }])).status).toBe(400)
   expect((await sandbox.control.audience()).members).toBe(1)
+  const last = (await sandbox.control.ledger(0)).at(-1)
+  expect([last.applied, typeof last.applied_at]).toEqual([true, 'string'])
 })
 test('a read-only token reads and does not write', async () => {
   const consumer = { consumerKey: sandboxCredentials.consumerKey, consumerSecret: sandboxCredentials.consumerSecret }

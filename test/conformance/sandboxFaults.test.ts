@@ -172,6 +172,17 @@ describe('answers that say no', () => {
     await arm({ kind: 'status', status: 200, headers: null })
     expect((await put('a')).text).toBe('')
   })
+  test('a delay longer than a timer of Node can take does not end at once', async () => {
+    await arm({ kind: 'delay', ms: 3_000_000_000 })
+    // The reset ends the wait and the connection.
+    const answer = put('a').then(
+      () => 'answered',
+      () => 'closed',
+    )
+    expect(await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 300, 'waiting'))])).toBe('waiting')
+    await sandbox.control.reset()
+    await answer
+  })
   test('html, empty', async () => {
     await arm({ kind: 'html', headers: { 'Retry-After': '7' } })
     const html = await put('a')

@@ -2,6 +2,9 @@
 import type { LedgerEntry } from '../ledger/ledger.ts'
 import type { ArmedRule } from './armedFaults.ts'
 
+/** Maximum of a timer of Node, 24 days. A longer one would end immediately. */
+const maxTimerMs = 2_147_483_647
+
 /** Request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {
   /** The fault's `name`, else the id of its rule. */
@@ -55,7 +58,7 @@ export class Waits {
         this.#pauses.delete(end)
         resolve()
       }
-      const timer = setTimeout(end, ms)
+      const timer = setTimeout(end, Math.min(ms, maxTimerMs))
       this.#pauses.add(end)
     })
   }

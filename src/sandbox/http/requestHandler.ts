@@ -182,15 +182,20 @@ export class RequestHandler {
 
   /** Completes the answer of a handler and its ledger entry. */
   #applied(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
-    context.entry.applied = isApplied && answer.status < 400
-    if (context.entry.applied) context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
+    if (isApplied && answer.status < 400) this.#markApplied(context)
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
     return answer
+  }
+
+  #markApplied({ entry }: RequestContext): void {
+    entry.applied = true
+    entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
   }
 
   /** Converts a refusal to an answer, and throws any other error. */
   #answerError(context: RequestContext, error: unknown, known: ResultParts): Answer {
     if (!(error instanceof Refusal)) throw error
+    if (error.isPartlyApplied) this.#markApplied(context)
     const answer = this.refuse(context, error, known.echo)
     // Headers of the refusal replace rate limit headers. A 429 has rate limit headers only if the switch
     // `rate_limit_headers` is `reset`.

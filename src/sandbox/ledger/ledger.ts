@@ -23,7 +23,7 @@ export interface LedgerEntry {
   items: number
   /**
    * True if the handler applied the request, or an entry of it, to the state. The answer that was sent may differ. False for a request that
-   * the handler refused, even if the switch `partial_apply` applied a part of it.
+   * the handler refused, unless the switch `partial_apply` applied a part of it.
    */
   applied: boolean
   /** Kind of the fault that hit the request, and the id of its rule. */
