@@ -65,7 +65,7 @@ export interface EngineSettings {
    * Approximate maximum of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
    */
   readonly bytesInHand: number
-  /** Maximum number of users in the first part of a first load: three requests (plan/loadParts.ts). */
+  /** Maximum number of users in the first part of a first load (docs/decisions/first-load-in-parts.md): those of three requests. */
   readonly usersInFirstPart: number
   /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number

@@ -15,7 +15,7 @@ export function serviceIdentity(service: {
 
 /**
  * Returns a text that identifies the application and the user, without a secret. An access token starts with the id of its user, so a
- * renewed token has the same result. For a token of another form, the text has its digest instead of the user.
+ * renewed token gives the same text. If the token does not start with an id, the text has the digest of the token instead of the user.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

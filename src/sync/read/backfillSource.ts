@@ -32,7 +32,7 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
   const text = head && utfText(head)
-  // The names of the added columns are ASCII.
+  // The names of the columns that `rejects --csv` adds are ASCII, so `latin1` reads them in every single-byte encoding.
   if (head === undefined || !isRejectsHeader(firstLine(text ?? head.toString('latin1')))) {
     const { credentials, ...own } = first
     const kept = credentials === undefined || !mayShareCredentials(first.uri, uri) ? {} : { credentials }
@@ -50,13 +50,13 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 
 /**
  * Returns true if the source at `other` may use the credentials of `own`: both have the same scheme. A web server receives the secret
- * itself, so it must also have the same origin. For SFTP the host key is pinned; object stores and databases receive only a proof of the
- * secret.
+ * itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server is pinned, and
+ * object stores and databases receive only a proof of the secret.
  */
 function mayShareCredentials(own: string, other: string): boolean {
-  const [kind] = other.split(':')
-  if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false
-  return !/^https?$/i.test(kind) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
+  const [scheme] = other.split(':')
+  if (isLocalFile(other) || scheme === undefined || own.split(':')[0] !== scheme) return false
+  return !/^https?$/i.test(scheme) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
 }
 
 /** Returns at least the first `headBytes` of a local file, or the whole file if it is smaller. */
@@ -77,8 +77,8 @@ async function readHead(uri: string): Promise<Buffer> {
 }
 
 /**
- * Returns the text of UTF-8, and of UTF-16 with a byte-order mark, without this mark; undefined for any other encoding. The head may end
- * within a character, so it is decoded as a part of a stream.
+ * Returns the text of a head in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Undefined for any other encoding. The head
+ * may end within a character, so it is decoded as a part of a stream.
  */
 function utfText(head: Buffer): string | undefined {
   const [first, second] = head

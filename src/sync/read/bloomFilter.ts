@@ -1,13 +1,13 @@
 /** Number of bits of a block: one line of the processor's cache. */
 const blockBits = 512
-const blocks = 2 ** 20
+const blockCount = 2 ** 20
 
 /**
  * Bloom filter of 64 MB for 56-bit values: shows if a value may have been added before. Each value sets 4 bits of one block, so adding
  * costs one access to memory. Of 20 million different values some 3,000 are wrongly reported as repeats; no repeat is missed.
  */
 export class BloomFilter {
-  readonly #words = new Int32Array((blocks * blockBits) / 32)
+  readonly #words = new Int32Array((blockCount * blockBits) / 32)
 
   /**
    * Adds a value: the upper three bytes of `low`, and the four bytes of `high`. Returns true if the value may have been added before,

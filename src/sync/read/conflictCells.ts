@@ -1,7 +1,7 @@
 /**
- * Fills the cells of contradicting rows, so that `rejects --csv` can show the columns of the source. SQL finds these rows after
- * their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be read again, or
- * has changed meanwhile. They also stay empty after the first `rowsFilled` rows of the run.
+ * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. SQL finds
+ * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be read
+ * again, or has changed meanwhile. They also stay empty after the first `maxFilledRows` rows of the run.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -14,18 +14,18 @@ import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** Maximum number of filled rows. If there are more, the operator needs the summary and not each row. */
-const rowsFilled = 10_000
+const maxFilledRows = 10_000
 
 /** Reads the sources again and stores the masked cells of the run's contradicting rows. */
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
   const unfilled = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
     `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
-     order by source, line limit ${rowsFilled}`,
+     order by source, line limit ${maxFilledRows}`,
     [runId],
   )
   const mapper = createMapper(pipeline, new Date(deps.clock.now()))
   for (const [index, definition] of pipeline.sources.entries()) {
-    // Number of unfilled rows by line and key, because all records of a feed without line ends are on one line.
+    // Number of unfilled rows by line and key. The line is not enough, because all records of a feed without line ends are on one line.
     const left = new Map<string, number>()
     const lines = new Set<number>()
     for (const { source, line, key } of unfilled) {

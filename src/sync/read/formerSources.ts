@@ -6,10 +6,11 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
  * Returns for each source its facts from an earlier read; undefined if it was not read then. `uris`: addresses of the sources now. `before`:
  * facts of the earlier read. `patterns`: addresses in the pipeline, which may be patterns of file names.
  *
- * Sources are matched by address, because they may be added and removed. An address that is not found exactly once may be that of a pattern,
- * which selects another file in each read: then the earlier file that matches the pattern counts. If as many sources as earlier ones stay
- * without a match (renamed files, sheets of a workbook), they are matched in their order. A wrong match may withhold a run; without a match,
- * a fall of its opt-outs would not be noticed.
+ * Sources are matched by address, because they may be added and removed. Two steps match further sources:
+ * - A pattern may select another file in each read. Its source gets the only unmatched earlier file that matches the pattern.
+ * - If as many sources as earlier ones are still without a match (renamed files, sheets of a workbook), they are matched in their order.
+ *
+ * A wrong match may withhold a run. Without a match, a fall of the source's opt-outs would not be noticed.
  */
 export function formerSources(
   uris: readonly string[],
@@ -27,7 +28,7 @@ export function formerSources(
 
 const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
 
-/** Returns the place of the only free address that matches the pattern; -1 if there is none. */
+/** Returns the place of the only address that matches the pattern and is not `used`; -1 without one. `used`: places of matched addresses. */
 function placeOfPattern(pattern: string | undefined, addresses: readonly string[], used: readonly number[]): number {
   if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
   const key = isLocalFile(pattern) ? resolve(pattern) : addressKey(pattern)
@@ -35,7 +36,7 @@ function placeOfPattern(pattern: string | undefined, addresses: readonly string[
   return matches.length === 1 ? (matches[0] ?? -1) : -1
 }
 
-/** Returns an address in one form, without user, password and query: facts have another form than a pipeline. A path is unchanged. */
+/** Normalizes an address, because facts and pipelines may write it differently. Removes user, password and query; keeps a path as it is. */
 function addressKey(uri: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(uri) || !URL.canParse(uri)) return uri
   const { protocol, host, pathname } = new URL(uri)

@@ -1,4 +1,4 @@
-/** Watches the identifiers of a first read, so that the first load needs no search through all of them. */
+/** Watches the identifiers of a first read, so that the first load need not search all of them for shared ones. */
 import { plainType } from '../../destinations/userOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
@@ -34,8 +34,8 @@ export class IdentifierWatch {
   #mayHaveTimes = false
   #areDigests = true
 
-  constructor(logged = mostLogged) {
-    this.#mostLogged = logged
+  constructor(maxLogged = mostLogged) {
+    this.#mostLogged = maxLogged
   }
 
   /** Adds the packed identifiers of one row. `hasTimes`: true if the row has own times. */

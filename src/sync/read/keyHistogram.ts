@@ -1,9 +1,13 @@
-/** Counts the record keys of people by their first two bytes, so that a first load is split into parts without a query. */
+/**
+ * Counts the record keys of people by their first two bytes (the prefix), so that a first load is split without a query: into parts
+ * (docs/decisions/first-load-in-parts.md), and each part into steps.
+ */
 
-const prefixes = 2 ** 16
+const prefixCount = 2 ** 16
+
 /** Number of record keys by prefix. */
 export class KeyHistogram {
-  readonly #counts = new Uint32Array(prefixes)
+  readonly #counts = new Uint32Array(prefixCount)
 
   /** Counts a record key. `key`: a digest of at least two bytes. */
   add(key: Uint8Array): void {
@@ -20,7 +24,7 @@ export class KeyHistogram {
     const starts: Buffer[] = []
     let inPart = 0
     let i = 0
-    for (let prefix = 0; prefix < prefixes && i < sizes.length; prefix++) {
+    for (let prefix = 0; prefix < prefixCount && i < sizes.length; prefix++) {
       const count = this.#counts[prefix] ?? 0
       for (; i < sizes.length && inPart + count > (sizes[i] ?? 0); i++) {
         if (inPart === 0) continue
@@ -33,15 +37,16 @@ export class KeyHistogram {
   }
 
   /**
-   * Splits the keys into steps of at most `most` keys, and returns the first prefix of each step except the first. A step of at least
-   * half as many keys ends where one of `partitions` equal ranges of keys ends.
+   * Splits the keys into steps of at most `most` keys, and returns the first prefix of each step except the first. All keys with one prefix
+   * are in one step, even if they are more. A step with at least half of `most` keys also ends at the end of a partition. `partitions`:
+   * number of partitions, which are equal ranges of prefixes.
    */
   stepStarts(most: number, partitions: number): Buffer[] {
     const starts: Buffer[] = []
     let inStep = 0
-    for (let prefix = 0; prefix < prefixes; prefix++) {
+    for (let prefix = 0; prefix < prefixCount; prefix++) {
       const count = this.#counts[prefix] ?? 0
-      const startsPartition = prefix % (prefixes / partitions) === 0
+      const startsPartition = prefix % (prefixCount / partitions) === 0
       if (inStep > 0 && (inStep + count > most || (startsPartition && inStep >= most / 2))) {
         starts.push(prefixBytes(prefix))
         inStep = 0

@@ -5,7 +5,7 @@ import { digestBytes, digestWords } from './recordDigest.ts'
 const ahead = 8
 /** Number of digests at the start of each chunk that are compared, because a sequence may start there. */
 const aheadAtStart = 4
-/** Largest number of sequences whose place is remembered: up to 16 of a first load, and one of each of the last reads. */
+/** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
 const mostSequences = 32
 
 /** Number of misses in a row above which a file counts as reordered. */
@@ -14,9 +14,9 @@ const mostMissesInARow = 64
 const recordsPerMiss = 32
 
 /**
- * Digests of the last complete snapshot. A gated read looks up its records here, and marks the found digests as seen.
+ * Digests of the last complete snapshot. A gated read (readRecords.ts) looks up its records in them, and marks the found digests as seen.
  *
- * The digests consist of sequences, each in the order of the file. A full read stores one sequence. There is one exception: if the stage of
+ * The digests are stored in chunks, and consist of sequences, each in the order of the file. A full read stores one sequence. There is one exception: if the stage of
  * a first load is partitioned and a staged row stopped being valid, each partition is a sequence. Each later gated read adds one for its
  * new and changed records. A sequence starts at the start of a chunk.
  *
@@ -41,7 +41,7 @@ export class KnownDigests {
   /** Index in `#next` of the sequence with the last match. */
   #sequence = 0
   /** Number of sequences found so far, including forgotten ones. */
-  #sequences = 0
+  #sequenceCount = 0
   /** First digests of the chunks, at which a sequence may start: their index by their first word. */
   readonly #starts = new Map<number, number>()
   /** Records without a match so far; `#missesInARow`: since the last match. */
@@ -76,7 +76,7 @@ export class KnownDigests {
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
     const to = Math.min(first + aheadAtStart, this.#count)
-    // Below the length. Of two digests with the same first word only one is found here; the other counts as new.
+    // `i` is below the length. If two digests have the same first word, only one is found by `#starts`; the other counts as new.
     for (let i = first; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
   }
 
@@ -130,7 +130,7 @@ export class KnownDigests {
       const i = next[k] as number // below the length
       if (i < this.#count && this.#equals(i, digest)) return this.#matched(k, i)
     }
-    // The table finds these digests too.
+    // If there is a table, it finds the digests further ahead.
     if (this.#slots !== undefined) return -1
     for (let k = 0; k < next.length; k++) {
       const from = next[k] as number // below the length
@@ -155,7 +155,7 @@ export class KnownDigests {
 
   /** Adds a sequence. If there are too many, forgets the one that was added the longest ago. */
   #matchedNewSequence(i: number): number {
-    return this.#matched(this.#sequences++ % mostSequences, i)
+    return this.#matched(this.#sequenceCount++ % mostSequences, i)
   }
 
   #isSeen(i: number): boolean {

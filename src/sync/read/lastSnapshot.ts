@@ -54,9 +54,9 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
        not (${noGuardFired('s.id')})
          -- A later backfill or incomplete read changed the desired content.
          or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
-         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan over a snapshot is
-         -- stored with it, and states the erasures before its start. It suppresses the rows of erasures after the read
-         -- (plan/applyChanges.ts), which only the stored counts show as valid.
+         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan of a snapshot is
+         -- stored with the snapshot, and "erasures" in its review is the newest erasure before the plan began. A plan also suppresses the
+         -- rows of erasures after the read (plan/applyChanges.ts), but the stored counts still have these rows as valid.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (

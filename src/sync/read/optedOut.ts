@@ -31,13 +31,14 @@ export async function collectOptedOut(
  * and was not staged, so a full read is needed.
  */
 export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
+  // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
   const implied: Buffer[] = []
-  // The cursor of the search needs a transaction. The transaction sees one state of the tables, which retention and erasures may change.
+  // The cursor of the search needs a transaction. Repeatable read, because retention and erasures may change the tables meanwhile.
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
   await tx.query('commit')
-  const beside = await tx.query(
+  const skipped = await tx.query(
     `with desired as (
        select m.key as identifier, m.ref_count from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
        union all
@@ -50,13 +51,13 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
      select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )
-  return beside.length === 1
+  return skipped.length === 1
 }
 
 /**
- * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or have an undesired identifier. An
- * earlier read may have removed it: for example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its
- * source is unchanged. An identifier that a valid row of this read has again does not count.
+ * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or that have an undesired identifier:
+ * one that no stored record has any more. For example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its
+ * source is unchanged. An identifier that a valid row of this read has again is not undesired.
  */
 export async function findOptedOutEntries(
   tx: Connection,
@@ -67,7 +68,7 @@ export async function findOptedOutEntries(
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
      undesired as materialized (
        select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
-     -- No stored record has an undesired identifier, so a row that has it is staged, in a gated read too.
+     -- No stored record has an undesired identifier, so a row with one is new or changed, and even a gated read stages it.
      desired_again as materialized (
        select i.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (key)
        where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))

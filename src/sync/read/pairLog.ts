@@ -1,8 +1,8 @@
-const buckets = 256
+const bucketCount = 256
 /** 32-bit numbers in a chunk of a bucket: 4 KB. */
-const chunkNumbers = 1024
+const numbersPerChunk = 1024
 /** Chunks in one allocation: 1 MB. */
-const slabChunks = 256
+const chunksPerSlab = 256
 
 /**
  * Log of 64-bit values, which finds repeated values. Each value consists of two 32-bit numbers. `add` appends the value to one of 256
@@ -10,17 +10,17 @@ const slabChunks = 256
  * 0.2 s, because nearly each access missed the processor's cache.
  */
 export class PairLog {
-  /** Allocations, each with `slabChunks` chunks. */
+  /** Allocations, each with `chunksPerSlab` chunks. */
   readonly #slabs: Int32Array<ArrayBuffer>[] = []
   #chunks = 0
   /** Ids of the chunks of each bucket, in order. */
-  readonly #chunksOf: number[][] = Array.from({ length: buckets }, () => [])
+  readonly #chunksOf: number[][] = Array.from({ length: bucketCount }, () => [])
   /** Index of the slab with the last chunk of each bucket. */
-  readonly #slab = new Int32Array(buckets)
+  readonly #slab = new Int32Array(bucketCount)
   /** Index of the next value of each bucket in this slab. */
-  readonly #next = new Int32Array(buckets)
+  readonly #next = new Int32Array(bucketCount)
   /** Number of values that still fit into the last chunk of each bucket. */
-  readonly #left = new Int32Array(buckets)
+  readonly #left = new Int32Array(bucketCount)
   #size = 0
 
   /** Number of added values, with repeats. */
@@ -30,7 +30,7 @@ export class PairLog {
 
   /** Adds a value. The bytes of `high` should be evenly distributed. */
   add(low: number, high: number): void {
-    const bucket = high & (buckets - 1)
+    const bucket = high & (bucketCount - 1)
     if (this.#left[bucket] === 0) this.#extend(bucket)
     // `bucket` is below the length of these arrays, and its chunk has room.
     const at = this.#next[bucket] as number
@@ -45,15 +45,15 @@ export class PairLog {
 
   /** Calls `visit` with every value, in no particular order. */
   each(visit: (low: number, high: number) => void): void {
-    for (let bucket = 0; bucket < buckets; bucket++) {
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
       // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
       const left = this.#left[bucket] as number
       for (const [i, chunk] of chunks.entries()) {
-        const slab = this.#slabs[Math.floor(chunk / slabChunks)] as Int32Array // chunks are numbered in the order of the slabs
-        const from = (chunk % slabChunks) * chunkNumbers
+        const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array // chunks are numbered in the order of the slabs
+        const from = (chunk % chunksPerSlab) * numbersPerChunk
         const free = i === chunks.length - 1 ? left * 2 : 0
-        for (let at = from; at < from + chunkNumbers - free; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
+        for (let at = from; at < from + numbersPerChunk - free; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
       }
     }
   }
@@ -62,20 +62,21 @@ export class PairLog {
   *repeats(): Generator<readonly [low: number, high: number]> {
     let slots = new Int32Array(0)
     let values = new Int32Array(0)
-    for (let bucket = 0; bucket < buckets; bucket++) {
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
       // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
       const left = this.#left[bucket] as number
-      const numbers = chunks.length * chunkNumbers - left * 2
+      const numbers = chunks.length * numbersPerChunk - left * 2
+      // A single value has two numbers, and cannot be a repeat.
       if (numbers < 4) continue
-      if (values.length < chunks.length * chunkNumbers) {
-        values = new Int32Array(chunks.length * chunkNumbers)
+      if (values.length < chunks.length * numbersPerChunk) {
+        values = new Int32Array(chunks.length * numbersPerChunk)
         slots = new Int32Array(2 ** Math.ceil(Math.log2(values.length)))
       }
       for (const [i, chunk] of chunks.entries()) {
-        const from = (chunk % slabChunks) * chunkNumbers
-        const slab = this.#slabs[Math.floor(chunk / slabChunks)] as Int32Array // chunks are numbered in the order of the slabs
-        values.set(slab.subarray(from, from + chunkNumbers), i * chunkNumbers)
+        const from = (chunk % chunksPerSlab) * numbersPerChunk
+        const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array // chunks are numbered in the order of the slabs
+        values.set(slab.subarray(from, from + numbersPerChunk), i * numbersPerChunk)
       }
       slots.fill(0)
       const mask = slots.length - 1
@@ -108,11 +109,11 @@ export class PairLog {
   /** Adds a chunk to a bucket. */
   #extend(bucket: number): void {
     const chunk = this.#chunks++
-    if (chunk % slabChunks === 0) this.#slabs.push(new Int32Array(slabChunks * chunkNumbers))
+    if (chunk % chunksPerSlab === 0) this.#slabs.push(new Int32Array(chunksPerSlab * numbersPerChunk))
     this.#chunksOf[bucket]?.push(chunk)
     this.#slab[bucket] = this.#slabs.length - 1
-    this.#next[bucket] = (chunk % slabChunks) * chunkNumbers
-    this.#left[bucket] = chunkNumbers / 2
+    this.#next[bucket] = (chunk % chunksPerSlab) * numbersPerChunk
+    this.#left[bucket] = numbersPerChunk / 2
   }
 }
 

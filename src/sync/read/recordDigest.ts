@@ -12,6 +12,7 @@ export const digestWords = 4
 /** Number of bytes in a digest, and in a key. */
 export const digestBytes = digestWords * 4
 
+/** Constants of HalfSipHash, for the third and fourth word of the state. */
 const initial2 = 0x6c796765
 const initial3 = 0x74656462
 const finalRounds = 3

@@ -1,7 +1,7 @@
 /**
  * The record gate (docs/architecture.md#three-gates-work-that-is-skipped-safely): a raw record whose digest is in the last complete
  * snapshot is unchanged, so the record is not parsed, mapped or staged. A digest includes the shape of the file (header, delimiter,
- * prefixes): equal bytes under another header are another record.
+ * prefixes of XML): equal bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
 import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
@@ -15,13 +15,17 @@ export class DigestGate implements RecordGate {
   columns: readonly string[] = []
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
-  /** Lines of the records that were passed on to the parser, in order; `#digests` has their digests. */
+  /**
+   * Queue of the records that were passed on to the parser: their lines, in order. `#digests` has their digests, `#count` is their number.
+   * `#next` is the index of the next one that `digestOf` looks at.
+   */
   #lines = new Float64Array(1024)
   #count = 0
+  #next = 0
   #digests = new Int32Array(1024 * digestWords)
+  /** Digest that `digestOf` returned last. */
   readonly #returned = new Int32Array(digestWords)
   readonly #returnedBytes = new Uint8Array(this.#returned.buffer)
-  #next = 0
   #unchanged = 0
   #repeated = 0
   #featureSets = new FeatureSetCounts()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory: 20 MB. Above it, any key may be repeated. */
+/** Maximum number of keys in memory: 20 MB. With more keys, `finish` returns true without a search. */
 const mostKeys = 2_500_000
 
 /**
