@@ -103,7 +103,7 @@ export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuali
 /** Records of the last complete snapshot, for a gated read. */
 interface KnownRecords {
   readonly digests: KnownDigests
-  /** Warnings that the skipped records would have. */
+  /** Statistics of these records, for the records that are skipped. */
   readonly quality: StoredStatistics
 }
 
@@ -122,7 +122,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   const known = new KnownDigests(stored.stored, { everywhere: last.rows.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
-    // Called after every four megabytes of digests.
+    // 64 chunks have at most four megabytes of digests.
     if (chunk % 64 === 63) dropBuffers()
   }
   return { digests: known, quality }
@@ -202,8 +202,9 @@ async function resolveRows(
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
-  const areCollected = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
-  if (!gate.canSkip && !areCollected) await dropStagedDigests(tx)
+  // Otherwise the plan collects the digests from the stage (docs/decisions/record-digest.md).
+  const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
+  if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
   const rows = {
     read: staged.read + gate.skipped,
     rejected: staged.rejected + resolved.conflicting,

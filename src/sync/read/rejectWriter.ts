@@ -3,6 +3,9 @@ import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
 import { storableText } from '../../mapping/text.ts'
 
+/** Number of rejects in memory from which on `flush` should be called. */
+const manyRejects = 500
+
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */
 export class RejectWriter {
   readonly #db: Database
@@ -16,7 +19,7 @@ export class RejectWriter {
 
   /** True if the caller should call `flush`. */
   get full(): boolean {
-    return this.#rows.length >= 500
+    return this.#rows.length >= manyRejects
   }
 
   /** Adds a reject. `source`: number of its source, from 0. `cells`: original cells of the row, masked if personal. */

@@ -1,5 +1,5 @@
 /**
- * Reduces the staged rows to one row per key. Of rows with equal content, one stays. Contradicting rows are all rejected; with
+ * Reduces the staged rows to one row per key. One of several rows with equal content stays. Contradicting rows are all rejected; with
  * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats
  * are searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
@@ -92,7 +92,7 @@ async function resolveRepeats(
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(tx, options)
-  // Of rows with the same key and content, one stays (docs/inputs.md 57).
+  // One of several rows with the same key and content stays (docs/inputs.md 57).
   const collapsed = await tx.execute(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1

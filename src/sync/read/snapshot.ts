@@ -137,12 +137,13 @@ async function readInto(
   const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
   const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
   const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-  const isOfOther = last !== undefined && last.pipeline !== pipeline.name && destinationOf(pipeline.destination.kind).guardsDeletes
+  const lastIsOfOtherPipeline =
+    last !== undefined && last.pipeline !== pipeline.name && destinationOf(pipeline.destination.kind).guardsDeletes
   const warnings = [
     ...notes,
     ...staged.warnings,
     ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
-    ...(isOfOther ? [otherPipeline(last)] : []),
+    ...(lastIsOfOtherPipeline ? [otherPipeline(last)] : []),
     ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
   ]
   await updateRun(deps.db, run, { columns: staged.columns, warnings })

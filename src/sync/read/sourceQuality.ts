@@ -30,7 +30,7 @@ interface EarlierReads {
   readonly previous?: SourceFacts | undefined
   /** Facts of the last read in whose plan no guard fired, with which the opt-outs are compared. */
   readonly lastGood?: SourceFacts | undefined
-  /** Counts of unchanged rows, which were not mapped, by feature set. */
+  /** Counts of unchanged rows, which were not mapped, by feature set (mapping/statistics/rowStatistics.ts). */
   readonly known?: FeatureSetCounts | undefined
 }
 
@@ -75,13 +75,13 @@ export function watchMapper(
 /** Minimum number of rows for checks of shares (docs/inputs.md). */
 const checkedFrom = 100
 /** Share of rows damaged by a spreadsheet above which the file is rejected. */
-const damagedShare = 0.005
+const maxDamagedShare = 0.005
 /** Share of rows with an email in a phone column, or the reverse, above which the file is rejected. */
-const misplacedShare = 0.05
+const maxMisplacedShare = 0.05
 /** Share of rows with a role or example address above which a warning is reported. */
-const roleShare = 0.01
+const maxRoleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
-const fillFall = 20
+const maxFillFall = 20
 /** Code of the note on columns with personal numbers. It is reported once per column, as a note on the source. */
 const personalCode = 'PERSONAL_COLUMN'
 /** Codes that count once per column, for any number of rows. */
@@ -109,10 +109,11 @@ function createSourceQuality(
       if (record?.kind === 'member' && !record.desired) optedOut += 1
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject?.isMisplaced === true) misplaced.add(reject.line)
-      const dropped = warnings.some(({ isMisplaced }) => isMisplaced === true)
+      const hasMisplaced = warnings.some(({ isMisplaced }) => isMisplaced === true)
       const numbers = personal.find(row)
+      // A new item above the maximum has the number -1.
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
-      return quality.add(mapped, items, dropped ? feature.misplaced : 0)
+      return quality.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
     },
     finish: (facts, { previous, lastGood, known } = {}) => {
       const found = quality.finish(known)
@@ -160,7 +161,7 @@ const noteOf = (code: string, field: string, message: string, count = 1, lines: 
 
 /** Throws `FILE_SPREADSHEET_DAMAGE` if too many rows are damaged. */
 function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: LineCount): void {
-  if (count <= rows * damagedShare) return
+  if (count <= rows * maxDamagedShare) return
   throw new RunError(
     'FILE_SPREADSHEET_DAMAGE',
     `${count} of ${rows} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
@@ -170,7 +171,7 @@ function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: Lin
 
 /** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: lines of some of them; 0: none. */
 function rejectMisplaced({ uri }: SourceFacts, rows: number, { count, lines }: { count: number; lines: readonly number[] }): void {
-  if (count <= rows * misplacedShare) return
+  if (count <= rows * maxMisplacedShare) return
   throw new RunError('FILE_MAPPING', `${count} of ${rows} rows have an email where a phone number is mapped, or the reverse`, {
     where: `${uri}, first on line ${Math.min(...lines.filter((line) => line > 0))}`,
     hint: 'Correct the columns under map:.',
@@ -181,7 +182,7 @@ function rejectMisplaced({ uri }: SourceFacts, rows: number, { count, lines }: {
 function roleShareNotes(items: readonly WarningSummary[], rows: number): WarningSummary[] {
   const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
   const count = roles.reduce((sum, role) => sum + role.count, 0)
-  if (count <= rows * roleShare) return []
+  if (count <= rows * maxRoleShare) return []
   const first = Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity))
   return [noteOf('EMAIL_ROLE_SHARE', 'email', `${count} of ${rows} rows have a role or example address`, count, [first])]
 }
@@ -209,7 +210,7 @@ function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined):
 }
 
 /**
- * Returns the identifier types whose fill rate fell by more than `fillFall` percentage points, with the percentages before and now. Empty
+ * Returns the identifier types whose fill rate fell by more than `maxFillFall` percentage points, with the percentages before and now. Empty
  * if one of the reads had fewer than `checkedFrom` members.
  */
 function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
@@ -217,7 +218,7 @@ function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures
   return Object.entries(before.filled).flatMap(([kind, count]): [string, number, number][] => {
     const was = Math.round((count / before.members) * 100)
     const is = Math.round(((now.filled[kind] ?? 0) / now.members) * 100)
-    return was - is > fillFall ? [[kind, was, is]] : []
+    return was - is > maxFillFall ? [[kind, was, is]] : []
   })
 }
 

@@ -132,7 +132,7 @@ export class SourceStager {
     const ended = this.#writer.copy.end()
     const after = partitions ? ended.then(() => partitionStage(tx)) : ended
     if (partitions) staging.partitionFrom = undefined
-    // Rows are read and mapped while Postgres does this.
+    // Rows are read and mapped while Postgres partitions the stage and stores the digests.
     this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
     // Prevents an unhandled rejection: the next `await` throws the error.
     this.#between.catch(() => undefined)
@@ -195,8 +195,8 @@ export class SourceStager {
   }
 
   /**
-   * Returns the warnings on deciding columns that no row has; none without rows. Not for a source with skipped rows: such a row is equal to
-   * one of the last read, which was checked.
+   * Returns the warnings on deciding columns that no row has; none without rows. Must not be called for a source with skipped rows: such
+   * a row is equal to one of the last read, which was checked.
    */
   #decidingWarnings(): readonly Warning[] {
     if (this.#firstColumns === undefined) return []
@@ -236,8 +236,8 @@ interface DecidingColumns {
 }
 
 /**
- * Returns the columns that decide which rows are sent, and how long. A missing cell counts as empty, so a test or a filter of a missing
- * column may let every row pass, and without its end every membership would last for `expires_in`.
+ * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent test
+ * or a filter of a missing column may let every row pass, and a membership without `expires_at` lasts for `expires_in`.
  */
 function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent

@@ -130,7 +130,8 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // The joins of a first load (lists, erasures, shared identifiers) are planned alike without statistics. A diff analyzes the stage later.
+  // Postgres executes the joins of a first load (lists, erasures, shared identifiers) in the same way without statistics. A diff analyzes
+  // the stage later.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(

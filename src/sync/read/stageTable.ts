@@ -38,8 +38,9 @@ export async function analyzeStage(tx: Connection): Promise<void> {
 }
 
 /**
- * Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition. Of
- * a million rows, a partition has one step of the load (plan/loadParts.ts). COPY writes to at most 32 partitions at a time.
+ * Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition. In
+ * a load of a million rows, each partition has about as many rows as a step (plan/loadParts.ts). COPY writes to at most 32 partitions at a
+ * time.
  */
 export const stagePartitions = 32
 
@@ -95,6 +96,8 @@ export interface StageOptions {
 }
 
 const noHash = Buffer.alloc(16)
+/** Columns that every staged row has. */
+const commonColumns = ['key', 'hash', 'kind', 'line', 'source', 'digest', 'feature_set']
 
 /** Writes rows to the table `stage`. A subclass for each type of record writes the columns that only this type has. */
 export abstract class StageWriter {
@@ -102,14 +105,14 @@ export abstract class StageWriter {
   readonly copy: CopyWriter
   protected readonly tally: StageTally
   readonly #source: number
-  readonly #own: number
+  readonly #ownCount: number
 
   /** `own`: columns of the subclass. */
   constructor(tx: Connection, { source, tally, later }: StageOptions, own: readonly string[]) {
-    this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`, later)
+    this.copy = new CopyWriter(tx.client, `stage (${[...commonColumns, ...own].join(', ')})`, later)
     this.tally = tally
     this.#source = source
-    this.#own = own.length
+    this.#ownCount = own.length
   }
 
   /**
@@ -121,7 +124,7 @@ export abstract class StageWriter {
   /** Stages the key of a rejected row, so that its record does not count as missing. */
   addRejectedKey(key: Uint8Array, line: number): void {
     this.writeCommonColumns(key, noHash, stagedKind.rejected, line, undefined, 0)
-    for (let i = 0; i < this.#own; i++) this.copy.null()
+    for (let i = 0; i < this.#ownCount; i++) this.copy.null()
   }
 
   /** Stages the identifiers that a filtered or rejected row opts out. Does nothing for products. */
@@ -139,7 +142,7 @@ export abstract class StageWriter {
     const { copy } = this
     this.tally.keys.add(key)
     if (digest !== undefined && kind === stagedKind.valid) this.tally.digests?.add(digest, featureSet, key)
-    copy.row(7 + this.#own)
+    copy.row(commonColumns.length + this.#ownCount)
     copy.bytes(key)
     copy.bytes(content)
     copy.int2(kind)
@@ -203,6 +206,7 @@ class MemberWriter extends StageWriter {
     this.tally.unsentOptOuts++
     this.writeCommonColumns(keyOfOptOuts(optedOut), noHash, stagedKind.unsentOptOuts, line, undefined, 0)
     this.#addIdentifiers(optedOut)
+    // No `without_consent`, `effective_at` and `expires_at`.
     for (let i = 0; i < 3; i++) this.copy.null()
   }
 

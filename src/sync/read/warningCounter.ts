@@ -2,7 +2,7 @@ import type { Warning } from '../../model/record.ts'
 import { linesKept, type WarningSummary } from '../../model/report.ts'
 
 /** Maximum number of different warnings, by code and field. Further ones are not counted. */
-const kindsKept = 500
+const maxKinds = 500
 
 /** Counts warnings by code and field. Keeps the message and hint of the first, and the first five lines. Memory is bounded for any feed. */
 export class WarningCounter {
@@ -20,7 +20,7 @@ export class WarningCounter {
     if (kind) {
       kind.count += count
       kind.lines.push(...lines.slice(0, linesKept - kind.lines.length))
-    } else if (this.#kinds.size < kindsKept) {
+    } else if (this.#kinds.size < maxKinds) {
       this.#kinds.set(id, { code, field, message, count, lines: lines.slice(0, linesKept), ...(hint === undefined ? {} : { hint }) })
     }
   }
