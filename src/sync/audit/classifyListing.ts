@@ -26,7 +26,7 @@ import type { ShownDifference } from './report.ts'
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
 /** Maximum number of changed products whose differing values are stored. For the others only the names of the fields are stored. */
-const keptInFull = 1_000
+const maxKeptInFull = 1_000
 /** Number of characters to which a longer value is shortened. */
 const shownLength = 200
 
@@ -55,8 +55,9 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
 export class ListingClassifier {
   readonly #tx: Transaction
   readonly #destinationId: number
-  readonly #returned = new Set<string>()
-  #changed = 0
+  /** Fields that at least one listed product had. */
+  readonly #returnedFields = new Set<string>()
+  #changedCount = 0
 
   private constructor(tx: Transaction, destinationId: number) {
     this.#tx = tx
@@ -73,9 +74,9 @@ export class ListingClassifier {
     return new ListingClassifier(tx, destinationId)
   }
 
-  /** Compared fields that no listed product had, because the service does not return them. Empty if no product was listed. */
+  /** Compared fields that no listed product had. Empty if no product was listed. */
   get notReturned(): readonly string[] {
-    return this.#returned.size === 0 ? [] : comparedFields.filter((field) => !this.#returned.has(field))
+    return this.#returnedFields.size === 0 ? [] : comparedFields.filter((field) => !this.#returnedFields.has(field))
   }
 
   /** Classifies one page. If a product was listed before, its new outcome replaces the earlier one. */
@@ -95,7 +96,7 @@ export class ListingClassifier {
     const classified = rows.flatMap((known) => {
       const product = products[Number(known.ord) - 1]
       if (product === undefined) return []
-      for (const field in product.fields) this.#returned.add(field)
+      for (const field in product.fields) this.#returnedFields.add(field)
       return {
         id: product.id,
         productKey: product.productKey,
@@ -123,8 +124,8 @@ export class ListingClassifier {
 
   /**
    * Adds the confirmed products that were not listed. A group lists only its first variant (spec 2.2), so the other variants of a listed
-   * group may exist: they become `hidden` (docs/faults.md, C1). So do products whose confirmed content is no longer stored. Then products
-   * become `unresolved` if a request for them is unresolved now, or was confirmed since the audit began.
+   * group may exist: they become `hidden` (docs/faults.md, C1). So do products whose confirmed content is no longer stored.
+   * Afterwards any product, listed or not, becomes `unresolved` if a request for it is unresolved now, or was confirmed since the audit began.
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
@@ -169,9 +170,9 @@ export class ListingClassifier {
     }
   }
 
-  /** Returns the differences of a changed product as JSON, shortened. Null for other products, and after `keptInFull` changed products. */
+  /** Returns the differences of a changed product as JSON, shortened. Null for other products, and after `maxKeptInFull` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
-    if (outcome !== 'changed' || ++this.#changed > keptInFull) return null
+    if (outcome !== 'changed' || ++this.#changedCount > maxKeptInFull) return null
     return JSON.stringify(
       differences.map((difference) => ({
         ...difference,

@@ -8,7 +8,7 @@ import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
 
 /** Maximum number of examples of each outcome. */
-const examplesEach = 10
+const maxExamples = 10
 /** Outcomes with examples, in the order of the report. */
 const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidden'] as const satisfies readonly ListingOutcome[]
 
@@ -73,7 +73,7 @@ async function loadExamples(tx: Transaction, destinationId: number): Promise<Aud
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
-       from (select * from audited where outcome = $1 order by key limit ${examplesEach}) a order by a.key`,
+       from (select * from audited where outcome = $1 order by key limit ${maxExamples}) a order by a.key`,
       [found],
     )
     for (const { id, detail, deleted_by } of rows)

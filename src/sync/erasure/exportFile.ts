@@ -69,8 +69,8 @@ export function readExport(text: string, file: string): ErasureExport {
 }
 
 /**
- * Returns the erasures of an export of which the database lacks a digest, each with its id there. Their keys name the destinations by the
- * ids of this database; creates destinations that do not exist here.
+ * Returns the erasures of an export with at least one digest that is not erased in this database. `id`: id of the erasure in the export. The
+ * keys name destinations by their ids in this database; a destination that does not exist yet is created.
  */
 export async function missingErasures(
   db: Database,

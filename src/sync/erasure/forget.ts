@@ -23,8 +23,8 @@ export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
   /**
-   * If true, `forget` sends the deletes before it returns, and waits one or two horizons to send them a second time. The next runs send the
-   * deletes that are still open.
+   * If true, `forget` sends the deletes before it returns. It sends them twice, so it waits one or two horizons
+   * (docs/decisions/late-arrival-horizon.md). The next runs send the deletes that are still open.
    */
   readonly wait: boolean
 }
@@ -49,7 +49,7 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   return receiptOf(deps.db, id)
 }
 
-/** Suppresses the keys at a service for which this environment has no credentials. The next run there plans and sends the deletes. */
+/** Suppresses the keys at a service for which this environment has no credentials. The next run at that service plans and sends the deletes. */
 export async function suppressOnly(
   db: Database,
   request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },

@@ -40,9 +40,9 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
       [erasureId],
     )
     if (erasure?.planned !== false) return
-    let known = 0
-    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) known++
-    await finishPlanning(tx, erasureId, known)
+    let audienceCount = 0
+    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) audienceCount++
+    await finishPlanning(tx, erasureId, audienceCount)
   })
 }
 
@@ -60,7 +60,9 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, erased.identifiers],
   )
-  const records = await recordsOf(tx, audience, erasedRecords, known.some(({ ref_count }) => ref_count > 0) ? erased.identifiers : [])
+  // If no identifier is referenced, no record has one of them, so records are searched only by their keys.
+  const isReferenced = known.some(({ ref_count }) => ref_count > 0)
+  const records = await recordsOf(tx, audience, erasedRecords, isReferenced ? erased.identifiers : [])
   const groups = unique([...erasedRecords, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
@@ -72,7 +74,10 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   return records.length > 0 || known.length > 0 || openEntries.length > 0
 }
 
-/** Stores the implied keys of the records to remove, so that their deletes are planned like the deletes of stored keys. */
+/**
+ * Stores the implied keys (docs/decisions/implied-keys.md) of the records to remove, so that their deletes are planned like the deletes of
+ * stored keys.
+ */
 async function storeImplied(tx: Transaction, audience: number, keys: readonly Buffer[], identifiers: readonly Buffer[]): Promise<void> {
   const found = await findImpliedKeys(tx, audience, identifiers)
   await storeKeysOf(tx, audience, [...keys, ...found.map(({ recordKey }) => recordKey)])
@@ -178,8 +183,8 @@ interface PersonInAudience {
 type GroupedKey = Row<'remote', 'key' | 'group_key'>
 
 /**
- * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon after the first. Other
- * identifiers of the same users are sent again.
+ * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon
+ * (docs/decisions/late-arrival-horizon.md) after the first. Other identifiers of the same users are sent again.
  */
 async function planRemoteDeletes(
   tx: Transaction,
@@ -200,7 +205,7 @@ async function planRemoteDeletes(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, unique(maybeApplied.flatMap(({ keys }) => keys))],
   )
-  // Other records have these keys too, so they are not deleted but sent again.
+  // Other records have these keys too, so the keys are not deleted but sent again.
   const shared = known.flatMap(({ key, ref_count }) => (ref_count > 0 ? [key] : []))
   const [oldest] = maybeApplied
   if (oldest !== undefined) await doubtKeys(tx, audience, shared, oldest.runId)
@@ -232,7 +237,10 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
   return [...Map.groupBy(userOf, ([, user]) => user).values()].map((keys) => keys.map(([key]) => key))
 }
 
-/** Returns the batch that confirmed the key `synced`; else the last update of the audience; undefined if the audience has no updates. */
+/**
+ * Returns the update beside which the deletes are inserted (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last one
+ * of the audience; undefined if the audience has no updates.
+ */
 async function updateBeside(
   tx: Transaction,
   audience: number,
