@@ -6,7 +6,7 @@ import { count, html, none, plural, raw, type Html } from './html.ts'
 /** Colour and shape of a part. */
 type PartTone = 'ok' | 'warn' | 'fail' | 'info' | 'accent' | 'soft' | 'idle'
 
-const tones: Partial<Record<Figure['count'], PartTone>> = {
+const tones: Partial<Record<Figure['countName'], PartTone>> = {
   valid: 'accent',
   rejected: 'fail',
   duplicates: 'warn',
@@ -19,7 +19,7 @@ const tones: Partial<Record<Figure['count'], PartTone>> = {
   ambiguous: 'warn',
 }
 
-const partTone = ({ count: name }: Figure): PartTone => tones[name] ?? 'soft'
+const partTone = ({ countName: name }: Figure): PartTone => tones[name] ?? 'soft'
 
 /** Renders the steps of a run from its counts: rows, planned changes, outcomes. */
 export function funnel(counts: RunCounts): Html {

@@ -32,7 +32,7 @@ export interface BatchDetails extends BatchLine {
   readonly pipeline: string
   readonly words: DestinationWords
   readonly showsRecords: boolean
-  /** Bytes of the body; null once it is no longer stored, or while it is stored without its digests. */
+  /** Length of the body; null once it is no longer stored, or while it is stored without its digests (`db/bodyTemplate.ts`). */
   readonly bytes: number | null
   /** SHA-256 of the body in hex. */
   readonly bodySha256: string

@@ -34,7 +34,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   const { keys, former, shown, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const orFiltered = filterNote(pipeline)
   const events = [
-    ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
+    ...(type.heedsSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, text) : []),
     ...former,
     ...(await readEvents(deps.db, id, keys, orFiltered)),
     ...(await rejectEvents(deps.db, id, keys)),
@@ -70,7 +70,7 @@ interface ExplainedKeys {
 }
 
 /** Returns one event if a do-not-reach list of the audience's account has this identifier; otherwise none. */
-async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
+async function suppressionEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
@@ -294,9 +294,10 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns events if a guard withheld deletes in a plan of the last read; otherwise none. If records are stored: one event for each live
- * record whose row is missing from this read; without stored digests for each live record, because its row may be missing. Without a stored
- * record: one event if a key waits to be deleted.
+ * Returns events if a guard withheld deletes in a plan of the last read; otherwise none:
+ * - If records are stored: one event for each live record whose row is missing from this read.
+ * - If records are stored, but no digests of the read: one event for each live record, because its row may be missing.
+ * - If no record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(
@@ -337,7 +338,10 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
   return events
 }
 
-/** SQL of the state of the members' identifiers, stored and implied. An implied identifier has the content and state of its batch. */
+/**
+ * SQL of the state of the members' identifiers, stored and implied (docs/decisions/implied-keys.md). An implied identifier has the state of
+ * its batch.
+ */
 const memberKeys = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)

@@ -109,7 +109,7 @@ async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promi
   return failures.length === 0 ? run : { ...run, failures }
 }
 
-/** Lists at most `limit` runs, newest first; of all pipelines without `pipelines`. */
+/** Lists at most `limit` runs, newest first. Without `pipelines`, lists the runs of all pipelines. */
 export async function listRuns(
   db: Database,
   options: { readonly pipelines?: readonly string[]; readonly limit: number },

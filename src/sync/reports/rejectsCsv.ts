@@ -53,7 +53,7 @@ export async function loadRunSources(db: Database, runId: string): Promise<RunSo
   return { facts: row?.id == null ? [] : decodeSources(row.sources, row.id), source: row?.source ?? undefined }
 }
 
-/** Header of a rejects file, and the positions of each source's columns in it. */
+/** Columns of the sources in a rejects file, and the positions of these columns in the rows of each source. */
 export interface RejectsTable {
   readonly columns: readonly string[]
   /** Returns, for the number of a source, the position of each table column in the rows of this source; -1 if it lacks the column. */

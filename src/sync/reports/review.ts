@@ -23,6 +23,7 @@ export interface ReviewedPlan {
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
+  /** Changed fields of products with their number of updates, the most frequent first; empty for very many updates. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   /** Number of planned requests. */
   readonly requests: number
@@ -91,7 +92,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
        select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       -- The first batches with such a change: each has at least one.
+       -- Each of these batches has at least one operation with this change, so they have enough samples.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
              exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))

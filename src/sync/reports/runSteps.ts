@@ -6,7 +6,7 @@ type CountName = Exclude<keyof RunCounts, 'read' | 'requests'>
 
 /** Count of a run with its name in reports. */
 export interface Figure {
-  readonly count: CountName
+  readonly countName: CountName
   readonly name: string
   readonly value: number
   /** Explanation of the name, if it needs one. */
@@ -36,7 +36,7 @@ export function reportWordOf(name: CountName): string {
 export function figures(counts: Partial<RunCounts>, ...names: readonly CountName[]): readonly Figure[] {
   return names
     .filter((name) => name !== 'filtered' || counts.filtered !== undefined)
-    .map((name) => ({ count: name, name: reportWordOf(name), value: counts[name] ?? 0, note: notes[name] ?? '' }))
+    .map((name) => ({ countName: name, name: reportWordOf(name), value: counts[name] ?? 0, note: notes[name] ?? '' }))
 }
 
 /** Returns `12 confirmed`. */
@@ -45,8 +45,8 @@ export function textOf({ name, value }: Pick<Figure, 'name' | 'value'>): string 
 }
 
 /** Returns true for a figure that a report shows in a list: one above 0, or `creates`, `updates`, `deletes` and `unchanged` even if 0. */
-export function isShown({ count, value }: Figure): boolean {
-  return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(count)
+export function isShown({ countName, value }: Figure): boolean {
+  return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(countName)
 }
 
 /** Returns the number of planned changes, counted in products or users. */

@@ -108,9 +108,9 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
   if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
   // A deleted product may have been added again, or its row may be in the source again but rejected.
-  const back =
+  const isBack =
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
-  if (deleted && !back) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
+  if (deleted && !isBack) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
   const withheld = last('withheld')
   if (waitingDelete) {

@@ -16,7 +16,7 @@ export function planSummary(report: PlanReport, output: Output): string {
   ]
   const { changes, notPlanned } = runSteps(counts)
   const left = figures(counts, 'rejected', 'duplicates', 'suppressed', 'filtered')
-  const signs: Partial<Record<Figure['count'], string>> = {
+  const signs: Partial<Record<Figure['countName'], string>> = {
     creates: green('+'),
     updates: yellow('~'),
     deletes: red('-'),
@@ -26,7 +26,7 @@ export function planSummary(report: PlanReport, output: Output): string {
     filtered: ' ',
   }
   const fields = report.updateFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
-  for (const { count: name, name: word, value, note } of [...changes.parts, ...notPlanned, ...left].filter(isShown)) {
+  for (const { countName: name, name: word, value, note } of [...changes.parts, ...notPlanned, ...left].filter(isShown)) {
     const text = name === 'updates' ? fields.join(' · ') : name === 'rejected' ? codeCounts(report.rejectCodes, 2) : note
     lines.push(`  ${signs[name] ?? '!'} ${word.padEnd(10)} ${count(value).padStart(11)}${text === '' ? '' : `   ${text}`}`)
   }
