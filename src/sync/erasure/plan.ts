@@ -63,6 +63,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   // If no identifier is referenced, no record has one of them, so records are searched only by their keys.
   const isReferenced = known.some(({ ref_count }) => ref_count > 0)
   const records = await recordsOf(tx, audience, erasedRecords, isReferenced ? erased.identifiers : [])
+  // Record keys under which the person's identifiers are sent.
   const groups = unique([...erasedRecords, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
@@ -110,7 +111,9 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
   const desired = desiredIdentifiers({
     tx,
     destinationId: audience,
+    // Only upserts store records with a snapshot.
     snapshotId: 0,
+    // `storeImplied` has stored the keys of these records.
     implied: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
     newContent: undefined,

@@ -76,6 +76,7 @@ export async function interruptedValid(db: Database, run: RunRow): Promise<numbe
     `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
      where p.destination_id = $1 and p.status <> 'ready' and u.trigger <> 'plan' and ${readsOwnSources('u')}
        and jsonb_array_length(p.guards) = 0
+       -- A plan over an incomplete read that was applied was not interrupted.
        and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
      order by p.created_at desc limit 1`,
     [run.destinationId],

@@ -48,6 +48,7 @@ export class KnownDigests {
   #misses = 0
   #missesInARow = 0
   readonly #everywhere: boolean
+  /** Hash table of the digests: index plus 1, or 0 for a free slot. Undefined until it is needed. */
   #slots: Int32Array | undefined
 
   /** `capacity`: number of digests that will be added. `everywhere`: finds a record at any place in the file. */
@@ -165,7 +166,7 @@ export class KnownDigests {
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1
-    // A digest has four words. A free slot is 0, so positions start at 1.
+    // A digest has four words. A slot has an index plus 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
       const i = (slots[slot] ?? 0) - 1
       if (i === -1 || this.#equals(i, digest)) return i

@@ -48,6 +48,7 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
        from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
          cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired h using (identifier)
        group by h.identifier)
+     -- Some record with the identifier is not among the unseen ones.
      select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )

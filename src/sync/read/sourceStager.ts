@@ -75,13 +75,13 @@ export class SourceStager {
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
-  /** Statements between the COPY of `#writer` and the COPY before it; undefined before the first of them. */
+  /** Statements that run between the previous COPY and the COPY of `#writer`; undefined for the first COPY. */
   #between: Promise<unknown> | undefined
   /** Buffers of ended COPYs, which the next COPY reuses. */
   readonly #spares: Buffer[] = []
   /** Columns of the first row; undefined before it. */
   #firstColumns: readonly string[] | undefined
-  /** Warnings on these columns, or on the header of a source without rows. */
+  /** Warnings on `#firstColumns`; for a source without rows, on its header. */
   #firstWarnings: readonly Warning[] = []
 
   constructor(staging: Staging, index: number, source: StagedSource) {
