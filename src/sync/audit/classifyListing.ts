@@ -125,7 +125,8 @@ export class ListingClassifier {
   /**
    * Adds the confirmed products that were not listed. A group lists only its first variant (spec 2.2), so the other variants of a listed
    * group may exist: they become `hidden` (docs/faults.md, C1). So do products whose confirmed content is no longer stored.
-   * Afterwards any product, listed or not, becomes `unresolved` if a request for it is unresolved now, or was confirmed since the audit began.
+   * Afterwards any product, listed or not, becomes `unresolved` if a request for it is unresolved now, or was confirmed since the audit
+   * began.
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
@@ -170,7 +171,7 @@ export class ListingClassifier {
     }
   }
 
-  /** Returns the differences of a changed product as JSON, shortened. Null for other products, and after `maxKeptInFull` changed products. */
+  /** Returns the differences of a changed product as JSON, shortened. Null for others, and after `maxKeptInFull` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
     if (outcome !== 'changed' || ++this.#changedCount > maxKeptInFull) return null
     return JSON.stringify(

@@ -69,8 +69,8 @@ export function readExport(text: string, file: string): ErasureExport {
 }
 
 /**
- * Returns the erasures of an export with at least one digest that is not erased in this database. `id`: id of the erasure in the export. The
- * keys name destinations by their ids in this database; a destination that does not exist yet is created.
+ * Returns the erasures of an export with at least one digest that is not erased in this database. `id`: id of the erasure in the export.
+ * The keys name destinations by their ids in this database; a destination that does not exist yet is created.
  */
 export async function missingErasures(
   db: Database,

@@ -49,7 +49,7 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   return receiptOf(deps.db, id)
 }
 
-/** Suppresses the keys at a service for which this environment has no credentials. The next run at that service plans and sends the deletes. */
+/** Suppresses the keys at a service for which this environment has no credentials. The next run at that service sends the deletes. */
 export async function suppressOnly(
   db: Database,
   request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },

@@ -241,8 +241,8 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
 }
 
 /**
- * Returns the update beside which the deletes are inserted (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last one
- * of the audience; undefined if the audience has no updates.
+ * Returns the update beside which the deletes are inserted (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last
+ * one of the audience; undefined if the audience has no updates.
  */
 async function updateBeside(
   tx: Transaction,

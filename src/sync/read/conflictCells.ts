@@ -1,7 +1,7 @@
 /**
  * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. SQL finds
- * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be read
- * again, or has changed meanwhile. They also stay empty after the first `maxFilledRows` rows of the run.
+ * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be
+ * read again, or has changed meanwhile. They also stay empty after the first `maxFilledRows` rows of the run.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'

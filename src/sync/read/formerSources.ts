@@ -3,8 +3,8 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 
 /**
- * Returns for each source its facts from an earlier read; undefined if it was not read then. `uris`: addresses of the sources now. `before`:
- * facts of the earlier read. `patterns`: addresses in the pipeline, which may be patterns of file names.
+ * Returns for each source its facts from an earlier read; undefined if it was not read then. `uris`: addresses of the sources now.
+ * `before`: facts of the earlier read. `patterns`: addresses in the pipeline, which may be patterns of file names.
  *
  * Sources are matched by address, because they may be added and removed. Two steps match further sources:
  * - A pattern may select another file in each read. Its source gets the only unmatched earlier file that matches the pattern.
@@ -28,7 +28,7 @@ export function formerSources(
 
 const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
 
-/** Returns the place of the only address that matches the pattern and is not `used`; -1 without one. `used`: places of matched addresses. */
+/** Returns the place of the only address that matches the pattern and is not in `used`, the places of matched addresses; else -1. */
 function placeOfPattern(pattern: string | undefined, addresses: readonly string[], used: readonly number[]): number {
   if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
   const key = isLocalFile(pattern) ? resolve(pattern) : addressKey(pattern)

@@ -16,9 +16,9 @@ const recordsPerMiss = 32
 /**
  * Digests of the last complete snapshot. A gated read (readRecords.ts) looks up its records in them, and marks the found digests as seen.
  *
- * The digests are stored in chunks, and consist of sequences, each in the order of the file. A full read stores one sequence. There is one exception: if the stage of
- * a first load is partitioned and a staged row stopped being valid, each partition is a sequence. Each later gated read adds one for its
- * new and changed records. A sequence starts at the start of a chunk.
+ * The digests are stored in chunks, and consist of sequences, each in the order of the file. A full read stores one sequence. There is one
+ * exception: if the stage of a first load is partitioned and a staged row stopped being valid, each partition is a sequence. Each later
+ * gated read adds one for its new and changed records. A sequence starts at the start of a chunk.
  *
  * A file usually keeps its order, so a record is compared with the digests after the previous match in each sequence, and with the starts
  * of the chunks. A record without a match there is nearly always new. A moved record may count as new: the record is read again, and the

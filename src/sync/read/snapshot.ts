@@ -28,8 +28,8 @@ import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Type of a read. `whole`: no row is skipped as known. `gated`: rows that the record gate recognizes are not staged, and the temporary table
- * `unseen_key` has the keys of known records that no row equals.
+ * Type of a read. `whole`: no row is skipped as known. `gated`: rows that the record gate recognizes are not staged, and the temporary
+ * table `unseen_key` has the keys of known records that no row equals.
  */
 export type Reading = 'whole' | 'gated'
 

@@ -210,8 +210,8 @@ function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined):
 }
 
 /**
- * Returns the identifier types whose fill rate fell by more than `maxFillFall` percentage points, with the percentages before and now. Empty
- * if one of the reads had fewer than `checkedFrom` members.
+ * Returns the identifier types whose fill rate fell by more than `maxFillFall` percentage points, with the percentages before and now.
+ * Empty if one of the reads had fewer than `checkedFrom` members.
  */
 function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
   if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []

@@ -236,8 +236,8 @@ interface DecidingColumns {
 }
 
 /**
- * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent test
- * or a filter of a missing column may let every row pass, and a membership without `expires_at` lasts for `expires_in`.
+ * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent
+ * test or a filter of a missing column may let every row pass, and a membership without `expires_at` lasts for `expires_in`.
  */
 function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent

@@ -65,8 +65,8 @@ export interface Staged
 }
 
 /**
- * Reads every source to its end into the table `stage`, stores the rejects, and fills the table `opted_out`. `opened`: sources that are open
- * already, by their number. Throws errors of a source (unreadable, damaged, wrong header) and of its checks; rejects that were written
+ * Reads every source to its end into the table `stage`, stores the rejects, and fills the table `opted_out`. `opened`: sources that are
+ * open already, by their number. Throws errors of a source (unreadable, damaged, wrong header) and of its checks; rejects that were written
  * before are kept.
  *
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, and other codes

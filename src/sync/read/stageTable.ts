@@ -14,8 +14,8 @@ import type { RepeatDetector } from './repeatDetector.ts'
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
  * `resolveStage.ts` also gives this kind to rows that another row opts out. `suppressed`: a valid row that must not be sent
- * (`resolveStage.ts`), such as the row of an erased person. `unsentOptOuts`: identifiers that a filtered or rejected row opts out, under a key
- * that no record has.
+ * (`resolveStage.ts`), such as the row of an erased person. `unsentOptOuts`: identifiers that a filtered or rejected row opts out, under a
+ * key that no record has.
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
