@@ -5,6 +5,7 @@
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { accountHandlers } from './accounts.ts'
+import { accountSettingsHandlers } from './accountSettings.ts'
 import { batchHandlers } from './batch.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { categoryHandlers } from './categories.ts'
@@ -13,7 +14,6 @@ import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
 import { lookupHandlers } from './lookups.ts'
 import { createCampaignsState } from './seed.ts'
-import { settingsHandlers } from './settings.ts'
 import { statisticsHandlers } from './statistics.ts'
 import { trackingTagHandlers } from './trackingTags.ts'
 
@@ -32,7 +32,7 @@ export const campaignsArea = defineArea({
     ...batchHandlers,
     ...lookupHandlers,
     ...trackingTagHandlers,
-    ...settingsHandlers,
+    ...accountSettingsHandlers,
     ...statisticsHandlers,
   },
 })

@@ -16,36 +16,36 @@ import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
-/** Handles an operation that is given as a call of the endpoint for a single record. */
-type Step = (call: Call<CampaignsState>) => unknown
+/** Function of one record. It gets an operation in the form of a call of the endpoint for a single record, and returns the record. */
+type RecordFunction = (call: Call<CampaignsState>) => unknown
 
 /** Operations of a batch endpoint by `operation_type`. */
-type BatchSteps = Readonly<Record<string, BatchStep>>
+type OperationTypes = Readonly<Record<string, OperationType>>
 
-interface BatchStep {
+interface OperationType {
   /** Endpoint for a single record. Its parameters are those of the operation. */
   readonly endpoint: EndpointName
   /** Applies the operation, and returns its record in wire form. */
-  readonly run: Step
+  readonly run: RecordFunction
 }
 
-const CAMPAIGNS: BatchSteps = {
+const CAMPAIGNS: OperationTypes = {
   Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
   Update: { endpoint: 'campaigns.update', run: (call) => campaignWire(call, updateCampaign(call)) },
   Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
 }
-const LINE_ITEMS: BatchSteps = {
+const LINE_ITEMS: OperationTypes = {
   Create: { endpoint: 'lineItems.create', run: createLineItem },
   Update: { endpoint: 'lineItems.update', run: updateLineItem },
   Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
 }
-const TARGETING: BatchSteps = {
+const TARGETING: OperationTypes = {
   Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
   Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
 }
 
-/** Functions that return the stored record, by the endpoint that updates it. */
-const READERS: Readonly<Record<string, Step>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
+/** Functions that read the stored record, by the endpoint that updates it. */
+const READERS: Readonly<Record<string, RecordFunction>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'campaigns.batch': (call) => runBatch(call, CAMPAIGNS),
@@ -54,14 +54,15 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
 }
 
 /** Runs all operations of the body, and restores the state if one fails. @throws {Refusal} 400 with `operation_errors` */
-function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
+function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const items = listOf(call.body)
   const before = structuredClone(call.state)
   const data: unknown[] = []
+  // Errors of each operation: an empty list for an operation that succeeded.
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     try {
-      data.push(runOne(call, steps, item))
+      data.push(runOne(call, types, item))
       errors.push([])
     } catch (error) {
       if (!(error instanceof Refusal && error.body.kind === 'ads')) throw error
@@ -80,25 +81,25 @@ function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
 }
 
 /** Checks one operation, runs it, and returns its record. @throws {Refusal} */
-function runOne(call: Call<CampaignsState>, steps: BatchSteps, item: unknown): unknown {
+function runOne(call: Call<CampaignsState>, types: OperationTypes, item: unknown): unknown {
   if (!isPlainRecord(item)) throw adsRefusals([invalidParameter('operation', 'an object', item)])
-  const { operation_type: type, params, ...rest } = item
-  const extra = Object.keys(rest).map((name) => ({
-    ...invalidParameter(name, 'operation_type or params', ''),
-    message: `"${name}" is not a field of an operation`,
+  const { operation_type: name, params, ...rest } = item
+  const extra = Object.keys(rest).map((field) => ({
+    ...invalidParameter(field, 'operation_type or params', ''),
+    message: `"${field}" is not a field of an operation`,
   }))
   if (extra.length > 0) throw adsRefusals(extra)
-  if (type === undefined) throw adsRefusals([missingParameter('operation_type')])
-  const step = typeof type === 'string' && Object.hasOwn(steps, type) ? steps[type] : undefined
-  if (step === undefined) throw adsRefusals([invalidParameter('operation_type', Object.keys(steps).join(', '), type)])
+  if (name === undefined) throw adsRefusals([missingParameter('operation_type')])
+  const type = typeof name === 'string' && Object.hasOwn(types, name) ? types[name] : undefined
+  if (type === undefined) throw adsRefusals([invalidParameter('operation_type', Object.keys(types).join(', '), name)])
   if (params === undefined) throw adsRefusals([missingParameter('params')])
   if (!isPlainRecord(params)) throw adsRefusals([invalidParameter('params', 'an object', params)])
-  return runStep(call, step, params)
+  return runSingle(call, type, params)
 }
 
 /** Runs an operation as a call of the endpoint for a single record. @throws {Refusal} */
-function runStep(call: Call<CampaignsState>, step: BatchStep, params: Readonly<Record<string, unknown>>): unknown {
-  const endpoint = endpointOf(step.endpoint)
+function runSingle(call: Call<CampaignsState>, type: OperationType, params: Readonly<Record<string, unknown>>): unknown {
+  const endpoint = endpointOf(type.endpoint)
   const strict = isStrict(call)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
@@ -106,11 +107,11 @@ function runStep(call: Call<CampaignsState>, step: BatchStep, params: Readonly<R
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
   if (checked.errors.length > 0) throw adsRefusals(checked.errors)
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
-  if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[step.endpoint]?.(single))
-  return structuredClone(step.run(single))
+  if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[type.endpoint]?.(single))
+  return structuredClone(type.run(single))
 }
 
-/** Converts the parameters of an operation to path and pairs of the endpoint for a single record. */
+/** Splits the parameters of an operation into path parameters and query pairs, as in a request for a single record. */
 function readParams(
   endpoint: Endpoint,
   accountId: string,

@@ -5,7 +5,7 @@ import { givenFields, longParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
-import { activeCount, campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
+import { activeCount, reasonsNotServable, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('campaigns', {
@@ -18,6 +18,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   }),
   'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
   'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
+  // Replaces the delete of `recordHandlers`, which adds nothing to the account history.
   'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
   ...recordHandlers('fundingInstruments', {
     table: (state: CampaignsState) => state.funding,
@@ -31,7 +32,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 /** Returns the campaign in wire form, with the fields derived from its status, deletion and funding. */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
-  const reasons = campaignReasons(call.state, accountOf(call).id, campaign)
+  const reasons = reasonsNotServable(call.state, accountOf(call).id, campaign)
   return {
     ...campaign,
     servable: reasons.length === 0,

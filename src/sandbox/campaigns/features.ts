@@ -30,7 +30,7 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   'PUT /_sandbox/features': ({ world, state, body }) => {
     const { account_id: account, add = [], remove = [] } = fieldsOf(body, ['account_id', 'add', 'remove'])
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${String(account)}`)
-    if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove are arrays of feature keys')
+    if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove must be arrays of feature keys in upper case')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
     world.record(areaRefs.campaigns, { kind: 'features', account, features })
     return features
@@ -42,12 +42,12 @@ export function hasFeature({ world, account }: Call<unknown>, feature: string): 
   return account !== undefined && world.stateOf(areaRefs.campaigns).features.get(account.id)?.includes(feature) === true
 }
 
-/** Stores the new features of an account. */
+/** Stores the new features of an account: the event that `PUT features` records. */
 export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesSet): void {
   state.features.set(account, [...features])
 }
 
-/** Returns true for an array of feature keys. */
+/** Returns true for an array of upper-case keys. */
 function areKeys(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Z][A-Z0-9_]*$/.test(one))
 }

@@ -43,7 +43,8 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
   }
   if (next.advertiser_domain !== null && !/^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]+$/i.test(next.advertiser_domain))
     wrong('advertiser_domain', 'a domain without protocol')
-  if (next.advertiser_user_id !== null && objective !== 'PREROLL_VIEWS') wrong('advertiser_user_id', 'objective PREROLL_VIEWS')
+  if (next.advertiser_user_id !== null && objective !== 'PREROLL_VIEWS')
+    wrong('advertiser_user_id', 'no value unless the objective is PREROLL_VIEWS')
   if (next.ios_app_store_identifier !== null && !/^\d+$/.test(next.ios_app_store_identifier))
     wrong('ios_app_store_identifier', 'the numeric part of the store identifier')
   if (
@@ -56,7 +57,8 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
       message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required',
     })
   checkBid(next, changes, errors)
-  if (next.frequency_cap !== null && !CAPPED.includes(objective)) wrong('frequency_cap', `objective ${CAPPED.join(', ')}`)
+  if (next.frequency_cap !== null && !CAPPED.includes(objective))
+    wrong('frequency_cap', `no value unless the objective is one of ${CAPPED.join(', ')}`)
   checkBudget(next, campaign, changes, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
@@ -87,7 +89,9 @@ function checkBudget(next: LineItem, campaign: Campaign | undefined, changes: Re
   if (total !== null && daily > total)
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily))
   if (changes.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
-    errors.push(invalidParameter('daily_budget_amount_local_micro', 'a campaign with budget_optimization LINE_ITEM', daily))
+    errors.push(
+      invalidParameter('daily_budget_amount_local_micro', 'no value unless the campaign has budget_optimization LINE_ITEM', daily),
+    )
 }
 
 /** Checks that the codes are known, and that PREROLL_VIEWS has one or two business categories (spec 2.5). */

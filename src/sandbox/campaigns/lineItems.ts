@@ -36,6 +36,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   }),
   'lineItems.create': (call) => ok(createLineItem(call)),
   'lineItems.update': (call) => ok(updateLineItem(call)),
+  // Replaces the delete of `recordHandlers`, which adds nothing to the account history.
   'lineItems.delete': (call) => ok(deleteLineItem(call)),
 }
 
@@ -107,7 +108,7 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   if (given['categories'] === null) next.categories = []
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
-  // Clients may send a stored value again. Rules about changing a field do not apply to such a value.
+  // Clients may send a stored value again. This is not a change. For a new item, which has no `pay_by` yet, the default counts as stored.
   const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
   const changes = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)

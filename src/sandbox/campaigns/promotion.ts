@@ -23,6 +23,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     const promoted = promote(call)
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
   },
+  // This delete and that of targeting criteria replace those of `recordHandlers`, which add nothing to the account history.
   'promotedTweets.delete': (call) => {
     const promoted = markDeleted(call, findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND'))
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted })
@@ -39,7 +40,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
   'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
-/** Promotes the given posts in a line item, in order. Returns the existing promotion of a post that has one there. @throws {Refusal} */
+/** Promotes the given posts in a line item, in order. A post that the line item already promotes keeps its promotion. @throws {Refusal} */
 function promote(call: Call<CampaignsState>): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
@@ -90,10 +91,11 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
   const { audiences, permissions } = call.world.stateOf(areaRefs.audiences)
   const audience = audiences.get(id)
   const account = accountOf(call).id
-  const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)
+  // Includes revoked grants, which are marked as deleted.
+  const grants = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)
   if (audience !== undefined && !audience.deleted) {
-    if (audience.accountId === account || granted.some((one) => !one.deleted)) return
-    if (granted.length > 0)
+    if (audience.accountId === account || grants.some((one) => !one.deleted)) return
+    if (grants.length > 0)
       throw adsRefusal('ACTION_NOT_ALLOWED', `The permission to target the audience ${id} was revoked`, {
         parameter: 'targeting_value',
         value: id,

@@ -110,7 +110,7 @@ function campaigns(): Campaign[] {
   ]
 }
 
-/** Returns line items of each objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
+/** Returns line items of every objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
 function lineItems(): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',

@@ -146,7 +146,7 @@ export interface StatisticsJob extends StatisticsQuery {
   /** Content of the file: JSON, compressed with gzip, as base64. Absent in a state file of an earlier version. */
   readonly content?: string
   cancelled: boolean
-  /** Time of the deletion, milliseconds since 1970. */
+  /** Time at which the job was cancelled, milliseconds since 1970. Absent for other jobs. */
   cancelledAt?: number
 }
 
@@ -189,7 +189,7 @@ export interface FeaturesSet {
 }
 
 /** Returns the reasons why the campaign cannot serve; an empty list if it can. */
-export function campaignReasons(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
+export function reasonsNotServable(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
   const funding = state.funding.get(accountId)?.get(campaign.funding_instrument_id)
   return [
     ...(campaign.deleted ? ['DELETED'] : []),
@@ -201,7 +201,7 @@ export function campaignReasons(state: CampaignsState, accountId: string, campai
 /** Returns true if the line item serves: it is active, not deleted, and in a campaign that can serve. */
 export function isServing(state: CampaignsState, accountId: string, item: LineItem): boolean {
   const campaign = state.campaigns.get(accountId)?.get(item.campaign_id)
-  const canServe = campaign !== undefined && campaignReasons(state, accountId, campaign).length === 0
+  const canServe = campaign !== undefined && reasonsNotServable(state, accountId, campaign).length === 0
   return canServe && !item.deleted && item.entity_status === 'ACTIVE'
 }
 

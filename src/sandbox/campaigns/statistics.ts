@@ -22,12 +22,12 @@ const FILE_LIFE_MS = 2 * DAY
 
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'statistics.get': (call) => {
-    const query = queryOf(call, 7)
+    const query = queryOf(call, { maxDays: 7 })
     const { length, data } = metricsOf(call.state, accountOf(call).id, query, call.now)
     return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
   },
   'activeEntities.list': (call) => {
-    const { start, end } = periodOf(call, 90)
+    const { start, end } = periodOf(call, { maxDays: 90 })
     const entity = String(call.params['entity'])
     const campaignIds = listParam(call, 'campaign_ids')
     const fundingIds = listParam(call, 'funding_instrument_ids')
@@ -56,7 +56,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     )
   },
   'statisticsJobs.create': (call) => {
-    const query = queryOf(call, 90)
+    const query = queryOf(call, { maxDays: 90 })
     const id = call.world.newId()
     const job: StatisticsJob = {
       id,
@@ -90,7 +90,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     const name = String(call.params['file']).replace(/\.json\.gz$/, '')
     const job = [...call.state.jobs.values()].find((one) => one.file === name)
     if (job === undefined || statusOf(call, job) !== 'SUCCESS' || call.now > job.createdAt + FILE_LIFE_MS)
-      throw adsRefusal('NOT_FOUND', 'No file of a finished job is here')
+      throw adsRefusal('NOT_FOUND', 'No finished job has this file, or the file has expired')
     return {
       kind: 'text',
       type: 'application/gzip',
@@ -99,9 +99,9 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
 }
 
-/** Reads the parameters. @throws {Refusal} as `periodOf`, and 404 for an unknown entity */
-function queryOf(call: Call<CampaignsState>, days: number): StatisticsQuery {
-  const period = periodOf(call, days)
+/** Reads the parameters of a call for statistics. @throws {Refusal} as `periodOf`, and 404 for an unknown entity */
+function queryOf(call: Call<CampaignsState>, limits: { readonly maxDays: number }): StatisticsQuery {
+  const period = periodOf(call, limits)
   const entity = String(call.params['entity'])
   const ids = listParam(call, 'entity_ids') ?? []
   const unknown = ids.find((id) => !isKnown(call.state, accountOf(call).id, entity, id))
@@ -119,15 +119,15 @@ function queryOf(call: Call<CampaignsState>, days: number): StatisticsQuery {
 /**
  * Reads `start_time` and `end_time` in milliseconds since 1970.
  *
- * @throws {Refusal} unless they are in order, and at most `days` days apart
+ * @throws {Refusal} unless they are in order, and at most `maxDays` days apart
  */
-function periodOf(call: Call<unknown>, days: number): Period {
+function periodOf(call: Call<unknown>, { maxDays }: { readonly maxDays: number }): Period {
   const [from, to] = [String(call.params['start_time']), String(call.params['end_time'])]
   const [start, end] = [Date.parse(from), Date.parse(to)]
   if (end <= start)
     throw adsRefusals([{ ...invalidParameter('end_time', 'a time later than start_time', to), code: 'INVALID_TIME_WINDOW' }])
-  if (end - start > days * DAY)
-    throw adsRefusals([{ ...invalidParameter('start_time', `at most ${days} days before end_time`, from), code: 'INVALID_TIME_WINDOW' }])
+  if (end - start > maxDays * DAY)
+    throw adsRefusals([{ ...invalidParameter('start_time', `at most ${maxDays} days before end_time`, from), code: 'INVALID_TIME_WINDOW' }])
   return { start, end }
 }
 
@@ -152,20 +152,20 @@ function metricsOf(
 }
 
 /**
- * Returns true for line items with the placement. `ALL_ON_SERVICE` includes every placement but `PUBLISHER_NETWORK`: this is assumed, as
- * the service documents no relation between placements of statistics and of line items.
+ * Returns true if a line item with `placements` counts for the `placement` of a query. `ALL_ON_SERVICE` includes every placement but
+ * `PUBLISHER_NETWORK`: this is assumed, as the service documents no relation between placements of statistics and of line items.
  */
 function hasPlacement(placements: readonly string[], placement: string): boolean {
   return placement === 'ALL_ON_SERVICE' ? placements.some((one) => one !== 'PUBLISHER_NETWORK') : placements.includes(placement)
 }
 
-/** Milliseconds since 1970. */
+/** Period in milliseconds since 1970. `end` is exclusive. */
 interface Period {
   readonly start: number
   readonly end: number
 }
 
-/** Returns the part of the period in which an active line item serves (spec 4.6). If it does not, `end` is not after `start`. */
+/** Returns the part of the period in which an active line item serves (spec 4.6). Without such a part, `end` is not after `start`. */
 function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
   return {
     start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),
@@ -197,7 +197,7 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => isServing(state, accountId, item))
 }
 
-/** Returns the ids of the entities of type `entity` whose metrics include those of the line item. */
+/** Returns the ids of the entities of the type `entity` whose metrics include those of the line item. */
 function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
   switch (entity) {

@@ -6,7 +6,7 @@ import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '
 import { mediaKind } from './mediaKeys.ts'
 import type { Component } from './state.ts'
 
-/** Checked content of a card, with the type that is derived from it. Of `components` and `slides`, only one has content. */
+/** Checked content of a card, with the type that is derived from it. With `slides`, `components` is empty. */
 export interface CardContent {
   readonly components: readonly Component[]
   readonly slides?: readonly (readonly Component[])[]
@@ -14,17 +14,19 @@ export interface CardContent {
 }
 
 type MediaType = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
+/** Contribution of a media component to the card's type. */
 interface MediaPart {
   readonly media: MediaType
   readonly swipeable: boolean
 }
+/** Contribution of a DETAILS or BUTTON component to the card's type. */
 interface GoalPart {
   readonly goal: 'WEBSITE' | 'APP'
 }
 
 /**
- * Checks `slides` of a card, or `components` if there are no slides, and derives the card's type. `strict`: refuses `media_metadata`, which
- * is removed otherwise.
+ * Checks the slides of a card, or its components if it has no slides, and derives the card's type. Removes `media_metadata`; `strict`
+ * refuses it instead.
  *
  * @throws {Refusal} with the errors and their places
  */

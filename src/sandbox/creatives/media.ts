@@ -85,7 +85,7 @@ function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   if (media.media_type !== 'VIDEO') {
     const wrong = VIDEO_ONLY.filter((name) => typeof call.params[name] === 'string')
     if (wrong.length > 0)
-      throw adsRefusals(wrong.map((name) => invalidParameter(name, 'nothing: it is for video only', call.params[name], 'video only')))
+      throw adsRefusals(wrong.map((name) => invalidParameter(name, 'no value: it is for video only', call.params[name], 'video only')))
   }
   const poster = call.params['poster_media_key']
   if (typeof poster === 'string') {

@@ -1,7 +1,7 @@
 /** Derives the type of media from their keys, and creates objects of the media library (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
-/** Properties of all media with the same prefix of the key. */
+/** Properties of all media whose keys have the same prefix. */
 interface MediaKind {
   readonly type: MediaObject['media_type']
   readonly category: string
@@ -32,19 +32,19 @@ export function mediaKind(mediaKey: string): MediaKind | undefined {
 export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
   const kind = mediaKind(mediaKey)
   if (kind === undefined) return undefined
-  const moving = kind.type !== 'IMAGE'
+  const isMoving = kind.type !== 'IMAGE'
   return {
     media_key: mediaKey,
     media_type: kind.type,
     media_category: kind.category,
     media_status: 'TRANSCODE_COMPLETED',
-    media_url: `https://media.example.com/${mediaKey}.${moving ? 'mp4' : 'png'}`,
+    media_url: `https://media.example.com/${mediaKey}.${isMoving ? 'mp4' : 'png'}`,
     name: null,
     file_name: null,
     title: null,
     description: null,
     duration: kind.duration,
-    poster_media_url: moving ? `https://media.example.com/${mediaKey}-poster.png` : null,
+    poster_media_url: isMoving ? `https://media.example.com/${mediaKey}-poster.png` : null,
     poster_media_key: null,
     aspect_ratio: kind.ratio,
     tweeted: false,

@@ -14,7 +14,7 @@ const [imageKey, squareKey, videoKey, filmKey] = [
 ] as const
 
 /**
- * Creates the first state: media library, account media, a card of each component type, a legacy card, two polls, a video conversation
+ * Creates the first state: media library, account media, a component card of each type, a legacy card, two polls, a video conversation
  * card.
  */
 export function createCreativesState(): CreativesState {

@@ -13,7 +13,7 @@ import type { CreativesState, SpecialCard } from './state.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-/** Options that both types of cards share. */
+/** Options of `recordHandlers` that both types of cards share. */
 const shared = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
 
 export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
@@ -73,7 +73,7 @@ function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly med
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
   const media = existingMedia(call, mediaKey, 'media_key')
-  // Media have no width in the sandbox.
+  // The width is not checked: media of the sandbox have none.
   if (media.media_type !== 'IMAGE' || media.aspect_ratio !== '1.91:1')
     throw adsRefusals([
       { ...invalidParameter('media_key', 'an image at least 800 px wide with aspect ratio 1.91:1', mediaKey), code: 'INVALID_IMAGE' },
@@ -94,7 +94,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
     if (set.has(`${cta}_tweet`) && !set.has(cta))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
   }
-  // The contract has the rules of a creation. They apply to the card with the changes.
+  // The changed card must pass the rules of a creation, which the contract lists.
   const creation = endpointOf('videoConversationCards.create')
   for (const { name, required, in: place } of creation.parameters)
     if (required === true && place === 'query' && !set.has(name)) errors.push(missingParameter(name))

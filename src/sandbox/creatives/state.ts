@@ -54,7 +54,7 @@ export interface CreativesState {
   readonly polls: Table<SpecialCard>
   /** Video conversation cards. */
   readonly conversations: Table<SpecialCard>
-  /** Media libraries. */
+  /** Media library of each account. */
   readonly media: Table<MediaObject>
 }
 

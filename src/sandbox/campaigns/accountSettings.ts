@@ -1,4 +1,4 @@
-/** Handles the settings of an account and its users, and the role of the caller. These endpoints are outside the specification. */
+/** Handles the tax settings of an account, the settings of its users, and the caller's role. All are outside the specification. */
 import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { givenFields } from '../params.ts'
@@ -7,10 +7,11 @@ import type { CampaignsState } from './state.ts'
 
 type Settings = Record<string, unknown>
 
-export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+export const accountSettingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'userSettings.get': (call) => ok(userSettings(call)),
   'userSettings.update': (call) => {
     const settings = { ...userSettings(call), ...givenFields(call) }
+    // A list that the call unsets is empty, not null.
     settings['subscribed_email_types'] ??= []
     call.state.settings.set(userKey(call), settings)
     return ok(settings)
@@ -22,8 +23,8 @@ export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     return ok(settings)
   },
   'authenticatedUserAccess.get': (call) => {
-    const role = call.account?.roles[call.user?.id ?? ''] ?? 'ACCOUNT_ADMIN'
-    return ok({ user_id: call.user?.id ?? '', permissions: [role] })
+    const userId = call.user?.id ?? ''
+    return ok({ user_id: userId, permissions: [accountOf(call).roles[userId] ?? 'ACCOUNT_ADMIN'] })
   },
 }
 
@@ -34,14 +35,14 @@ const userKey = (call: Call<CampaignsState>) => `${accountOf(call).id} user ${St
 /** Returns the settings of the user that the path names. @throws {Refusal} 404 for a user without access to the account */
 function userSettings(call: Call<CampaignsState>): Settings {
   const id = String(call.params['user_id'])
-  if (call.account?.userIds.includes(id) !== true) throw notFound('NOT_FOUND', 'user_id', id)
-  return call.state.settings.get(userKey(call)) ?? { user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }
+  if (!accountOf(call).userIds.includes(id)) throw notFound('NOT_FOUND', 'user_id', id)
+  return call.state.settings.get(userKey(call)) ?? { user_id: id, ...nullFields(userSettingsNames), subscribed_email_types: [] }
 }
 
 function taxSettings(call: Call<CampaignsState>): Settings {
-  return call.state.settings.get(taxKey(call)) ?? unset(taxSettingsNames)
+  return call.state.settings.get(taxKey(call)) ?? nullFields(taxSettingsNames)
 }
 
-function unset(names: readonly string[]): Settings {
+function nullFields(names: readonly string[]): Settings {
   return Object.fromEntries(names.map((name) => [name, null]))
 }
