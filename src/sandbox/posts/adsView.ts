@@ -9,13 +9,16 @@ import { entitiesOf } from './entities.ts'
 import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
 import { idOfHandle, userOf } from './userLookup.ts'
 
-/** Options of a request that change the fields of a post. */
+/** Options of a request that determine which fields of a post are shown. */
 export interface ViewOptions {
-  /** Shows only the ids of the author. */
+  /** Shows only `id` and `id_str` of the author. */
   readonly trimUser: boolean
   /** Adds the fields that only reads and `tweet_mode=extended` return. */
   readonly extended: boolean
 }
+
+/** Options of a read, which always returns the extended fields. */
+type ReadOptions = Pick<ViewOptions, 'trimUser'>
 
 /** Renders a post as the answer to its creation. */
 export function createdPostWire(world: World, state: PostsState, post: Post, options: ViewOptions): Record<string, unknown> {
@@ -48,9 +51,9 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
 }
 
 /** Renders a post as reads return it: with more fields than the answer to its creation (spec 2.4). */
-export function fetchedPostWire(world: World, state: PostsState, post: Post, trimUser: boolean): Record<string, unknown> {
+export function fetchedPostWire(world: World, state: PostsState, post: Post, options: ReadOptions): Record<string, unknown> {
   return {
-    ...createdPostWire(world, state, post, { trimUser, extended: true }),
+    ...createdPostWire(world, state, post, { ...options, extended: true }),
     tweet_type: 'PUBLISHED',
     nullcast: post.nullcast,
     conversation_settings: post.conversation_settings,
@@ -63,10 +66,10 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
 }
 
 /** Renders a draft or a scheduled post that is not published yet, for the list of the account's posts (`advertiserPosts.list`). */
-export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
+export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, options: ReadOptions): Record<string, unknown> {
   const isDraft = waiting.scheduled_at === null
   return {
-    ...fetchedPostWire(world, state, postOf(waiting, waiting.id, Date.parse(waiting.created_at)), trimUser),
+    ...fetchedPostWire(world, state, postOf(waiting, waiting.id, Date.parse(waiting.created_at)), options),
     source: '',
     tweet_type: isDraft ? 'DRAFT' : 'SCHEDULED',
     scheduled_status: isDraft ? null : waiting.scheduled_status,

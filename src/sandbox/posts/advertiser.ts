@@ -20,7 +20,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const post = call.state.posts.get(id)
     if (post === undefined || post.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
     post.name = textParam(call, 'name')
-    return ok(fetchedPostWire(call.world, call.state, post, false))
+    return ok(fetchedPostWire(call.world, call.state, post, { trimUser: false }))
   },
   'advertiserPosts.list': (call) => (call.params['tweet_type'] === 'PUBLISHED' ? listPublished(call) : listUnpublished(call)),
   'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
@@ -50,7 +50,9 @@ function createPost(call: Call<PostsState>): Reply {
   const content = contentOf(call)
   const nullcast = call.params['nullcast'] !== false
   if (!nullcast && author !== call.user?.id)
-    throw adsRefusal('ACTION_NOT_ALLOWED', 'organic posts (nullcast false) only for the authenticated user', { parameter: 'nullcast' })
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'nullcast may be false (an organic post) only for the authenticated user', {
+      parameter: 'nullcast',
+    })
   const post = newPost({
     ...content,
     id: call.world.newId(),
@@ -64,7 +66,7 @@ function createPost(call: Call<PostsState>): Reply {
   if (isDuplicate(call.world, call.state, post))
     throw adsRefusal('DUPLICATE_TWEET', 'The author has already published this', { parameter: 'text' })
   publish(call.world, call.state, post)
-  const options = { trimUser: call.params['trim_user'] === true, extended: call.params['tweet_mode'] === 'extended' }
+  const options = { trimUser: trimsUser(call), extended: call.params['tweet_mode'] === 'extended' }
   return ok(createdPostWire(call.world, call.state, post, options))
 }
 
@@ -77,14 +79,20 @@ function listPublished(call: Call<PostsState>): Reply {
       (timeline === 'ALL' || post.nullcast === (timeline === 'NULLCAST')) &&
       (withReplies || post.in_reply_to_user_id === null),
   )
-  return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, call.params['trim_user'] === true) })
+  const options = { trimUser: trimsUser(call) }
+  return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, options) })
 }
 
 /** Lists the drafts, or the scheduled posts that are not published yet. */
 function listUnpublished(call: Call<PostsState>): Reply {
   const table = call.params['tweet_type'] === 'DRAFT' ? call.state.drafts : call.state.scheduled
   const waiting = [...table.values()].filter((one) => isSelected(call, one, one.user_id) && one.tweet_id === null)
-  return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, call.params['trim_user'] === true) })
+  const options = { trimUser: trimsUser(call) }
+  return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, options) })
+}
+
+function trimsUser(call: Call<PostsState>): boolean {
+  return call.params['trim_user'] === true
 }
 
 /** Returns true for a post of the call's account that passes the filters by id and user. */
@@ -129,7 +137,7 @@ function advertiserOf(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
   const known = call.world.users.has(id) || call.state.users.has(id)
   if (!known) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
-  if (call.account?.userIds.includes(id) !== true)
+  if (!accountOf(call).userIds.includes(id))
     throw adsRefusal('ACTION_NOT_ALLOWED', `User ${id} has not granted access to this account`, { parameter: 'as_user_id', value: id })
   return id
 }
@@ -140,7 +148,7 @@ interface Content {
   readonly card_uri: string | null
 }
 
-/** Reads and checks the content of a post. A missing parameter has the value of `known`. @throws {Refusal} */
+/** Reads and checks the content of a post. `known`: content before the change, which missing parameters keep. @throws {Refusal} */
 function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
   const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
   const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
@@ -174,7 +182,7 @@ function cardExists(call: Call<PostsState>, uri: string): boolean {
 /** Returns `scheduled_at`. @throws {Refusal} unless it is in the future */
 function futureTime(call: Call<PostsState>): string {
   const at = String(call.params['scheduled_at'])
-  if (Date.parse(at) <= call.now) throw adsRefusals([invalidParameter('scheduled_at', 'a time to come', at)])
+  if (Date.parse(at) <= call.now) throw adsRefusals([invalidParameter('scheduled_at', 'a time in the future', at)])
   return at
 }
 

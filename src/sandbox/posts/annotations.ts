@@ -21,7 +21,7 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Patterns of the names as whole words. They do not match after `#`, `@`, `/` or `.`, or before `.` and a letter, as in most addresses. */
+/** Patterns of the names as whole words. To skip tags and addresses, they match neither after `#`, `@`, `/`, `.` nor before `.x`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
 )

@@ -6,8 +6,8 @@ import type { Post, PostsState } from './state.ts'
 const DUPLICATE_MS = 86_400_000
 
 /**
- * Returns true if the author published an equal post (text, media, card, `nullcast`, references) less than a day before or after. Ignores earlier versions of
- * the same post. Always false with the switch `duplicate_posts: accept`.
+ * Returns true if the author published an equal post (text, media, card, `nullcast`, references) less than a day before or after. Ignores
+ * earlier versions of the same post. Always false with the switch `duplicate_posts: accept`.
  */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false
@@ -15,7 +15,7 @@ export function isDuplicate(world: World, state: PostsState, post: Post): boolea
   return [...state.posts.values()].some(
     (one) =>
       one.author_id === post.author_id &&
-      // The clock may have been set back since.
+      // The earlier post may have a later time, because the clock may have been set back.
       Math.abs(post.createdAt - one.createdAt) < DUPLICATE_MS &&
       !post.edit_history.includes(one.id) &&
       contentOf(one) === contentOf(post),

@@ -5,7 +5,7 @@ import { newPost, type Post, type PostsState, type WaitingPost } from './state.t
 /** Time of the first records, milliseconds since 1970. */
 const FIRST_MS = Date.parse(FIRST_DAY)
 
-/** Creates the first state: posts, users, media, a place and a poll, with constant ids. */
+/** Creates the first state, with constant ids: posts, a scheduled post, a draft, users, media, a place and a poll. */
 export function createPostsState(): PostsState {
   const state: PostsState = {
     posts: new Map(),

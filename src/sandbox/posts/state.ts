@@ -1,4 +1,5 @@
 /** State of the posts area: published, scheduled and draft posts, users, media, places and polls (spec 2.4, 2.6). */
+
 /** Published post, with all fields that endpoints show. */
 export interface Post {
   readonly id: string
@@ -7,6 +8,7 @@ export interface Post {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   name: string | null
+  /** False for an organic post. The search of v2 finds only organic posts. */
   readonly nullcast: boolean
   /** Account on whose behalf the post was made; null for other posts. */
   readonly account_id: string | null
@@ -44,7 +46,7 @@ export interface WaitingPost {
   media_keys: readonly string[]
   /** ISO 8601; null for a draft. */
   scheduled_at: string | null
-  /** Endpoints do not show it for a draft. */
+  /** `SUCCEEDED` once the post is published. Without meaning for a draft, whose endpoints do not show it. */
   scheduled_status: 'SCHEDULED' | 'SUCCEEDED'
   /** Time of publication, and id of the published post. Null before. */
   completed_at: string | null

@@ -12,7 +12,7 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
     id,
     name: added.name,
     username: added.screenName,
-    // Users in a state file of an earlier version have no time.
+    // Users in a state file of an earlier version have no `createdAt`.
     created_at: added.createdAt ?? FIRST_DAY,
     protected: false,
     verified: added.premium,

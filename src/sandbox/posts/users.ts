@@ -37,7 +37,7 @@ export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'users.byUsernames': (call) => answerUsers(call, 'usernames', listParam(call, 'usernames') ?? []),
 }
 
-/** Answers the found users, with an error for each unknown value. `parameter`: that of the values; `id` and `username` answer one user. */
+/** Answers the users that `values` of `parameter` name, one user for `id` and `username`. Adds an error for each unknown value. */
 function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'usernames', values: readonly string[]): Reply {
   if (parameter === 'id' || parameter === 'ids') checkIds(parameter, values)
   const selection = selectionOf(call, 'tweet')

@@ -1,7 +1,6 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { isStrict, listParam, textParam } from '../params.ts'
-import { mediaKind } from '../creatives/mediaKeys.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
@@ -23,7 +22,7 @@ export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
   'posts.delete': deletePost,
 }
 
-/** Answers the found posts, with an error for each unknown id. `parameter`: that of the ids; `id` answers a single post. */
+/** Answers the posts with the ids of `parameter`, a single post for `id`. Adds an error for each unknown id. */
 function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: readonly string[]): Reply {
   const selection = postSelectionOf(call)
   checkIds(parameter, ids)
@@ -85,7 +84,7 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quoted = textParam(call, 'quote_tweet_id')
-  // An earlier version accepted blank text with null as card or quoted post.
+  // A replay must accept what an earlier version accepted: blank text with null as card or quoted post.
   if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
@@ -164,8 +163,8 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless it is the caller's, its first version is at most an hour old, the caller has a premium subscription (spec 4.7),
- * and it has edits remaining
+ * @throws {Refusal} unless the post exists, is the caller's and has edits remaining, its first version is at most an hour old, and the
+ * caller has a premium subscription (spec 4.7)
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
@@ -189,10 +188,10 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
   refuseOtherFields('media', media, ['media_ids', ...besides])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw v2ParameterRefusal('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
-  return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
+  return ids.map((id: string) => `3_${id}`)
 }
 
-/** Returns `names`, fields that common clients also send; none with the switch `unknown_parameters: strict`. */
+/** Returns `names`, the further fields that common clients send; none with the switch `unknown_parameters: strict`. */
 function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
   return isStrict(call) ? [] : names
 }

@@ -7,7 +7,6 @@ import { includesOf, postSelectionOf, postWire } from './v2View.ts'
 
 /**
  * Searches the caller's posts, newest first. With an app-only token, searches the posts of all users. Does not find `nullcast` posts.
- * Outside the specification.
  */
 export function searchPosts(call: Call<PostsState>): Reply {
   const selection = postSelectionOf(call)
@@ -24,7 +23,7 @@ export function searchPosts(call: Call<PostsState>): Reply {
     )
     .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
   const first = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
-  if (first === -1) throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token is not of an earlier answer')
+  if (first === -1) throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token must be from an earlier answer')
   const count = Number(call.params['max_results'])
   const page = found.slice(first, first + count)
   const next = found[first + count]
@@ -55,7 +54,7 @@ function readQuery(query: string): readonly Term[] {
   return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
     const term = operator === undefined ? hasText(value) : byOperator(operator, value)
-    if (term === undefined) throw v2ParameterRefusal('query', whole, `the operator ${operator ?? ''}: is not served`)
+    if (term === undefined) throw v2ParameterRefusal('query', whole, `the operator ${operator ?? ''}: is not supported`)
     return minus === '-' ? (call, post) => !term(call, post) : term
   })
 }

@@ -78,6 +78,7 @@ function checkedPrefix(call: Call<PostsState>): Selection['prefix'] {
 
 const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as const
 
+/** Fields with private metrics, which only the author of a post gets. */
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
 /** Returns the id, text and selected fields of a post that have a value. */
@@ -156,7 +157,7 @@ export function forbiddenFields(post: Post, selection: Selection): PartialError[
   }))
 }
 
-/** Returns all fields of a post that have a value, except its id, text and edit history. */
+/** Returns the fields of a post except its id, text and edit history. A field without a value is undefined. */
 function fieldsOf(world: World, state: PostsState, post: Post): Wire {
   const entities = entitiesOf(post.text)
   const attachments = {
@@ -205,12 +206,15 @@ export function editableUntil(state: PostsState, post: Post): number {
   return first.createdAt + EDITABLE_MS
 }
 
-/** Returns how often the post can still be edited. The number of edits, 5, is assumed: the specification names none. */
+/** Maximum number of edits of a post. Assumed: the specification names none. */
+const MAX_EDITS = 5
+
+/** Returns how often the post can still be edited. */
 export function editsRemaining({ edit_history: { length: versions } }: Post): number {
-  return Math.max(0, 6 - versions)
+  return Math.max(0, MAX_EDITS - (versions - 1))
 }
 
-/** Returns a user with the selected fields; undefined for an unknown id. Only that user gets `confirmed_email`. */
+/** Returns a user with the selected fields; undefined for an unknown id. Only the user itself gets `confirmed_email`. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
