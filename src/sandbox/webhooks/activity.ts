@@ -15,7 +15,7 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
   'activity.subscribe': (call) => {
     const type = String(call.params['event_type'])
     if (!activityEventTypes.some((name) => name === type) && !Object.hasOwn(deprecatedEventTypes, type))
-      throw v2ParameterRefusal('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
+      throw v2ParameterRefusal('event_type', type, `event_type must be one of [${activityEventTypes.join(', ')}]`)
     const filter = filterOf(type, call.params['filter'])
     const webhookId = call.params['webhook_id'] === undefined ? null : findWebhook(call, call.params['webhook_id']).id
     const at = new Date(call.now).toISOString()
@@ -47,17 +47,20 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   const texts: Record<string, string> = {}
   for (const [name, given] of Object.entries(filter)) {
     if (!FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
-    if (typeof given !== 'string' || given === '') throw v2ParameterRefusal(`filter.${name}`, String(given), `filter.${name} is a text`)
+    if (typeof given !== 'string' || given === '')
+      throw v2ParameterRefusal(`filter.${name}`, String(given), `filter.${name} must be a non-empty text`)
     texts[name] = given
   }
   const { user_id: user, keyword, direction } = texts
-  if (user !== undefined && !/^\d{1,19}$/.test(user)) throw v2ParameterRefusal('filter.user_id', user, 'filter.user_id is a user id')
-  if (user === undefined && (keyword === undefined || type === 'post.create' || type === 'post.delete'))
+  if (user !== undefined && !/^\d{1,19}$/.test(user)) throw v2ParameterRefusal('filter.user_id', user, 'filter.user_id must be a user id')
+  if (user === undefined && (type === 'post.create' || type === 'post.delete'))
     throw v2ParameterRefusal('filter.user_id', '', `filter.user_id is required for ${type}`)
+  if (user === undefined && keyword === undefined)
+    throw v2ParameterRefusal('filter.user_id', '', 'filter.user_id or filter.keyword is required')
   if (direction !== undefined && !/^(dm|chat)\./.test(type))
     throw v2ParameterRefusal('filter.direction', direction, 'filter.direction is for dm and chat events only')
   if (direction !== undefined && !DIRECTIONS.includes(direction))
-    throw v2ParameterRefusal('filter.direction', direction, `filter.direction is one of [${DIRECTIONS.join(', ')}]`)
+    throw v2ParameterRefusal('filter.direction', direction, `filter.direction must be one of [${DIRECTIONS.join(', ')}]`)
   return {
     ...(user === undefined ? {} : { user_id: user }),
     ...(keyword === undefined ? {} : { keyword }),

@@ -7,8 +7,8 @@ import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './e
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
 
-/** Limit of `times`, so that a mistyped number does not fill the memory. */
-const mostEvents = 1_000_000
+/** Maximum of `times`, so that a mistyped number does not fill the memory. */
+const maxEvents = 1_000_000
 const signatures = ['good', 'bad', 'none'] as const
 
 /** Event to emit. Its values may be malformed, to test a receiver. */
@@ -74,7 +74,7 @@ export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, 
   })
   const deliveries = { delivered: 0, failed: 0 }
   await deliverDue(world, state, ({ attempts }, isAccepted) => {
-    // Other due deliveries are attempts again.
+    // The other due deliveries are further attempts for earlier events.
     if (attempts === 0) deliveries[isAccepted ? 'delivered' : 'failed']++
   })
   return { events, deliveries }
@@ -88,11 +88,11 @@ function readInput(value: unknown): EventInput {
   const own = data == null ? {} : objectOf(data, 'data')
   checkFields(own, EVENT_FIELDS, 'data.')
   const { event_type: type } = { ...input, ...own }
-  if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type is a text')
-  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > mostEvents)
-    throw new ControlError(`times is a whole number up to ${mostEvents}`)
-  if (!signatures.some((known) => known === signature)) throw new ControlError(`signature is one of: ${signatures.join(', ')}`)
-  if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s is a number above 0')
+  if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type must be a text')
+  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > maxEvents)
+    throw new ControlError(`times must be a whole number from 0 to ${maxEvents}`)
+  if (!signatures.some((known) => known === signature)) throw new ControlError(`signature must be one of: ${signatures.join(', ')}`)
+  if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s must be a number above 0')
   // The values of the other fields are not checked: a test may emit malformed events.
   return input as EventInput
 }

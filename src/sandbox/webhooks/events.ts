@@ -11,7 +11,7 @@ import { unlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
 /** Maximum number of attempts of one delivery. */
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 /** Time between two attempts, by the sandbox's clock. */
 const PAUSE_MS = 60_000
 /** Age up to which an event can be replayed. */
@@ -138,7 +138,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery, c
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
-    done: !isValid || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS,
+    done: !isValid || isSuccess(status) || delivery.attempts + 1 >= MAX_ATTEMPTS,
     dueAt: world.now() + PAUSE_MS,
   })
 }

@@ -72,16 +72,19 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const webhook = findWebhook(call, call.params['webhook_id'])
     const from = minuteOf(call, 'from_date')
     const to = minuteOf(call, 'to_date')
+    // `from_date` has no seconds, so it may be up to a minute earlier than the oldest event.
     if (from < call.now - REPLAYABLE_MS - MINUTE || from > call.now)
-      throw v2ParameterRefusal('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
-    if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date is later than from_date')
+      throw v2ParameterRefusal('from_date', String(call.params['from_date']), 'from_date must be a time of the last 5 days')
+    if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date must be later than from_date')
     const id = call.world.newId()
     const created = new Date(call.now).toISOString()
     // The range includes the whole minute of `to_date`.
     call.state.jobs.set(id, { job_id: id, webhookId: webhook.id, from, to: to + MINUTE, created_at: created, state: 'pending' })
     await call.effect(() => {
       const cancelled = cancelSignal(call.world)
-      setImmediate(() => cancelled.aborted || void runJobs(call.world, call.state))
+      setImmediate(() => {
+        if (!cancelled.aborted) void runJobs(call.world, call.state)
+      })
       return Promise.resolve(null)
     }, null)
     return { kind: 'json', body: { data: { job_id: id, created_at: created } } }
@@ -108,7 +111,7 @@ function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | '
 function minuteOf(call: Call<WebhooksState>, name: string): number {
   const text = String(call.params[name])
   const at = parseMinute(text)
-  if (at === undefined) throw v2ParameterRefusal(name, text, `${name} is a minute in UTC as yyyymmddhhmm`)
+  if (at === undefined) throw v2ParameterRefusal(name, text, `${name} must be a minute in UTC as yyyymmddhhmm`)
   return at
 }
 

@@ -19,7 +19,7 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Request to a receiver. `secret`: consumer secret, with which it is signed or must be answered. */
+/** Request to a receiver. `secret`: consumer secret, which signs an event, and must sign the answer to a challenge. */
 interface ReceiverRequest {
   readonly url: string
   readonly secret: string
@@ -70,7 +70,7 @@ export async function sendEvent(request: EventRequest): Promise<number> {
 
 type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
-interface Sending {
+interface SendOptions {
   readonly method: 'GET' | 'POST'
   readonly headers?: http.OutgoingHttpHeaders
   readonly body?: Buffer
@@ -83,7 +83,7 @@ interface Sending {
 /**
  * Sends a request to an http or https URL. Resolves to an error if the request fails, or if the answer is not complete within `limitMs`.
  */
-function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: Sending): Promise<Answer> {
+function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
     const request = (secure ? https : http).request(
@@ -115,7 +115,7 @@ function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_M
   })
 }
 
-/** Sends the body at `bytesPerS`, in pieces of a tenth of a second or, if that is more, of one byte. Stops when the request has ended. */
+/** Sends the body at `bytesPerS`, in pieces for a tenth of a second, each of at least one byte. Stops when the request has ended. */
 async function sendSlowly(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   for (let at = 0; at < body.length && !request.destroyed; at += step) {

@@ -17,25 +17,28 @@ export async function runJobs(world: World, state: WebhooksState): Promise<void>
 async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancelled: AbortSignal): Promise<void> {
   const webhook = state.webhooks.get(job.webhookId)
   const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
-  let failed = webhook === undefined || !webhook.valid ? events.length || 1 : 0
-  if (webhook?.valid === true) {
+  const isValid = webhook?.valid === true
+  // Without a valid webhook at least 1, so that the job is `Incomplete` even without events.
+  let failedCount = isValid ? 0 : Math.max(1, events.length)
+  if (isValid) {
     for (const event of events) {
       // Waits for each delivery, so that a replay keeps the order of events.
       const status = await postEvent(world, webhook.url, { body: event.body, signature: 'good' }, cancelled)
       if (cancelled.aborted) return
-      if (!isSuccess(status)) failed++
+      if (!isSuccess(status)) failedCount++
     }
-    const description = failed === 0 ? `${events.length} events were delivered` : `${failed} of ${events.length} events were not accepted`
+    const description =
+      failedCount === 0 ? `${events.length} events were delivered` : `${failedCount} of ${events.length} events were not accepted`
     const status = {
       webhook_id: job.webhookId,
-      job_state: failed === 0 ? 'Complete' : 'Incomplete',
+      job_state: failedCount === 0 ? 'Complete' : 'Incomplete',
       job_state_description: description,
       job_id: job.job_id,
     }
     await postEvent(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
   }
   if (cancelled.aborted) return
-  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
+  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failedCount === 0 ? 'Complete' : 'Incomplete' })
 }
 
 /** Reads `yyyymmddhhmm` in UTC. Returns milliseconds since 1970; undefined for any other text. */

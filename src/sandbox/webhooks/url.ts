@@ -25,7 +25,7 @@ for (const [network, prefix] of [
 
 /** Returns why the URL is refused; undefined if it is accepted. `devUrls`: also accepts loopback hosts, with http or https and any port. */
 export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
-  if (!URL.canParse(text)) return 'the url is not a URL'
+  if (!URL.canParse(text)) return 'the url must be a complete URL'
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return 'the url must not contain credentials'
   if (url.hash !== '') return 'the url must not contain a fragment'

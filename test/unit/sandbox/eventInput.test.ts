@@ -16,14 +16,14 @@ const post = (body: unknown) =>
   })
 
 test.each([
-  [{ signature: 'wrong' }, 'signature is one of: good, bad, none'],
-  [{ signature: null }, 'signature is one of'],
-  [{ bytes_per_s: 0 }, 'bytes_per_s is a number above 0'],
-  [{ bytes_per_s: '100' }, 'bytes_per_s is'],
-  [{ times: 0.5 }, 'times is a whole number up to 1000000'],
-  [{ times: '2' }, 'times is'],
-  [{ event_type: 7 }, 'event_type is a text'],
-  [{ data: { event_type: 7 } }, 'event_type is a text'],
+  [{ signature: 'wrong' }, 'signature must be one of: good, bad, none'],
+  [{ signature: null }, 'signature must be one of'],
+  [{ bytes_per_s: 0 }, 'bytes_per_s must be a number above 0'],
+  [{ bytes_per_s: '100' }, 'bytes_per_s must be'],
+  [{ times: 0.5 }, 'times must be a whole number from 0 to 1000000'],
+  [{ times: '2' }, 'times must be'],
+  [{ event_type: 7 }, 'event_type must be a text'],
+  [{ data: { event_type: 7 } }, 'event_type must be a text'],
   [{ event_typ: 'post.create' }, 'event_typ is unknown'],
   [{ data: { event_typ: 'post.create' } }, 'data.event_typ is unknown'],
   ['post.create', 'an event must be an object'],
