@@ -11,7 +11,10 @@ import type { filterAttributes, filterOperators, productFields } from '../contra
 export type Price = `${number} ${string}`
 
 interface ProductFields {
-  /** Unique item id, the merchant's SKU if possible; at most 100 characters. All instances of a repeated id are ignored (spec 2.2). */
+  /**
+   * Unique item id, the merchant's SKU if possible; at most 100 characters. If a request repeats an id, the service ignores all its
+   * products with that id (spec 2.2).
+   */
   readonly id: string
   /** At most 150 characters; must match the name on the landing page (spec 2.2). */
   readonly title: string

@@ -12,7 +12,7 @@ import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import type { Spelling } from './spelling.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
 import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
-import { isRetryable, toServiceError } from './toServiceError.ts'
+import { isRetryable, maxDateMs, toServiceError } from './toServiceError.ts'
 import { type Credentials, type Sender, userCredentials } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
@@ -30,7 +30,7 @@ export interface CallResult {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Parts that a caller uses. */
+/** Parts that a `Caller` uses. */
 export interface CallerParts {
   readonly config: ServiceConfig
   readonly sender: Sender
@@ -41,7 +41,7 @@ export interface CallerParts {
   readonly random: () => number
 }
 
-/** Function that sends calls, with the credentials and waits that its calls share. */
+/** Sender of calls, which share the app-only token and the waits that the service requests. */
 export interface Caller {
   /**
    * Sends a call, and retries it if that is safe.
@@ -60,7 +60,6 @@ const maxAttempts = 8
 const maxWaitMs = 16 * 60_000
 const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 
-/** Creates a caller. Its calls share the app-only token and the waits that the service requests. */
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
   const waits: Waits = new Map()
@@ -87,6 +86,7 @@ export function createCaller(parts: CallerParts): Caller {
   }
 }
 
+/** One call, and the parts that it shares with other calls. */
 interface CallParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
@@ -109,7 +109,7 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
   for (let attempt = 1; ; attempt += 1) {
     waitedMs += await waitForLimit(call, clock, { where, leftMs: maxWaitMs - waitedMs })
     const credentials = await findCredentials()
-    const corrections = sender.clockCorrections()
+    const correctionsBefore = sender.clockCorrections()
     const exchange = await sender.send({
       method: endpoint.method,
       host: endpoint.host,
@@ -136,7 +136,7 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
-    if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > corrections) {
+    if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > correctionsBefore) {
       signedAgain = true
       continue
     }
@@ -157,9 +157,9 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
 }
 
 /**
- * Waits until no wait that the service requested for the rate limit is left. Returns the waited time.
+ * Waits until no wait that the service requested for the rate limit is left. Returns the waited time in milliseconds.
  *
- * @throws {RateLimitedError} if the call cannot wait, or not as long
+ * @throws {RateLimitedError} if the call may not wait, or not that long
  */
 async function waitForLimit(
   { endpoint, options, waits }: CallParts,
@@ -178,7 +178,7 @@ async function waitForLimit(
 }
 
 function waitError(where: string, untilMs: number): RateLimitedError {
-  const until = new Date(Math.min(untilMs, 8.64e15)).toISOString()
+  const until = new Date(Math.min(untilMs, maxDateMs)).toISOString()
   return new RateLimitedError(`nothing was sent: the service requests a wait until ${until}`, {
     where,
     hint: 'Call again after that time.',

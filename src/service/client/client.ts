@@ -24,6 +24,7 @@ export interface ClientOptions extends TransportOptions {
   readonly random?: () => number
 }
 
+/** Functions of the client that are not methods of an endpoint. */
 interface General {
   /** Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. */
   readonly call: <Name extends CallableName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
@@ -85,8 +86,8 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
     bearerToken: (options) => caller.bearer.get(options),
     close: () => sender.close(),
   }
-  // `methods` has a method for each endpoint of the contract, from which `Methods` is derived.
-  return { ...methods({ config, caller, sender, spelling, clock }), ...general } as Client
+  // `createMethods` creates a method for each endpoint of the contract, from which `Methods` is derived.
+  return { ...createMethods({ config, caller, sender, spelling, clock }), ...general } as Client
 }
 
 interface Parts {
@@ -102,12 +103,12 @@ type Method = (params?: Params, options?: CallOptions) => unknown
 /** Endpoints that a program can call: all except the pages for a browser. */
 const callable = endpoints.filter(({ answer }) => answer.resource !== 'page')
 
-function methods(parts: Parts): Record<string, Record<string, Method>> {
+function createMethods(parts: Parts): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const endpoint of callable) {
     const [group = '', method = ''] = endpoint.name.split('.')
-    const methods = (groups[group] ??= {})
-    methods[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
+    const groupMethods = (groups[group] ??= {})
+    groupMethods[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
   }
   return groups
 }

@@ -10,7 +10,7 @@ export interface ClockOffset {
   readonly now: () => number
   /** Corrects the offset if the answer is a 401 whose `Date` header (`date`) shows a wrong clock. */
   readonly update: (status: number, date: string | undefined) => void
-  /** Returns the number of corrections. A refused request that was signed before the last one may be sent again. */
+  /** Returns the number of corrections. A refused request that was signed before the last correction may be sent again. */
   readonly corrections: () => number
 }
 

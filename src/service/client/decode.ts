@@ -30,7 +30,7 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
 /** Largest content of a gzip file, in bytes, so that a small answer cannot fill the memory. */
 const maxContentBytes = 128 * 1024 * 1024
 
-/** Returns the answer with the content of its gzip file; unchanged if the body is not one, or if its content is too large. */
+/** Returns the answer with the content of its gzip file; unchanged if the body is not a gzip file, or if its content is too large. */
 export function decompress(answer: Answer): Answer {
   try {
     return { ...answer, body: gunzipSync(answer.body, { maxOutputLength: maxContentBytes }) }

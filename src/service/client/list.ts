@@ -17,10 +17,10 @@ export interface Page<Item> {
  *
  * @throws {RepeatingCursorError} if the service returns a cursor twice, because the list would never end
  */
-export async function* eachPage<Page extends { readonly nextCursor: string | undefined }>(
-  fetchPage: (cursor: string | undefined) => Promise<Page>,
+export async function* eachPage<P extends { readonly nextCursor: string | undefined }>(
+  fetchPage: (cursor: string | undefined) => Promise<P>,
   where: string,
-): AsyncGenerator<Page, void, undefined> {
+): AsyncGenerator<P, void, undefined> {
   const seen = new Set<string>()
   let cursor: string | undefined
   do {
@@ -70,6 +70,7 @@ export class List<Item> implements AsyncIterable<Item> {
           pages += 1
           for (const item of page.items) {
             const id = idOf(item)
+            // A list of a single page has no cursor, and so never restarts. Its ids are not stored.
             if (id !== undefined && (restarts > 0 || pages > 1 || page.nextCursor !== undefined)) {
               if (restarts > 0 && yieldedIds.has(id)) continue
               yieldedIds.add(id)

@@ -78,9 +78,12 @@ function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<stri
       where: 'body',
       hint: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
     })
-  return Buffer.from(
-    toJson(endpoint, 'body', endpoint.bodyIs !== undefined && endpoint.bodyIs !== 'object' && whole !== undefined ? whole : fields),
-  )
+  return Buffer.from(toJson(endpoint, 'body', takesWholeBody(endpoint) && whole !== undefined ? whole : fields))
+}
+
+/** Returns true if the endpoint takes the JSON body as the parameter `body`. */
+function takesWholeBody({ bodyIs }: Endpoint): boolean {
+  return bodyIs === 'array' || bodyIs === 'object-or-array'
 }
 
 function bodyFields(endpoint: Endpoint): string {
@@ -125,7 +128,7 @@ function throwIfUnknown(endpoint: Endpoint, params: Params): void {
   const known = new Set<string>(
     endpoint.parameters.filter((one) => endpoint.bodyIs !== 'array' || one.in !== 'body').map(({ name }) => name),
   )
-  if (endpoint.bodyIs === 'array' || endpoint.bodyIs === 'object-or-array') known.add('body')
+  if (takesWholeBody(endpoint)) known.add('body')
   const unknown = Object.keys(params).filter((name) => !known.has(name) && params[name] !== undefined)
   if (unknown.length > 0) {
     throw new CallError(`${endpoint.name} has no parameter ${unknown.join(', ')}`, {

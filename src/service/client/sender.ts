@@ -24,7 +24,8 @@ export interface Sender {
   /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
   readonly open: (request: AuthenticatedRequest) => Promise<Opened>
   /**
-   * Returns the number of corrections of the clock of signatures. A refused request that was signed before the last one may be sent again.
+   * Returns the number of corrections of the clock of signatures. A refused request that was signed before the last correction may be sent
+   * again.
    */
   readonly clockCorrections: () => number
   /** Loads the code that sends requests. */

@@ -44,7 +44,7 @@ export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<R
   const where = `${endpoint.method} ${built.path}`
   let opened: Open
   try {
-    opened = await openOnce(parts, where, options.retry !== false)
+    opened = await openConnection(parts, where, { mayRenewToken: options.retry !== false })
   } catch (error) {
     if (options.signal?.aborted === true) return
     throw error
@@ -74,8 +74,8 @@ export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<R
   if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, hint: reopenHint })
 }
 
-/** Opens the stream. `mayRenew`: opens it once more, with a new app-only token, if the service refuses the token. */
-async function openOnce(parts: StreamParts, where: string, mayRenew: boolean): Promise<Open> {
+/** Opens the stream. `mayRenewToken`: if the service refuses the app-only token, opens the stream once more with a new one. */
+async function openConnection(parts: StreamParts, where: string, { mayRenewToken }: { readonly mayRenewToken: boolean }): Promise<Open> {
   const { endpoint, built, options, sender, findCredentials, bearer, clock } = parts
   const credentials = await findCredentials()
   const opened = await sender.open({
@@ -91,7 +91,8 @@ async function openOnce(parts: StreamParts, where: string, mayRenew: boolean): P
   const error =
     toServiceError(opened, { endpoint, where, nowMs: clock.now() }) ??
     new AnswerLostError('no stream was opened', { where, hint: 'Try again.' })
-  if (error instanceof TokenInvalidError && bearer.dropRefused(credentials) && mayRenew) return openOnce(parts, where, false)
+  if (error instanceof TokenInvalidError && bearer.dropRefused(credentials) && mayRenewToken)
+    return openConnection(parts, where, { mayRenewToken: false })
   throw error
 }
 

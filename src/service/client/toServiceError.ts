@@ -117,7 +117,7 @@ interface FailedAnswer {
 }
 
 /** Largest time that a `Date` can have. A later one has no ISO text. */
-const maxDateMs = 8.64e15
+export const maxDateMs = 8.64e15
 
 /** Classifies temporary errors: rate limits and failures of the service. Undefined for any other. */
 function classifyWait({ answer, context, message, details, has }: FailedAnswer): ServiceError | undefined {

@@ -4,6 +4,7 @@ import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
 
+/** Open stream. */
 export interface Open {
   readonly kind: 'open'
   readonly chunks: AsyncIterable<Uint8Array>
@@ -13,9 +14,9 @@ export interface Open {
 export type Opened = Open | Exchange
 
 /**
- * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent; the request changes
- * nothing. `timeoutMs` limits the time to connect, then the time to the headers of the answer, and then that to the end of an answer that
- * is not a stream. `maxAnswerBytes` limits the size of such an answer.
+ * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent, because the request of a
+ * stream changes nothing. `timeoutMs` limits three times: to connect, to the headers, and to the end of an answer that is not a stream.
+ * `maxAnswerBytes` limits the size of an answer that is not a stream.
  */
 export async function openWire(request: WireRequest, maxAnswerBytes: number): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request

@@ -53,9 +53,9 @@ export const authEndpoints = [
       oauth('oauth_token', 'spec 4.1: of the request token step'),
       oauth('oauth_verifier', 'spec 4.1: of the callback URL, or the PIN'),
     ],
-    // A request token can be exchanged once: after a lost answer, the service refuses a second attempt (docs/spec-notes.md#tokens).
     answer: { resource: 'accessToken', many: false },
     limit: 'oauth',
+    // A request token can be exchanged once: after a lost answer, the service refuses a second attempt (docs/spec-notes.md#tokens).
     repeatable: false,
     source: 'spec 4.1',
   },

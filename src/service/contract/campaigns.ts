@@ -22,7 +22,6 @@ const campaignFields = [
   query('daily_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source: notes }),
   query('total_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source: notes }),
   query('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'], source: notes }),
-  // Official SDKs send these too.
   query('duration_in_days', 'integer', { min: 1, max: 30, unsettable: true, ...sentBySdks }),
   query('frequency_cap', 'integer', { min: 1, unsettable: true, ...sentBySdks }),
   query('standard_delivery', 'boolean', { unsettable: true, ...sentBySdks }),

@@ -71,9 +71,7 @@ export const catalogEndpoints = [
       query('count', 'integer', { default: 100, min: 1, max: 100, source: 'spec 8' }),
       cursor,
     ],
-    rules: [
-      { kind: 'other', text: 'of the variants with one item_group_id, only the one submitted first is returned', source: 'spec 2.2' },
-    ],
+    rules: [{ kind: 'other', text: 'only the first submitted of the variants with one item_group_id is returned', source: 'spec 2.2' }],
     list: { countDefault: 100, countMin: 1, countMax: 100 },
     answer: { resource: 'product', many: true },
     limit: 'product_reads',
@@ -90,7 +88,7 @@ export const catalogEndpoints = [
     ],
     rules: [
       { kind: 'other', text: 'every instance of an id that occurs several times in one request is ignored', source: 'spec 2.2' },
-      { kind: 'other', text: 'of `brand`, `gtin` and `mpn` each product has at least one', source: 'spec 2.2' },
+      { kind: 'other', text: 'each product has at least one of `brand`, `gtin` and `mpn`', source: 'spec 2.2' },
       { kind: 'other', text: '`inventory` is 1 or more when `availability` is in stock', source: 'spec 2.2' },
       { kind: 'other', text: '`sale_price` is lower than `price`, in the same format', source: 'spec 2.2' },
     ],

@@ -134,5 +134,5 @@ export const createRequest = { ...signed, method: 'POST', body: 'form', limit: '
 export const updateRequest = { ...signed, method: 'PUT', body: 'form', limit: 'ads_writes', repeatable: true } as const
 /** Properties of most endpoints that delete records of an account. An endpoint may replace some. */
 export const deleteRequest = { ...signed, method: 'DELETE', body: 'none', limit: 'ads_writes', repeatable: true } as const
-/** Properties of endpoints that only the service's own sandbox has, after those of `createRequest` or `deleteRequest`. */
+/** Properties of endpoints that only the service's own sandbox has. They replace some of `createRequest` or `deleteRequest`. */
 export const sandboxOnly = { host: 'ads-sandbox', limit: 'sandbox_only' } as const

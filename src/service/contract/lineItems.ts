@@ -147,7 +147,7 @@ export const lineItemEndpoints = [
     rules: [
       {
         kind: 'other',
-        text: 'not reversible; a second DELETE is answered with 404; promoted tweets are not deleted too',
+        text: 'not reversible; a second DELETE is answered with 404; its promoted tweets are not deleted',
         source: 'spec 3.3; spec 7',
       },
     ],

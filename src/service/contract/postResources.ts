@@ -1,7 +1,7 @@
 /** Resources, fields and expansions of v2 (spec 2.6, docs/spec-notes.md#posts). */
 import { field, type Resource } from './resource.ts'
 
-/** Fields of a post. The first two are always returned. */
+/** Fields of a post. The first two, `id` and `text`, are always returned. */
 export const postFields = [
   'id',
   'text',
@@ -36,7 +36,7 @@ export const postFields = [
   'promoted_metrics',
 ] as const
 
-/** Fields of a user. The first three are always returned. */
+/** Fields of a user. The first three, `id`, `name` and `username`, are always returned. */
 export const userFields = [
   'id',
   'name',
@@ -105,25 +105,25 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Creates optional fields of any type. A record of v2 has other fields than its default fields only if the caller requests them. */
-const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
+/** Creates optional fields of any type: a record of v2 has them only if the caller requests them. */
+const requestable = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
 
 /** Records of v2, by name. */
 export const postResources = {
   post: {
-    fields: [field('id', 'string'), field('text', 'string'), ...open(postFields.slice(2))],
+    fields: [field('id', 'string'), field('text', 'string'), ...requestable(postFields.slice(2))],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts' },
   postUser: {
-    fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...open(userFields.slice(3))],
+    fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...requestable(userFields.slice(3))],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   postMedia: {
     fields: [
       field('media_key', 'string'),
       field('type', 'string'),
-      ...open(mediaFields.filter((name) => name !== 'media_key' && name !== 'type')),
+      ...requestable(mediaFields.filter((name) => name !== 'media_key' && name !== 'type')),
     ],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
@@ -131,12 +131,16 @@ export const postResources = {
     fields: [
       field('id', 'string'),
       field('full_name', 'string'),
-      ...open(placeFields.filter((name) => name !== 'id' && name !== 'full_name')),
+      ...requestable(placeFields.filter((name) => name !== 'id' && name !== 'full_name')),
     ],
     source: 'docs/spec-notes.md#posts',
   },
   postPoll: {
-    fields: [field('id', 'string'), field('options', 'objects'), ...open(pollFields.filter((name) => name !== 'id' && name !== 'options'))],
+    fields: [
+      field('id', 'string'),
+      field('options', 'objects'),
+      ...requestable(pollFields.filter((name) => name !== 'id' && name !== 'options')),
+    ],
     source: 'docs/spec-notes.md#posts',
   },
 } as const satisfies Readonly<Record<string, Resource>>

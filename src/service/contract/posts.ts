@@ -69,7 +69,7 @@ export const postEndpoints = [
         names: ['poll', 'media', 'card_uri', 'quote_tweet_id'],
         source: 'outside the specification: common clients send polls',
       },
-      { kind: 'other', text: '`reply` only to an author who summoned the user', source: 'spec 9' },
+      { kind: 'other', text: '`reply` only to posts of the user, or that mention the user', source: 'spec 9' },
     ],
     answer: { resource: 'createdPost', many: false },
     limit: 'v2_posts',

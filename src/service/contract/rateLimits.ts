@@ -16,22 +16,29 @@ export interface RateLimit {
 }
 
 const minute = 60_000
-const quarter = 15 * minute
+const quarterHour = 15 * minute
 const day = 24 * 60 * minute
 
 const notes = 'docs/spec-notes.md#limits'
 const perUser = (limit: number, source = notes): RateLimit => ({
   limit,
-  windowMs: quarter,
+  windowMs: quarterHour,
   per: 'user',
   shared: false,
   named: false,
   source,
 })
-const perApp = (limit: number, source = notes): RateLimit => ({ limit, windowMs: quarter, per: 'app', shared: false, named: false, source })
+const perApp = (limit: number, source = notes): RateLimit => ({
+  limit,
+  windowMs: quarterHour,
+  per: 'app',
+  shared: false,
+  named: false,
+  source,
+})
 const perAccount = (limit: number): RateLimit => ({
   limit,
-  windowMs: quarter,
+  windowMs: quarterHour,
   per: 'account',
   shared: false,
   named: false,
@@ -42,7 +49,7 @@ const perAccount = (limit: number): RateLimit => ({
 export const rateLimits = {
   ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
-  total_count: { limit: 200, windowMs: quarter, per: 'user', shared: true, named: true, source: 'spec Conventions; spec 8' },
+  total_count: { limit: 200, windowMs: quarterHour, per: 'user', shared: true, named: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
@@ -79,7 +86,7 @@ export const rateLimits = {
 export type LimitClass = keyof typeof rateLimits
 
 /**
- * Returns the rate limit with the name. The name is a text, because stored plans have it.
+ * Returns the rate limit with the name. The name may be any text, because it is read from stored plans.
  *
  * @throws {RangeError} for an unknown name: a mistake in the code
  */

@@ -50,7 +50,7 @@ export const webhookEndpoints = [
     method: 'PUT',
     path: '/2/webhooks/:webhook_id',
     parameters: [webhookId],
-    rules: [{ kind: 'other', text: 'triggers a challenge check and re-enables', source: 'spec 3.1; spec 6.1 rule 3' }],
+    rules: [{ kind: 'other', text: 'triggers a challenge check; success re-enables the webhook', source: 'spec 3.1; spec 6.1 rule 3' }],
     answer: { resource: 'webhookValidity', many: false },
     source: 'spec 4.7',
   },
