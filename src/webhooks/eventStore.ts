@@ -8,7 +8,7 @@ import { errorCode } from '../unknownValue.ts'
 export interface ReceivedEvent {
   /** The event's `event_uuid`, else the SHA-256 of the body in hex. */
   readonly id: string
-  /** `event_type`, else the first key of the body that is not about users. */
+  /** `event_type`, else the first key of the body that is not about users, else `unknown`. */
   readonly type: string
   /** The body as it was received, a JSON object. */
   readonly json: string
@@ -114,7 +114,7 @@ async function insertEvent(execute: Execute, table: string, event: ReceivedEvent
     return (await insert(event.json)) === 1
   } catch (error) {
     if (!unstorable.has(String(errorCode(error)))) throw error
-    // Such a body is stored as Base64, and cannot be searched.
+    // A body that jsonb cannot contain is stored as Base64. Its content cannot be searched.
     return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
   }
 }

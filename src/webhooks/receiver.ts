@@ -47,12 +47,12 @@ export interface WebhookReceiver {
   readonly probe: () => Promise<void>
 }
 
-/** Base of the targets of requests, which are paths. */
+/** Base URL for parsing the targets of requests, which are only paths. */
 const base = 'http://receiver'
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
-/** Maximum number of late inserts in memory. An older event may be stored all the same, but `onEvent` is not called for it. */
-const MOST_LATE = 10_000
+/** Maximum size of `late` (below). If the insert of a dropped event succeeds, `onEvent` is not called for the event. */
+const MAX_LATE = 10_000
 
 /**
  * Creates a receiver as a `node:http` handler. It verifies the signature over the raw bytes, stores each event once, and answers 200 only
@@ -64,10 +64,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const log = options.log ?? silentLogger
   const store = options.store ?? memoryEventStore()
   const gap = new GapTracker(log, clock.now)
+  const storeTimeoutMs = options.storeTimeoutMs ?? 4000
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
   /**
-   * Inserts that took longer than their limit, by the id of the event; the newest {@link MOST_LATE}. If such an insert stored its event,
-   * `onEvent` is called at the next delivery of the event.
+   * Inserts whose delivery was answered with 503, but that may still succeed, by the id of the event; the newest {@link MAX_LATE}. If the
+   * insert stored the event, `onEvent` is called at the next delivery of the event.
    */
   const late = new Map<string, Promise<boolean>>()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
@@ -78,7 +79,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     async probe() {
       if (gap.since === undefined) return
       try {
-        await within(store.probe(), options.storeTimeoutMs ?? 4000)
+        await within(store.probe(), storeTimeoutMs)
       } catch {
         // Still down. The next probe or the next stored event ends the gap.
         return
@@ -115,7 +116,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     let isNew: boolean
     const adding = addAfter(late.get(event.id), event)
     try {
-      isNew = await within(adding, options.storeTimeoutMs ?? 4000)
+      isNew = await within(adding, storeTimeoutMs)
       late.delete(event.id)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
@@ -139,7 +140,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       })
     late.set(id, outcome)
     const [oldest] = late.keys()
-    if (late.size > MOST_LATE && oldest !== undefined) late.delete(oldest)
+    if (late.size > MAX_LATE && oldest !== undefined) late.delete(oldest)
   }
 
   /** Stores the event. Resolves to true if this insert stored it, or an `earlier` one whose delivery was answered with 503. */

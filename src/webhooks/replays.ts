@@ -39,7 +39,7 @@ const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
  */
 const RETRY_AFTER_MS = 15 * MINUTE
 /** Maximum number of attempts for one gap. After that, an error is logged for the operator. */
-const MOST_ATTEMPTS = 10
+const MAX_ATTEMPTS = 10
 
 /** Running checks for gaps. */
 export interface ReplayKeeper {
@@ -50,23 +50,22 @@ export interface ReplayKeeper {
 }
 
 /**
- * Checks at the start, on `wake`, and every `everyMs` whether the database is back, and whether an open gap needs a replay. Checks never
- * overlap, and do not keep the process alive.
+ * Checks at the start, on `wake`, and every `everyMs` whether the database is back, and whether an open gap (`OpenGap`) needs a replay.
+ * Checks never overlap, and do not keep the process alive.
  */
 export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void> }): ReplayKeeper {
-  /** True if a gap may be open, so that the next check reads the gaps. */
-  let open = true
+  let mayHaveOpenGaps = true
   let running: Promise<void> | undefined
   const check = async (): Promise<void> => {
     await deps.probe()
-    if (!open) return
-    open = false
+    if (!mayHaveOpenGaps) return
+    mayHaveOpenGaps = false
     try {
-      // `wake` may set `open` meanwhile, for a gap that this check does not read.
-      if ((await requestReplays(deps)) > 0) open = true
+      // Only ever set to true here: `wake` may have set it meanwhile, for a gap that this check does not read.
+      if ((await requestReplays(deps)) > 0) mayHaveOpenGaps = true
     } catch (error) {
-      // The database is down again. The gaps stay open until the next check.
-      open = true
+      // The database is down again. The next check reads the gaps again.
+      mayHaveOpenGaps = true
       deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be read')
     }
   }
@@ -78,7 +77,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
   checkOnce()
   return {
     wake: () => {
-      open = true
+      mayHaveOpenGaps = true
       checkOnce()
     },
     stop: async () => {
@@ -106,9 +105,9 @@ interface OpenGap {
 /** Requests the replays that are due. Resolves to the number of open gaps. Rejects if the database fails, and not if the service does. */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
   const gaps = await openGaps(deps.db)
-  let open = 0
-  for (const gap of gaps) if (!(await resolveGap(deps, gap))) open++
-  return open
+  let openCount = 0
+  for (const gap of gaps) if (!(await resolveGap(deps, gap))) openCount++
+  return openCount
 }
 
 /** Records the result of a gap's replay, or requests a replay. Resolves to true if the gap was replayed or given up. */
@@ -123,7 +122,7 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   }
   const isIncomplete = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
   if (last !== undefined && !isIncomplete && deps.clock.now() - last.at.getTime() < waitMs(deps, gap)) return false
-  if (gap.attempts.length >= MOST_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
+  if (gap.attempts.length >= MAX_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
       { from: minuteOf(gap.fromMs), to: minuteOf(gap.toMs), attempts: gap.attempts.length },
@@ -192,15 +191,18 @@ async function openGaps(db: Queryable): Promise<OpenGap[]> {
      where run_id is null and what like 'webhook.%' and at > now() - interval '6 days'
      order by id`,
   )
-  const of = (what: string, gap: string): AuditEntry[] =>
+  const entriesOf = (what: string, gap: string): AuditEntry[] =>
     entries.filter((entry) => entry.what === what && String(entry.detail['gap']) === gap)
   return entries
-    .filter(({ what, id }) => what === 'webhook.gap' && [...of('webhook.replayed', id), ...of('webhook.replay_given_up', id)].length === 0)
+    .filter(
+      ({ what, id }) =>
+        what === 'webhook.gap' && ['webhook.replayed', 'webhook.replay_given_up'].every((end) => entriesOf(end, id).length === 0),
+    )
     .map(({ id, detail }) => ({
       id,
       fromMs: Date.parse(String(detail['from'])),
       toMs: Date.parse(String(detail['to'])),
-      attempts: of('webhook.replay', id),
+      attempts: entriesOf('webhook.replay', id),
     }))
 }
 
