@@ -114,13 +114,13 @@ export async function requestReplays(deps: ReplayDeps): Promise<number> {
 async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   const last = gap.attempts.at(-1)
   const [jobs, missed] = [textsOf(last, 'jobs'), textsOf(last, 'missed')]
-  const ended = await jobStates(deps.db, jobs)
-  if (jobs.length > 0 && missed.length === 0 && jobs.every((job) => ended.get(job) === 'Complete')) {
+  const states = await jobStates(deps.db, jobs)
+  if (jobs.length > 0 && missed.length === 0 && jobs.every((job) => states.get(job) === 'Complete')) {
     await note(deps.db, 'webhook.replayed', { gap: gap.id })
     deps.log.info({ attempts: gap.attempts.length }, 'the events of the gap were delivered again')
     return true
   }
-  const isIncomplete = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
+  const isIncomplete = jobs.some((job) => states.has(job) && states.get(job) !== 'Complete')
   if (last !== undefined && !isIncomplete && deps.clock.now() - last.at.getTime() < waitMs(deps, gap)) return false
   if (gap.attempts.length >= MAX_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })

@@ -11,6 +11,7 @@ import { checkConditions } from '../verify/conditions.ts'
 import { existingMedia, posterImage } from './media.ts'
 import type { CreativesState, SpecialCard } from './state.ts'
 
+/** Fields with the choices of a conversation card. Beside each is a field `…_tweet` with the text of a post. */
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
 /** Options of `recordHandlers` that both types of cards share. */

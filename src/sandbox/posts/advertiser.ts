@@ -33,6 +33,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const waiting = findWaiting(call, call.state.scheduled, 'scheduled_tweet_id')
     if (waiting.tweet_id !== null)
       throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
+    // Only a new time must be in the future. A client may send the stored time again.
     const isMoved = call.given.has('scheduled_at') && call.params['scheduled_at'] !== waiting.scheduled_at
     const scheduledAt = isMoved ? futureTime(call) : waiting.scheduled_at
     return ok(changeWaiting(call, waiting, scheduledAt))

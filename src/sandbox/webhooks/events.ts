@@ -189,18 +189,17 @@ function matches(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
   if (filter.user_id !== undefined && filter.user_id !== event.filter.user_id) return false
-  if (
-    filter.keyword !== undefined &&
-    !(
-      event.filter.keyword === filter.keyword ||
-      JSON.stringify(event.payload ?? '')
-        .toLowerCase()
-        .includes(filter.keyword.toLowerCase())
-    )
-  )
-    return false
-  const wanted = canonicalDirection(filter.direction)
-  return wanted === undefined || wanted === 'both' || wanted === directionOf(event)
+  if (filter.keyword !== undefined && !hasKeyword(event, filter.keyword)) return false
+  const direction = canonicalDirection(filter.direction)
+  return direction === undefined || direction === 'both' || direction === directionOf(event)
+}
+
+/** Returns true if the event has the keyword in its filter, or contains it in its payload, ignoring case. */
+function hasKeyword({ filter, payload }: ActivityEvent, keyword: string): boolean {
+  if (filter.keyword === keyword) return true
+  return JSON.stringify(payload ?? '')
+    .toLowerCase()
+    .includes(keyword.toLowerCase())
 }
 
 /** Returns the current name of a deprecated event type (spec 6.2); any other name unchanged. */

@@ -99,6 +99,7 @@ interface CallParts {
 /** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
+/** Sends a request until it succeeds, or may not be sent again. @throws {ServiceError} */
 async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const { endpoint, built, options, findCredentials, bearer, waits } = call
@@ -132,7 +133,7 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
     const nowMs = clock.now()
     const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - nowMs, longestRequestedWaitMs)
     if (requestedMs > 0) waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, nowMs + requestedMs))
-    // Also without a retry, so that the next call does not send the refused token.
+    // Drops the token also if this call is not retried, so that the next call does not send it.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
