@@ -1,6 +1,6 @@
 /**
- * Takes grants for one process from the rate budget that all processes share (`db/budget.ts`). Updates the limit and the waits of the
- * budget from the service's answers.
+ * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/budget.ts`). Updates
+ * the limit and the waits of the budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
@@ -20,7 +20,7 @@ const longestPollMs = 5_000
 /** Minimum polling interval. The grants of an exhausted budget become free one by one, so after this time one statement takes several. */
 const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
-const grantsAtOnce = 16
+const maxGrantsAtOnce = 16
 
 /** Options of a caller that takes a grant. */
 export interface TakeOptions {
@@ -39,7 +39,7 @@ interface Waiter extends TakeOptions {
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
-  /** Maximum number of requests per window before any answer: by the specification, or else as published or assumed. */
+  /** Limit of requests per window until an answer states another one: from the specification, else published elsewhere or assumed. */
   readonly limit: number
   readonly windowMs: number
   readonly #db: Database
@@ -85,7 +85,7 @@ export class Allowance {
     })
   }
 
-  /** Requests grants for up to `grantsAtOnce` waiting callers in one statement, until no caller waits. */
+  /** Requests grants for up to `maxGrantsAtOnce` waiting callers in one statement, until no caller waits. */
   async #serve(): Promise<void> {
     this.#isServing = true
     try {
@@ -93,16 +93,16 @@ export class Allowance {
         for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
         this.#waiting = this.#waiting.filter(({ signal }) => !signal?.aborted)
         if (this.#waiting.length === 0) return
-        const { granted, waitMs } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, grantsAtOnce))
+        const { granted, waitMs } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
         for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
         const [next] = this.#waiting
         if (waitMs <= 0 || next === undefined) continue
         if (waitMs > 1_000) next.onWait?.(waitMs)
         const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
         const begunAt = this.#clock.monotonic()
-        const waiting = this.#waiting.length
+        const waitingCount = this.#waiting.length
         await this.#clock.sleep(Math.min(longestPollMs, Math.max(shortestPollMs, waitMs + jitterMs)), next.signal)
-        noteRateWait(this.name, waiting * (this.#clock.monotonic() - begunAt))
+        noteRateWait(this.name, waitingCount * (this.#clock.monotonic() - begunAt))
       }
     } catch (error) {
       for (const waiter of this.#waiting.splice(0)) waiter.reject(error)

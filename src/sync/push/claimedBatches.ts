@@ -2,16 +2,14 @@
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
 /** Maximum number of batches claimed by one statement. */
-const claimAtOnce = 4
-/**
- * Number of unrecorded answers from which on no batch is claimed. Then the database is the bottleneck, and further claims would only
- * hold leases.
- */
-const mostAnswered = 24
+const maxClaimsAtOnce = 4
+/** With this many unrecorded answers no batch is claimed: the database is the bottleneck, and further claims would only hold leases. */
+const maxUnrecordedAnswers = 24
 
 /**
- * Claimed batches: those without an answer, and those whose answer is not recorded yet. A batch uses a slot until it is answered. It uses
- * memory until its answer is recorded, because its bytes may be needed for a split. Slots, bytes and unrecorded answers limit the claims.
+ * Claimed batches: those without an answer, and those whose answer is not recorded yet. A batch uses a slot (one request in
+ * flight) until it is answered. It uses memory until its answer is recorded, because its bytes may be needed for a split. Slots, bytes and
+ * unrecorded answers limit the claims.
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
@@ -35,14 +33,14 @@ export class ClaimedBatches {
   }
 
   /**
-   * Returns the number of batches that may be claimed now, at most four; assumes that each is as large as the largest one so far.
-   * `slots`: number of requests that may be in flight. If no batch is claimed and a slot is free, returns at least one, even if the largest
-   * batch exceeds the limit of bytes.
+   * Returns the number of batches that may be claimed now, at most `maxClaimsAtOnce`. `slots`: number of requests that may be in flight.
+   * Assumes that each batch is as large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and a
+   * slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
    */
   room(slots: number): number {
-    if (this.#answered.size >= mostAnswered) return 0
+    if (this.#answered.size >= maxUnrecordedAnswers) return 0
     const byBytes = this.#largest === 0 ? 1 : Math.floor((this.#maxBytes - this.#bytes) / this.#largest)
-    const room = Math.min(claimAtOnce, slots - this.#underWay.size, this.count === 0 ? Math.max(1, byBytes) : byBytes)
+    const room = Math.min(maxClaimsAtOnce, slots - this.#underWay.size, this.count === 0 ? Math.max(1, byBytes) : byBytes)
     return Math.max(0, room)
   }
 

@@ -1,6 +1,7 @@
 /**
  * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
- * (docs/guarantees.md#isolation-of-a-failing-record). Splits off the records that the answer points at, else halves the batch.
+ * (docs/guarantees.md#isolation-of-a-failing-record). Splits off the records that the answer points at (names as failing). Without such a
+ * pointer, halves the batch.
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -14,13 +15,13 @@ import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { BatchSender } from './removeEntries.ts'
 
-/** Batch that was refused, or answered with wrong counts, in the transaction that records its answer. */
+/** Batch that was refused, or answered with wrong counts, and the transaction that records its answer. */
 interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
   readonly batch: ClaimedBatch
   readonly by: BatchSender
-  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push: it is only halved. */
+  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push: then batches are only halved. */
   readonly trustPointers: boolean
 }
 
@@ -29,7 +30,7 @@ export interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
-  /** Number of answers with wrong counts that the parts start with. */
+  /** Number of successive answers with wrong counts that is stored with the parts at their start. */
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
@@ -77,10 +78,13 @@ export async function splitFailedBatch(
 
 /**
  * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch
- * is sent as one request after the failing record was found. Does nothing if the batch has no right half. `miscounts`: number of answers
- * with wrong counts that the merged batch starts with.
+ * is sent as one request after the failing record was found. Does nothing if the batch has no right half. `miscounts`: as in `SplitCause`,
+ * for the merged batch.
  */
-export async function setSiblingAside({ tx, batch, destination }: FailedBatch, miscounts: number): Promise<void> {
+export async function setSiblingAside(
+  { tx, batch, destination }: FailedBatch,
+  { miscounts }: Pick<SplitCause, 'miscounts'>,
+): Promise<void> {
   if (batch.parentId === null) return
   const rows = await tx.query<Row<'batch', 'id'> & { readonly sibling: boolean; readonly root: Value<'batch', 'id'> }>(
     `with recursive up (id, parent_id) as (
@@ -103,8 +107,8 @@ export async function setSiblingAside({ tx, batch, destination }: FailedBatch, m
 }
 
 /**
- * Splits the batch without sending it, releases it as split and returns true, if it is a right half whose left half succeeded. Otherwise
- * returns false: the batch must be sent.
+ * Splits a right half whose left half succeeded without sending it, because the failing record is in it; releases it as split and returns
+ * true. Returns false for any other batch, and for a right half of one record: the batch must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -123,7 +127,7 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
 
 /**
  * Returns the result of the part that was sent before this one. `succeeded`: every entry was confirmed. `failed`: an entry was refused, or
- * the part was split or parked. Both are false if there is no such part.
+ * the part was split or parked. Both are false for the first part.
  */
 async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
   const [sibling] = await tx.query<{ succeeded: boolean; failed: boolean }>(

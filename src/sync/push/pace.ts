@@ -19,11 +19,11 @@ const latencyPart = 1 / 6
 const enoughGain = 0.5
 /**
  * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. When each raise only doubled the
- * number, a short push to a slow service ended before the right number was found. 400 requests at 2 s latency used 71 % of the allowance.
+ * number, a short push ended before the right number was found: 400 requests to a service with 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
-/** Number of measurements after a useless raise until a larger number is tried again. */
+/** Number of measurements after a raise that brought too few answers, until a larger number is tried again. */
 const holdMeasurements = 10
 
 /** Number of successive failures after which the service counts as unreachable. */
@@ -118,20 +118,20 @@ export class Pace {
 
   /** Raises, lowers or keeps the number of slots after a measurement. */
   #decide(rate: number): void {
-    const { slots, rate: rateBelow } = this.#below
-    const useful = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
-    if (this.#slots > slots && rate < rateBelow * (1 + (this.#slots / slots - 1) * enoughGain)) {
-      this.#change(slots, { slots, rate: 0 })
+    const below = this.#below
+    const maxSlots = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
+    if (this.#slots > below.slots && rate < below.rate * (1 + (this.#slots / below.slots - 1) * enoughGain)) {
+      this.#change(below.slots, { slots: below.slots, rate: 0 })
       this.#hold = holdMeasurements
       this.#growth = laterGrowth
-    } else if (useful < this.#slots) this.#change(useful, { slots: useful, rate: 0 })
+    } else if (maxSlots < this.#slots) this.#change(maxSlots, { slots: maxSlots, rate: 0 })
     else if (this.#hold > 0) this.#hold--
-    else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * this.#factor), { slots: this.#slots, rate })
+    else if (maxSlots > this.#slots) this.#change(Math.min(maxSlots, this.#slots * this.#factor), { slots: this.#slots, rate })
   }
 
   /**
-   * Factor of the next raise. The answers of an overloaded service then take that many times longer. If they would take more than half of
-   * the HTTP timeout, the factor is `laterGrowth`.
+   * Factor of the next raise. After it, the answers of an overloaded service take that many times longer. If they would take more than half
+   * of the HTTP timeout, the factor is `laterGrowth`.
    */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
@@ -141,7 +141,7 @@ export class Pace {
     const before = this.slots
     this.#slots = slots
     this.#below = below
-    // The next answers are of requests that were sent before the change.
+    // The answers to requests that were sent before the change are not measured.
     this.#meter.restart(before)
   }
 }

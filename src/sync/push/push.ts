@@ -1,6 +1,6 @@
 /**
- * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure, until each is settled, parked or
- * blocked. Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
+ * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure, until nothing more can be sent now.
+ * Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
  */
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
@@ -11,8 +11,9 @@ import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
 /**
- * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones, the destination is
- * paused, updates wait for a parked delete, or the signal aborted. `planCounts` then returns the outcomes.
+ * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones (out of attempts in this
+ * run), the destination is paused, updates wait for a parked delete, or the signal aborted. Then
+ * `planCounts` (`sync/reports`) returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
@@ -26,8 +27,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 /**
  * Resolves open batches of earlier runs before a newer plan is made (docs/guarantees.md#key-order). Recovers the batches of expired
  * workers, in all destinations of this environment. Then resends the open batches of the destination that were sent before, byte for byte,
- * without people who opted out (`options.findOptedOut`) or are suppressed. Ends any pause of the destination, because this is the next
- * attempt.
+ * without people who opted out (`options.findOptedOut`) or are suppressed. Ends a pause of the destination, because a pause lasts until the
+ * next run.
  */
 export async function resendUnresolved(
   deps: EngineDeps,
@@ -45,8 +46,9 @@ export async function resendUnresolved(
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time a horizon after the first time. Ends a pause of the
- * audience first. Returns when all are settled, or nothing more can be sent now. The next run of the audience sends the open deletes.
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time a horizon after the first time
+ * (docs/decisions/late-arrival-horizon.md). Ends a pause of the audience first. Returns when all are settled, or nothing more can be sent
+ * now. The next run of the audience sends the open deletes.
  */
 export async function pushErasure(
   deps: EngineDeps,

@@ -1,7 +1,7 @@
 /**
- * Reconciles a classified answer in one transaction, fenced by the epoch: writes the outcomes of entries, the synced state and the
- * next state of the batch (docs/states.md). Only this module and `settleLoad.ts` mark keys as confirmed by an
- * answer (docs/guarantees.md#confirmed-only).
+ * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. Writes the outcomes of entries, the synced state
+ * and the next state of the batch (docs/states.md) in one transaction, fenced by the epoch. Only this module and `settleLoad.ts` mark keys as
+ * confirmed by an answer (docs/guarantees.md#confirmed-only).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -25,30 +25,32 @@ import type { Exchange } from '../../service/client/exchange.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailedBatch, type SplitCause } from './isolateRecord.ts'
-import type { Answered, Sending } from './send.ts'
+import type { EndedAttempt, PushContext } from './send.ts'
 import type { BatchSender } from './removeEntries.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
-  /** Number of entries that this run does not send any more: confirmed, refused, or parked with their whole batch. */
+  /** Number of entries that are finished for this run: confirmed, refused, or parked with their whole batch. */
   readonly done: number
   readonly confirmed: number
   readonly refused: number
   /** State of the batch as it is stored. */
   readonly state: Value<'batch', 'status'>
-  /** Batches to which the ambiguous entries of a settled batch moved. */
+  /** Ids of the batches to which the ambiguous entries of a settled batch moved. */
   readonly rest?: readonly number[]
-  /** True if an earlier answer pointed only at records that did not fail. Then this push ignores the pointers of the service. */
+  /** True if an earlier answer named only records as failing that did not fail. Then this push ignores such names (pointers). */
   readonly pointerWrong?: boolean
 }
 
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive answers with wrong counts to the same bytes from which on a failing record is assumed
+ * Number of successive answers with wrong counts to the same bytes after which a failing record is assumed
  * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 const suspectedAfter = 3
+/** Start value for the parts of a batch with that many: one more answer with wrong counts shows which part has the failing record. */
+const miscountsOfPart = suspectedAfter - 1
 
 /**
  * Records a classified answer: outcomes, synced state, next state of the batch, audit log. `waitMs`: wait before the same bytes are sent
@@ -57,18 +59,19 @@ const suspectedAfter = 3
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function reconcile(
-  sending: Sending,
-  { batch, attemptId, exchange }: Answered,
+  context: PushContext,
+  { batch, attemptId, exchange }: EndedAttempt,
   outcome: RequestOutcome,
   waitMs: number,
 ): Promise<Reconciled> {
-  const { destination, by } = sending
-  const { db, settings } = sending.deps
+  const { destination, by } = context
+  const { db, settings } = context.deps
   const attempt = { id: attemptId, sent: sentResult(exchange) }
   if (batch.ofLoad && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+    // Nothing was written, for example because some keys of the batch have rows. The transaction below writes them, or throws `LeaseLost`.
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
@@ -78,12 +81,12 @@ export async function reconcile(
       [batch.id, batch.epoch],
     )
     if (mine.length !== 1) throw new LeaseLost()
-    const { trustPointers } = sending.state
+    const { trustPointers } = context.state
     const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
-    const result = await apply(work, outcome)
+    const result = await recordOutcome(work, outcome)
     const { state, confirmed, refused, rest } = result
     await logBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
-    // A refused removal changes nothing: the members stay on the list.
+    // Members of the batch may now be off the list. A refused delete changes nothing: its members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await raiseVersionOfShrunkList(tx, batch)
     // This is the last statement, because all transactions that record answers of a destination wait for the lock of its row.
@@ -93,7 +96,7 @@ export async function reconcile(
   })
 }
 
-/** Answered batch, in the transaction that records the answer. */
+/** EndedAttempt batch, in the transaction that records the answer. */
 interface Work {
   readonly tx: Transaction
   readonly destination: Destination
@@ -107,25 +110,26 @@ interface Work {
   readonly trustPointers: boolean
 }
 
-function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
+function recordOutcome(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
   switch (outcome.kind) {
     case 'entries':
-      return applyEntries(work, outcome)
+      return recordEntries(work, outcome)
     case 'retry':
-      return applyRetry(work, outcome)
+      return recordRetry(work, outcome)
     case 'pause':
-      return applyPause(work, outcome)
+      return recordPause(work, outcome)
     case 'refused':
-      return applyRefusal(work, outcome)
+      return recordRefusal(work, outcome)
     case 'ambiguous':
-      return applyAmbiguity(work, outcome)
+      return recordAmbiguity(work, outcome)
   }
 }
 
-async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
+async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, by } = work
   const outcomes = answer.entries
-  // If all users are confirmed, pending entries get no outcome of their own, because they count as confirmed once the batch is settled.
+  // If all users are confirmed, only entries with another outcome than `pending` are written: pending ones count as confirmed once the
+  // batch is settled.
   const allConfirmed = confirmsAll(work.destination, answer)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
@@ -135,38 +139,39 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   }
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
-  const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
+  const ambiguous = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(work, allConfirmed)
   if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
 
   const codes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
-  await storeAttempt(work, answer, { confirmed, refused, ambiguous: open.length }, open.length > 0 ? codes : null)
+  await storeAttempt(work, answer, { confirmed, refused, ambiguous: ambiguous.length }, ambiguous.length > 0 ? codes : null)
 
   const done = confirmed + refused
-  if (open.length === 0) {
+  if (ambiguous.length === 0) {
     const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
     return { done, confirmed, refused, state }
   }
-  if (open.length === outcomes.length) return { ...(await scheduleAgain(work, { reason: codes, maybeApplied: true })), confirmed, refused }
+  if (ambiguous.length === outcomes.length)
+    return { ...(await scheduleAgain(work, { reason: codes, maybeApplied: true })), confirmed, refused }
   // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
-  const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: codes, waitMs: parked ? 0 : work.waitMs }
+  const part = { ords: ambiguous, maybeApplied: true, parked, attempts, miscounts: 0, reason: codes, waitMs: parked ? 0 : work.waitMs }
   const rest = await splitBatch(tx, work.destination, batch, [part])
   for (const id of rest) if (!parked) await reopenEntries(tx, id)
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done, confirmed, refused, state, rest }
 }
 
-async function applyRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
+async function recordRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
   await storeAttempt(work, outcome, {})
   const { maybeApplied, miscounts } = work.batch
-  // Nothing was answered to the content, so successive answers with wrong counts go on.
+  // The service did not process the content, so the number of successive answers with wrong counts is kept.
   return scheduleAgain(work, { reason: outcome.code, maybeApplied, miscounts })
 }
 
-async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
+async function recordPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
   const { tx, batch } = work
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
   await storeAttempt(work, outcome, { message: outcome.message })
@@ -175,10 +180,10 @@ async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: '
   return { ...noneDone, state }
 }
 
-async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
+async function recordRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
   await storeAttempt(work, outcome, { message: outcome.message, failing: outcome.failing.length })
-  await setSiblingAside(work, 0)
+  await setSiblingAside(work, { miscounts: 0 })
   if (batch.entryCount > 1)
     return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
@@ -188,38 +193,38 @@ async function applyRefusal(work: Work, outcome: Extract<RequestOutcome, { kind:
   return { done: 1, confirmed: 0, refused: 1, state }
 }
 
-async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
+async function recordAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
   await storeAttempt(work, outcome, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
-    await setSiblingAside(work, suspectedAfter - 1)
-    // Each part needs only one more answer with wrong counts until a failing record is assumed in the part.
+    await setSiblingAside(work, { miscounts: miscountsOfPart })
     if (batch.entryCount === 1) return park(work, { reason: outcome.code, maybeApplied: true })
-    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: suspectedAfter - 1, maybeApplied: true })
+    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: miscountsOfPart, maybeApplied: true })
   }
   return scheduleAgain(work, { reason: outcome.code, maybeApplied: true, miscounts })
 }
 
-/** Reason why a batch stays open. `maybeApplied`: true if the service may have applied it. */
-interface OpenCause {
+/** Reason to send the same bytes again, in this run or in a later one. `maybeApplied`: true if the service may have applied the batch. */
+interface ResendCause {
   readonly reason: string
   readonly maybeApplied: boolean
 }
 
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
-async function scheduleAgain(work: Work, why: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
+async function scheduleAgain(work: Work, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
-  // A parked batch keeps its successive answers with wrong counts: it gets one attempt in each run, so the third is in a later run.
+  // A parked batch keeps its number of successive answers with wrong counts. It gets one attempt per run, so only a later run can reach
+  // `suspectedAfter`.
   if (batch.attempts + 1 >= work.maxAttempts) return park(work, { miscounts: 0, ...why })
   const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
-async function park(work: Work, { reason, maybeApplied, miscounts }: OpenCause & { readonly miscounts?: number }): Promise<Reconciled> {
+async function park(work: Work, { reason, maybeApplied, miscounts }: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })

@@ -11,33 +11,33 @@ import type { Row } from '../../db/row.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
-import { notInTime, type Answered, type PushState, type Sending } from './send.ts'
+import { notInTime, type EndedAttempt, type PushState, type PushContext } from './send.ts'
 
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
 /**
- * Minimum wait in milliseconds, because the random wait may be 0, and the service may treat equal bytes within 5 ms as a client error. Does
- * not apply to a 401.
+ * Minimum wait in milliseconds before the same bytes are sent again. The random backoff may be 0, and the service may treat equal bytes
+ * within 5 ms as a client error. Does not apply to a 401.
  */
 const leastWaitMs = 10
-/** Time after a listing of the catalog in which a 404 to a delete is about the key. */
+/** Time for which the catalog counts as existing after it was listed, so that a 404 to a delete is about the key. */
 const catalogSeenForMs = 60_000
 
 /**
  * Records the answer of one attempt, and returns the new state of its batch.
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
-export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
-  const outcome = await classify(sending, answered)
-  const result = await reconcile(sending, answered, outcome, retryWaitMs(sending, answered, outcome))
+export async function recordAnswer(context: PushContext, answered: EndedAttempt): Promise<Reconciled> {
+  const outcome = await classify(context, answered)
+  const result = await reconcile(context, answered, outcome, retryWaitMs(context, answered, outcome))
   crashPoint('push.reconciled')
-  logAttempt(sending, answered, outcome)
-  if (result.pointerWrong) sending.state.trustPointers = false
+  logAttempt(context, answered, outcome)
+  if (result.pointerWrong) context.state.trustPointers = false
   return result
 }
 
 /** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
-function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
+function logAttempt({ deps, by }: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): void {
   const stored = attemptOutcome(outcome)
   const isConfirmed = stored === 'confirmed'
   deps.log[isConfirmed ? 'debug' : 'info'](
@@ -58,13 +58,13 @@ function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcom
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
 /**
- * Returns the outcome of the request: that of the destination, corrected by the state of the push and of the catalog for a 401, for deletes
- * and for many refusals.
+ * Returns the outcome of the request. Corrects the outcome that the destination returns for repeated 401s, for deletes of missing keys, and
+ * for many successive refusals.
  */
-async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
-  const { destination, state } = sending
+async function classify(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
+  const { destination, state } = context
   if (exchange === notInTime) return { kind: 'retry', code: 'not-in-time' }
-  const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
+  const outcome = destination.classify(exchange, await sentEntries(context, batch), batch.operation)
   if (outcome.kind === 'retry' && outcome.status === 401) {
     // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and the 401s to concurrent requests. A 401 to a
     // later request means wrong credentials.
@@ -72,23 +72,28 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
       return {
         kind: 'pause',
         code: 'CREDENTIALS_REFUSED',
-        message: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.code})`,
+        message: `the service refuses ${(await context.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.code})`,
         maybeApplied: false,
       }
-    state.unauthorizedAtMs ??= sending.deps.clock.monotonic()
+    state.unauthorizedAtMs ??= context.deps.clock.monotonic()
     return outcome
   }
   if (outcome.kind === 'entries') state.unauthorizedAtMs = undefined
-  return countRefusals(state, batch.operation === 'delete' ? await correctDelete(sending, batch, exchange, outcome) : outcome)
+  return countRefusals(state, batch.operation === 'delete' ? await correctDelete(context, batch, exchange, outcome) : outcome)
 }
 
-/** Returns the outcome of a delete. Corrects it if the service does not have the key (docs/faults.md, C4). */
-async function correctDelete(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): Promise<RequestOutcome> {
-  const { destination } = sending
+/** Returns the outcome of a delete, corrected if the service does not have the key (docs/faults.md, C4). */
+async function correctDelete(
+  context: PushContext,
+  batch: ClaimedBatch,
+  exchange: Exchange,
+  outcome: RequestOutcome,
+): Promise<RequestOutcome> {
+  const { destination } = context
   if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.maybeApplied)
     return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
   if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
-  const catalog = await checkCatalog(sending)
+  const catalog = await checkCatalog(context)
   if (catalog === 'missing') return outcome
   if (catalog === 'unknown') return { kind: 'retry', code: 'catalog-unchecked' }
   // The catalog exists, so the 404 is about a key. It confirms a delete of one key if an earlier attempt may have been applied. A larger
@@ -108,9 +113,9 @@ const goneAlready: EntryOutcome = {
 
 /**
  * Counts whole requests that were refused without a confirmation in between; an answer with wrong counts (`suspectsRecord`) counts too.
- * After `refusalsBeforePause` of them the cause is not a record, so the destination is paused, and the batch is not split
- * (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason, and nothing is
- * split.
+ * Returns the outcome. From the request number `refusalsBeforePause` on, the cause is not a record, so returns a pause instead, and the
+ * batch is not split (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason,
+ * and nothing is split.
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
@@ -138,7 +143,7 @@ async function checkCatalog({
   hardStop,
   onWait,
   state,
-}: Sending): Promise<'exists' | 'missing' | 'unknown'> {
+}: PushContext): Promise<'exists' | 'missing' | 'unknown'> {
   const { listing } = destination
   if (listing === undefined) return 'missing'
   if (state.catalogSeenAtMs !== undefined && deps.clock.monotonic() - state.catalogSeenAtMs < catalogSeenForMs) return 'exists'
@@ -159,7 +164,7 @@ async function checkCatalog({
 }
 
 /** Returns the entries of the request, in its order. Reads them from the database only if entries have several users, or ids. */
-async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
+async function sentEntries({ deps, destination }: PushContext, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)
   const rows = await deps.db.query<Row<'entry', 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
@@ -175,8 +180,8 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 const oneUser: SentEntry = { id: null, users: 1 }
 
 /** Returns the milliseconds until the same bytes may be sent again: 0 after a 401, else the backoff, or a longer requested wait. */
-function retryWaitMs(sending: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): number {
-  const { settings, clock } = sending.deps
+function retryWaitMs(context: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): number {
+  const { settings, clock } = context.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
   const backoff = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
   const requested = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0

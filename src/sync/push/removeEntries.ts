@@ -68,8 +68,8 @@ async function supersedeBatch(
 
 /**
  * Inserts a batch that deletes users whom the service may have, and that waits for `how.waitMs` first. Returns its id. `beside`: an update
- * of the audience, normally the one with the users. The delete belongs to its plan, but the counts of the plan exclude the delete. The new
- * batch has one entry, so it is never split.
+ * of the audience, normally the one with the users. The delete belongs to the plan of this update, but does not count in the plan's counts.
+ * The new batch has one entry, so it is never split.
  */
 export async function insertDeleteBatch(
   tx: Queryable,

@@ -17,7 +17,7 @@ import { supersedeExpired, type BatchSender } from './removeEntries.ts'
 import { splitOffOptedOut, splitOffSuppressed } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
-export interface Sending {
+export interface PushContext {
   readonly deps: EngineDeps
   readonly destination: Destination
   readonly target: Target
@@ -29,14 +29,14 @@ export interface Sending {
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */
   readonly hardStop: AbortSignal
-  /** Returns the places in an update whose people opted out after its plan was made; undefined if nothing was read since. */
+  /** Undefined if the sources were not read after the plans of the batches were made. */
   readonly findOptedOut: FindOptedOut | undefined
   /** Called with each long wait for the rate limit. */
   readonly onWait: (ms: number) => void
   readonly state: PushState
 }
 
-/** Returns places in the body of a batch, ascending. */
+/** Returns the places in the body of an update whose people opted out after its plan was made, ascending. */
 export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) => Promise<readonly number[]>
 
 /** State that the answers of one push change. */
@@ -54,8 +54,8 @@ export interface PushState {
   trustPointers: boolean
 }
 
-/** Ended attempt, with its exchange. */
-export interface Answered {
+/** Attempt that has ended with or without an answer, or before a byte was sent (`notInTime`). */
+export interface EndedAttempt {
   readonly batch: ClaimedBatch
   readonly attemptId: number
   readonly exchange: Exchange
@@ -65,15 +65,16 @@ export interface Answered {
 
 /** Minimum time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
-/** Exchange of an attempt that was too late to send under its lease, or that a stop prevented: no byte was sent. */
+/** Exchange of an attempt of which no byte was sent, because its lease would end too soon, or because the push is stopping. */
 export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
 
 /**
- * Sends a claimed batch once. Returns undefined if there was nothing to send: the batch was released, split or superseded.
+ * Sends a claimed batch once. Returns undefined if no attempt began: the push is stopping and the batch was released, or the batch was
+ * split or superseded.
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
-  const { deps, destination, pace, by } = sending
+export async function sendBatch(context: PushContext, batch: ClaimedBatch): Promise<EndedAttempt | undefined> {
+  const { deps, destination, pace, by } = context
   const { db, clock, settings } = deps
   if (batch.expired) {
     await db.transaction((tx) => supersedeExpired(tx, destination, batch, by))
@@ -82,21 +83,23 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
   if (await splitFailingHalf(db, destination, batch, by)) return undefined
   crashPoint('push.claimed')
 
-  const allowance = sending.allowances[batch.operation]
-  const begun = await beginUnderGrant(sending, batch, allowance)
+  const allowance = context.allowances[batch.operation]
+  const begun = await beginUnderGrant(context, batch, allowance)
   if (begun === undefined) return undefined
-  const beginMs = clock.monotonic() - begun.atMs
+  const beginDurationMs = clock.monotonic() - begun.atMs
   crashPoint('push.in_flight')
-  const grant = await freshGrant(sending, allowance, begun.grant)
+  const grant = await freshGrant(context, allowance, begun.grant)
   const sentAtMs = clock.monotonic()
   const exchange: Exchange =
     grant === undefined || clock.monotonic() - begun.atMs > settings.leaseMs - settings.httpTimeoutMs - leaseMarginMs
       ? notInTime
-      : await exchangeBatch(sending, batch)
+      : await exchangeBatch(context, batch)
   crashPoint('push.answered')
 
-  if (isTransportFailure(exchange)) pace.failed()
-  else if (exchange !== notInTime) pace.answered(beginMs + clock.monotonic() - sentAtMs)
+  if (exchange !== notInTime) {
+    if (isFailure(exchange)) pace.failed()
+    else pace.answered(beginDurationMs + clock.monotonic() - sentAtMs)
+  }
   // Called before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
@@ -105,7 +108,7 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
 /** Committed attempt. */
 interface Begun {
   readonly attemptId: number
-  /** Time just before the lease was renewed, by the monotonic clock. The lease ends at the earliest `leaseMs` after it. */
+  /** Time just before the lease was renewed, by the monotonic clock. The lease lasts at least `leaseMs` from then on. */
   readonly atMs: number
 }
 
@@ -115,57 +118,57 @@ interface Begun {
  * - people were removed from the batch, and the others were moved to a new one.
  */
 async function beginUnderGrant(
-  sending: Sending,
+  context: PushContext,
   batch: ClaimedBatch,
   allowance: Allowance,
 ): Promise<(Begun & { readonly grant: Grant }) | undefined> {
   for (;;) {
-    const grant = await allowance.takeGrant(sending)
+    const grant = await allowance.takeGrant(context)
     if (grant === undefined) {
       const { reason, maybeApplied, miscounts } = batch
-      await releaseBatch(sending.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
+      await releaseBatch(context.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
       return undefined
     }
-    const begun = await begin(sending, batch)
-    if (begun === 'split') return undefined
+    const begun = await begin(context, batch)
+    if (begun === 'superseded') return undefined
     if (begun !== 'blocked') return { ...begun, grant }
   }
 }
 
 /**
- * Commits the attempt; for an update of people in one transaction with the suppression check. Returns `split` if the batch had people who
- * are suppressed or opted out, and `blocked` if the service has requested a wait.
+ * Commits the attempt; for an update of people in one transaction with the suppression check. Returns `superseded` if the batch
+ * had people who are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
-async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
-  const { deps, destination, by } = sending
+async function begin(context: PushContext, batch: ClaimedBatch): Promise<Begun | 'superseded' | 'blocked'> {
+  const { deps, destination, by } = context
   const { db, settings } = deps
   const atMs = deps.clock.monotonic()
-  const options = { ...by, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
+  const options = { ...by, leaseMs: settings.leaseMs, budget: context.allowances[batch.operation].name }
   const commit = async (tx: Queryable): Promise<Begun | 'blocked'> => {
     const attemptId = await beginAttempt(tx, batch, options)
     return attemptId === undefined ? 'blocked' : { attemptId, atMs }
   }
   if (!destination.reachesPeople || batch.operation === 'delete') return commit(db)
-  const optedOut = (await sending.findOptedOut?.(batch)) ?? []
+  const optedOut = (await context.findOptedOut?.(batch)) ?? []
   return db.transaction(async (tx) => {
     if (optedOut.length > 0) {
       await splitOffOptedOut(tx, destination, batch, optedOut, by)
-      return 'split'
+      return 'superseded'
     }
-    return (await splitOffSuppressed(tx, destination, batch, by)) ? 'split' : commit(tx)
+    return (await splitOffSuppressed(tx, destination, batch, by)) ? 'superseded' : commit(tx)
   })
 }
 
 /** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
-async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
+async function freshGrant(context: PushContext, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.takeGrant(sending)
+  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.takeGrant(context)
   return current
 }
 
 /** Sends the bytes of the batch and returns the answer. */
-function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange> {
-  const { deps, destination, target } = sending
+function exchangeBatch(context: PushContext, batch: ClaimedBatch): Promise<Exchange> {
+  const { deps, destination, target } = context
   const { method, path } = destination.request(target, batch.operation)
   const request = {
     method,
@@ -173,13 +176,12 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
     path,
     body: batch.body,
     timeoutMs: deps.settings.httpTimeoutMs,
-    signal: sending.hardStop,
+    signal: context.hardStop,
   }
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
 /** Returns true without a connection or without an answer, and for 5xx and 408. Then the pace permits only one request at a time. */
-function isTransportFailure(exchange: Exchange): boolean {
-  if (exchange === notInTime) return false
+function isFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }

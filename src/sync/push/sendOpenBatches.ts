@@ -17,15 +17,15 @@ import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace, unreachableAfter } from './pace.ts'
 import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
-import { sendBatch, type FindOptedOut, type Sending } from './send.ts'
+import { sendBatch, type FindOptedOut, type PushContext } from './send.ts'
 
 /** Options of a push. */
 export interface PushOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
-  /** Set if the sources were read after the plans of the batches were made. */
+  /** Finds the people who opted out after a plan was made. Absent if the sources were not read since. */
   readonly findOptedOut?: FindOptedOut
-  /** Set while later parts of the plan are still being stored. */
+  /** Set if later parts of the plan are still being planned (docs/decisions/first-load-in-parts.md). */
   readonly growing?: GrowingPlan
 }
 
@@ -45,11 +45,13 @@ export interface GrowingPlan {
 const drainMs = 15_000
 /** Interval of polling while batches wait for other processes or for their next attempt. */
 const pollMs = 250
+/** Minimum time between two recoveries of the batches of expired workers. */
+const recoverEveryMs = 1_000
 /** Maximum number of answers recorded concurrently. Each uses a connection of the pool. */
-const recordAtOnce = 4
+const maxRecordedAtOnce = 4
 
-/** Batches of one destination that a push sends for a run. */
-interface OpenBatches {
+/** Batches that a push sends, their destination, and the run that sends them. */
+interface PushScope {
   readonly scope: BatchScope
   readonly destinationId: number
   readonly runId: number
@@ -58,15 +60,18 @@ interface OpenBatches {
 /**
  * Sends the open batches until nothing more can be sent now.
  *
- * @throws the first error of a batch, except `LeaseLost`, or of a statement of the loop. All attempts have ended before
+ * @throws the first error, after all attempts have ended. A `LeaseLost` of a batch is logged instead
  */
-export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, options: PushOptions): Promise<void> {
-  if (options.growing === undefined && isIdle(await findOpenWork(deps.db, batches.scope))) return
+export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
+  if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
+  // Aborted when the process or the caller stops the push.
   const signal = AbortSignal.any([deps.signal, options.signal].filter((signal) => signal !== undefined))
+  // Aborted by the loop after an error: no new attempts.
   const stop = new AbortController()
+  // Aborted `drainMs` after `signal`: attempts in flight are abandoned.
   const hardStop = new AbortController()
-  const progress = await openProgress(deps.db, batches.scope, options.growing?.operations, options.onProgress ?? deps.onProgress)
-  const sending = await openSending(deps, batches, {
+  const progress = await openProgress(deps.db, push.scope, options.growing?.operations, options.onProgress ?? deps.onProgress)
+  const context = await createContext(deps, push, {
     signal: AbortSignal.any([signal, stop.signal]),
     hardStop: hardStop.signal,
     findOptedOut: options.findOptedOut,
@@ -75,7 +80,7 @@ export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, op
   const drain = () => setTimeout(() => hardStop.abort(), drainMs).unref()
   signal.addEventListener('abort', drain, { once: true })
   try {
-    await new PushLoop(sending, batches, progress, options.growing).run(() => stop.abort())
+    await new PushLoop(context, push, progress, options.growing).run(() => stop.abort())
     await progress.recount('end')
   } finally {
     signal.removeEventListener('abort', drain)
@@ -84,38 +89,38 @@ export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, op
 
 /** Claims batches, sends each in a task of its own, and records their answers. */
 class PushLoop {
-  readonly #sending: Sending
-  readonly #batches: OpenBatches
+  readonly #context: PushContext
+  readonly #push: PushScope
   readonly #progress: PushProgress
   readonly #growing: GrowingPlan | undefined
   readonly #claims: ClaimedBatches
-  readonly #record = pLimit(recordAtOnce)
+  readonly #record = pLimit(maxRecordedAtOnce)
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
   #released = Promise.withResolvers<void>()
-  /** Number of connections that were opened to record answers. */
-  #connections = 1
+  /** Number of connections for recording answers that the pool was asked to open. One connection needs no request. */
+  #requestedConnections = 1
   #failure: unknown
   #recoveredAt: number
 
-  constructor(sending: Sending, batches: OpenBatches, progress: PushProgress, growing: GrowingPlan | undefined) {
-    this.#sending = sending
-    this.#batches = batches
+  constructor(context: PushContext, push: PushScope, progress: PushProgress, growing: GrowingPlan | undefined) {
+    this.#context = context
+    this.#push = push
     this.#progress = progress
     this.#growing = growing
-    this.#claims = new ClaimedBatches(sending.deps.settings.bytesInHand)
-    this.#recoveredAt = sending.deps.clock.monotonic()
+    this.#claims = new ClaimedBatches(context.deps.settings.bytesInHand)
+    this.#recoveredAt = context.deps.clock.monotonic()
   }
 
   /** Sends until nothing more can be sent, the signal aborts, or a batch or a claim throws. `stop`: ends the waits of the other batches. */
   async run(stop: () => void): Promise<void> {
-    const { db, log, settings, workerId } = this.#sending.deps
+    const { db, log, settings, workerId } = this.#context.deps
     // The timer is on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
     const heartbeat = setInterval(() => {
       renewLeases(db, workerId, settings.leaseMs, this.#claims.ids).catch(() => log.warn({}, 'the leases could not be renewed'))
     }, settings.heartbeatMs)
     try {
-      while (this.#failure === undefined && !this.#sending.signal.aborted) {
+      while (this.#failure === undefined && !this.#context.signal.aborted) {
         this.#released = Promise.withResolvers<void>()
         if (await this.#claim()) continue
         if (this.#claims.count > 0) await this.#sleepUntil(this.#released.promise)
@@ -132,12 +137,12 @@ class PushLoop {
 
   /** Claims batches and starts to send them. Returns true if more may be claimed immediately. */
   async #claim(): Promise<boolean> {
-    const { deps, pace } = this.#sending
-    // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise a service that is down would
-    // be probed forever.
+    const { deps, pace } = this.#context
+    // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise there would always be a claimed batch,
+    // and the loop would never come to `#hasEnded`, which ends it.
     const count = pace.isUnreachable ? 0 : this.#claims.room(pace.slots)
     const { leaseMs } = deps.settings
-    const claimed = count > 0 ? await claimBatches(deps.db, this.#batches.scope, { workerId: deps.workerId, leaseMs, count }) : []
+    const claimed = count > 0 ? await claimBatches(deps.db, this.#push.scope, { workerId: deps.workerId, leaseMs, count }) : []
     crashPoint('push.batches_claimed')
     if (claimed.length < count) pace.starved()
     for (const batch of claimed) this.#start(batch)
@@ -146,32 +151,32 @@ class PushLoop {
   }
 
   /**
-   * Opens the connections that record answers, once several requests are in flight. They open while the service works. Opened on demand,
-   * two of them delayed the requests that follow the deletes of a plan by 40 ms.
+   * Opens the connections that record answers once several requests are in flight, so before the answers arrive. Two connections that were
+   * opened after the answers delayed the requests that follow the deletes of a plan by 40 ms.
    */
   #openConnections(): void {
-    const needed = Math.min(this.#claims.count, recordAtOnce)
-    if (needed <= this.#connections) return
-    this.#connections = needed
-    void openConnections(this.#sending.deps.db, this.#connections + 1)
+    const needed = Math.min(this.#claims.count, maxRecordedAtOnce)
+    if (needed <= this.#requestedConnections) return
+    this.#requestedConnections = needed
+    void openConnections(this.#context.deps.db, this.#requestedConnections + 1)
   }
 
   #start(batch: ClaimedBatch): void {
     this.#claims.claimed(batch)
     const sendAndRecord = async () => {
-      const answered = await sendBatch(this.#sending, batch)
+      const answered = await sendBatch(this.#context, batch)
       if (answered === undefined) return
       // The slot is free for the next request while the answer is recorded.
       this.#claims.answered(batch)
       this.#released.resolve()
-      const { done } = await this.#record(() => recordAnswer(this.#sending, answered))
+      const { done } = await this.#record(() => recordAnswer(this.#context, answered))
       if (done > 0) this.#progress.add(done)
       await this.#progress.recount()
     }
     const task = sendAndRecord()
       .catch((error: unknown) => {
         if (error instanceof LeaseLost)
-          this.#sending.deps.log.warn({ batch: batch.id }, 'this batch was recovered or claimed by another process; this answer is dropped')
+          this.#context.deps.log.warn({ batch: batch.id }, 'this batch was recovered or claimed by another process; this answer is dropped')
         else this.#failure ??= error
       })
       .finally(() => {
@@ -184,54 +189,54 @@ class PushLoop {
 
   /** Returns true if nothing more can be sent now. Otherwise waits for the next attempt, other processes, or the next part of the plan. */
   async #hasEnded(): Promise<boolean> {
-    const { db, clock, service } = this.#sending.deps
-    const { scope, destinationId } = this.#batches
-    if (this.#sending.pace.isUnreachable) {
+    const { db, clock, service } = this.#context.deps
+    const { scope, destinationId } = this.#push
+    if (this.#context.pace.isUnreachable) {
       const text = `${unreachableAfter} attempts in a row got no usable answer from ${service.origin}`
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return true
     }
-    // Read first: if a part is stored after the search for batches, `isComplete` must still be false here.
-    const { isComplete, changed } = this.#growing ?? { isComplete: true, changed: undefined }
-    const open = await findOpenWork(db, scope)
-    if (isIdle(open)) {
-      if (isComplete || open.paused) return true
-      await this.#sleepUntil(changed)
+    // `isComplete` is read before the query: a later read could find the plan complete by a part that the query did not find.
+    const nextPart = this.#growing?.isComplete === false ? this.#growing.changed : undefined
+    const work = await findOpenWork(db, scope)
+    if (isIdle(work)) {
+      if (nextPart === undefined || work.paused) return true
+      await this.#sleepUntil(nextPart)
       return false
     }
-    if (open.inFlight > 0 && clock.monotonic() - this.#recoveredAt > 1_000) await this.#recover()
+    if (work.inFlight > 0 && clock.monotonic() - this.#recoveredAt > recoverEveryMs) await this.#recover()
     await this.#progress.recount()
-    await this.#sleepUntilDue(open)
+    await this.#sleepUntilDue(work)
     return false
   }
 
   /** Recovers the batches of expired workers. */
   async #recover(): Promise<void> {
-    const { db, clock, service, settings } = this.#sending.deps
+    const { db, clock, service, settings } = this.#context.deps
     this.#recoveredAt = clock.monotonic()
     await recoverBatches(db, await findEndedWorkers(db), settings.horizonMs, service)
   }
 
   /** Waits until a batch may be sent again, or another process may have ended one; at most `pollMs`. */
-  async #sleepUntilDue(open: OpenWork): Promise<void> {
-    const { deps, pace, signal } = this.#sending
+  async #sleepUntilDue({ inFlight, waiting, waitMs }: OpenWork): Promise<void> {
+    const { deps, pace, signal } = this.#context
     if (pace.failuresInRow > 1)
       this.#progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.backoffLeftMs / 1000)} s`)
-    else if (open.inFlight === 0 && open.waitMs > 1_000) {
-      const seconds = Math.ceil(open.waitMs / 1000)
+    else if (inFlight === 0 && waitMs > 1_000) {
+      const seconds = Math.ceil(waitMs / 1000)
       this.#progress.waiting(
-        'erasure' in this.#batches.scope
-          ? `the deletes are repeated in ${seconds} s, when no earlier request can arrive any more`
+        'erasure' in this.#push.scope
+          ? `the deletes are sent again in ${seconds} s, because an earlier request may arrive until then`
           : `next attempt in ${seconds} s`,
       )
     }
-    const waitMs = Math.max(10, Math.min(pollMs, Math.max(open.waitMs, pace.backoffLeftMs)))
-    await deps.clock.sleep(open.waiting > 0 ? waitMs : pollMs, signal)
+    const sleepMs = waiting > 0 ? Math.max(10, Math.min(pollMs, Math.max(waitMs, pace.backoffLeftMs))) : pollMs
+    await deps.clock.sleep(sleepMs, signal)
   }
 
-  /** Waits for the event, at most `pollMs`. Ends the timer with the event: otherwise it would keep a finished command alive, for 180 ms. */
-  async #sleepUntil(event: Promise<void> | undefined): Promise<void> {
-    const { deps, signal } = this.#sending
+  /** Waits for the event, at most `pollMs`. Ends the timer with the event: otherwise the timer would keep a finished command alive. */
+  async #sleepUntil(event: Promise<void>): Promise<void> {
+    const { deps, signal } = this.#context
     const woken = new AbortController()
     await Promise.race([event, deps.clock.sleep(pollMs, AbortSignal.any([signal, woken.signal]))])
     woken.abort()
@@ -243,17 +248,17 @@ function isIdle({ inFlight, waiting, paused }: OpenWork): boolean {
   return inFlight === 0 && (waiting === 0 || paused)
 }
 
-/** Loads the destination, and opens the allowances and the pace of a push. */
-async function openSending(
+/** Loads the destination, and creates the allowances and the pace of a push. */
+async function createContext(
   deps: EngineDeps,
-  { destinationId, runId }: OpenBatches,
+  { destinationId, runId }: PushScope,
   options: {
     readonly signal: AbortSignal
     readonly hardStop: AbortSignal
     readonly findOptedOut: FindOptedOut | undefined
     readonly onWaiting: (why: string) => void
   },
-): Promise<Sending> {
+): Promise<PushContext> {
   const { db, clock, service, settings } = deps
   const [row] = await db.query<Row<'destination', 'kind' | 'account_id' | 'target_id'>>(
     'select kind, account_id, target_id from destination where id = $1',
@@ -262,11 +267,11 @@ async function openSending(
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   const destination = destinationOf(row.kind)
   const target = { accountId: row.account_id === '' ? null : row.account_id, targetId: row.target_id, version: service.version }
-  const open = (op: Operation) => Allowance.open(deps, destination.limitClass(op))
-  const upsert = await open('upsert')
+  const openAllowance = (op: Operation) => Allowance.open(deps, destination.limitClass(op))
+  const upsert = await openAllowance('upsert')
   const allowances = {
     upsert,
-    delete: destination.limitClass('delete') === destination.limitClass('upsert') ? upsert : await open('delete'),
+    delete: destination.limitClass('delete') === destination.limitClass('upsert') ? upsert : await openAllowance('delete'),
   }
   return {
     deps,

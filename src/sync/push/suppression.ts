@@ -17,8 +17,8 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntries.ts'
 
 /**
- * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch.
- * If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
+ * Returns true if the update of people `batch` had entries with a suppressed identifier. Then the batch is superseded, and its other entries
+ * move to a new batch. If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
  *
  * Must run in the transaction that commits the attempt. This locks the lists and the erasures until the commit, so an erasure is either
  * found here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased
@@ -46,9 +46,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
   // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
-  // If the record of the entry does not have a key of the entry, all records of the audience are searched for that key. Few entries have
-  // such keys. But an operation of several users names only the first user's record, so many of its keys are searched. Therefore the
-  // search uses joins and not arrays.
+  // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
+  // of several users: their entry names only the first user's record. Because they have many keys, the search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with carried as materialized (
        select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('o')}, '{}') as identifiers
@@ -80,7 +79,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
       keys: suppressed.flatMap(({ keys }) => keys),
       users: suppressed.reduce((sum, { users }) => sum + users, 0),
     }
-    // Two deletes, because a stopped process may have sent the update late.
+    // Two deletes, because the update may arrive after the first one, and no later run would repair that
+    // (docs/decisions/late-arrival-horizon.md).
     for (const waitMs of [by.horizonMs, 2 * by.horizonMs]) {
       const id = await insertDeleteBatch(tx, destination, batch, entry, { phase: 1, waitMs })
       await markLate(tx, [id], waitMs)

@@ -456,5 +456,5 @@ test('the progress gives the reason of the wait before the deletes are repeated'
   const reasons = new Set<string | undefined>()
   const deps = { ...engine.deps, onProgress: ({ waiting }: Progress) => reasons.add(waiting) }
   await forget(deps, await erasedKeysOf(deps, { ...noPerson, emails: [canary] }, undefined), { actor: 'test', wait: true })
-  expect([...reasons]).toContain('the deletes are repeated in 2 s, when no earlier request can arrive any more')
+  expect([...reasons]).toContain('the deletes are sent again in 2 s, because an earlier request may arrive until then')
 })
