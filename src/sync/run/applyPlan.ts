@@ -69,9 +69,10 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 /**
  * Marks a ready plan as being applied, and attaches it to the run. Returns `done` for a plan that was applied before.
  *
- * Writes the new content of groups, unless it was written when the plan was made. All identifiers of a changed user get one content, so
- * that one answer confirms all of them. The service may delete a whole user by one identifier. Therefore the user's other identifiers are
- * sent again (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
+ * Writes the new content of groups (the identifiers of one record), unless it was written when the plan was made. All identifiers of a
+ * changed user get one content, so that one answer confirms all of them. The service may delete a whole user by one identifier. Therefore
+ * the user's other identifiers are sent again (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan
+ * if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -113,7 +114,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }
-    // Another process has ended this run meanwhile.
+    // Not attached if another process has ended this run meanwhile.
     if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted('otherProcess')
     return 'started'
   })
@@ -144,8 +145,8 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan, or waits for the end of `push`, which sends it already. Then changes the planned product sets, and checks at most
- * `imageSample` image links; undefined: none. Returns the ending of the run.
+ * Sends a started plan. `push`: waits for the end of a push that is already sending the plan. Then changes the planned product sets, and
+ * checks at most `imageSample` image links; undefined: none. Returns the ending of the run.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -189,8 +190,8 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
     return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
   }
   if (guards.length > 0) return { status: 'withheld', guards }
-  const open = counts.refused + counts.ambiguous + counts.pending + row.deferred
-  return { status: open > 0 ? 'partial' : 'succeeded', guards }
+  const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending + row.deferred
+  return { status: unconfirmedCount > 0 ? 'partial' : 'succeeded', guards }
 }
 
 /** Codes of pauses that are error codes too. For any other pause the error has the code `DESTINATION_PAUSED`. */

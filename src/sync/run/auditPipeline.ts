@@ -1,6 +1,6 @@
 /**
  * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
- * ordinary plan. It changes nothing at the service.
+ * ordinary plan. Changes nothing at the service.
  */
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
@@ -140,8 +140,8 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
 }
 
 /**
- * Returns true if products must be put again: they differ, are not listed, are hidden, or are out of sync. For example, a lost answer with
- * a product_key leaves a product out of sync.
+ * Returns true if products must be put again: they differ, are not listed, are hidden (a listing cannot show them), or are out of sync
+ * (`waiting`), for example after a lost answer.
  */
 function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0

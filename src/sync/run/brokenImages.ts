@@ -10,8 +10,10 @@ import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const examplesShown = 3
-/** Estimated number of rows of the table `record` from which on only some of its pages are sampled. */
+/** With fewer rows in the table `record` (estimate), all its pages are read. Otherwise a sample of the pages is read. */
 const wholeTableRows = 100_000
+/** Number of rows to read from a sample for each product to select. */
+const rowsPerProduct = 50
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
 
@@ -47,19 +49,19 @@ export async function noteBrokenImages(
   }
 }
 
-/** Selects `most` live products at random, and returns those with an image link. */
+/** Selects up to `maxProducts` live products at random, and returns those with an image link. */
 async function sampleProducts(
   { db }: EngineDeps,
   destinationId: number,
-  most: number,
+  maxProducts: number,
 ): Promise<readonly { readonly id: string; readonly link: string }[]> {
   const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
   const rows = table?.rows ?? 0
-  const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (most * 5_000) / rows))
+  const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (100 * rowsPerProduct * maxProducts) / rows))
   const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
     `select key, body::jsonb ->> 'image_link' as link from (
        select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,
-    [destinationId, most],
+    [destinationId, maxProducts],
   )
   return found.flatMap(({ key, link }) => (link === null ? [] : [{ id: key.toString(), link }]))
 }

@@ -83,7 +83,7 @@ export async function requestAndClaimById(
   // The stored address of a backfill source lacks its password and query, so the caller's address replaces it.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
   const credentials = await ownerOf(deps.db, destinationId)
-  // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
+  // If the credentials are not the cause, another process has ended the run (for example `sluice cancel`) or claimed it.
   if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))

@@ -1,4 +1,4 @@
-/** Sends the first parts of a plan while the later ones are being planned (`plan/loadParts.ts`). */
+/** Sends the first parts of a first load while the later ones are being planned (docs/decisions/first-load-in-parts.md). */
 import type { RunRow } from '../../db/runs.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushPlan } from '../push/push.ts'

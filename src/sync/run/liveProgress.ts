@@ -8,8 +8,8 @@ import type { EngineDeps } from '../engine.ts'
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. Of the calls during a
- * write, stores the newest one after the write, if it is of a new stage or a second has passed. Failed writes are ignored.
+ * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. After a write, stores
+ * the newest progress that was reported during it, if its stage is new or a second has passed. Failed writes are ignored.
  */
 export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined

@@ -28,7 +28,7 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, isFullRefresh, noteSandboxInstance } from './sandboxInstance.ts'
 
 /**
- * Number of rows of a full read from which on the connection is closed: dropping the temporary tables takes longer than a new connection.
+ * After a full read of this many rows the connection is closed, because dropping its temporary tables takes longer than a new connection.
  */
 const manyRows = 100_000
 
@@ -104,7 +104,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 
 /** Resolves the unresolved requests of earlier runs, without people who opted out since. */
 async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
-  // Several requests are prepared at the same time, and a connection executes one statement at a time.
+  // Several requests are prepared at the same time, but the connection executes one statement at a time, so their searches take turns.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
     resendUnresolved(deps, run.destinationId, {
@@ -167,13 +167,14 @@ async function plan(
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
+  // Without a full refresh, the stored ids of product sets may belong to other sets of a new sandbox instance.
   if (!isReplaced || (await isForNewInstance(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
 }
 
 /**
- * Returns true for a full refresh, which sends everything to the new sandbox instance. Accepts the instance, unless the plan waits for
- * `apply`: such a plan may never be sent, so `applyPlan` accepts the instance.
+ * Returns true for a full refresh, which sends everything to the new sandbox instance. Accepts the instance, except for a plan that waits
+ * for `apply`. Because that plan may never be sent, `applyPlan` accepts the instance.
  */
 async function isForNewInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
@@ -204,7 +205,7 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
 
 /**
  * Waits while the service may still apply an abandoned attempt. Until then nothing newer may be sent for its keys
- * (docs/guarantees.md#key-order). Waits at most for the horizon, and only after such an attempt.
+ * (docs/guarantees.md#key-order). Waits at most for the horizon (docs/decisions/late-arrival-horizon.md).
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
@@ -217,6 +218,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + 50, deps.signal)
-  // The longest wait is two horizons: that of the second delete of a suppressed person. A longer one is an error of the database's clock.
+  // The longest stored wait is two horizons: that of the second delete of a suppressed person. A longer one was stored by a wrong clock.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

@@ -20,7 +20,8 @@ import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
  * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too. `batches`:
- * number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: there may be more requests.
+ * number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: there may be more
+ * requests.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
@@ -97,7 +98,7 @@ async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPla
       deps,
       run,
       (onPart) => readAndPlan(deps, pipeline, run, onPart),
-      (planId, rows) => onPlanned?.(planId, batchesOf(pipeline, rows)),
+      (planId, rows) => onPlanned?.(planId, estimateBatches(pipeline, rows)),
     )
     if (!result.planned) return { status: 'withheld', guards: result.guards }
     const { planId, batches } = result.planned
@@ -110,7 +111,7 @@ async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPla
 }
 
 /** Estimates the number of requests for `rows` rows. Ignores the limit of bytes, so there may be more requests. */
-function batchesOf({ destination }: Pipeline, rows: number): number {
+function estimateBatches({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 

@@ -20,16 +20,16 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
   const planId = row?.plan_id ?? null
   const sent = planId !== null && row?.trigger !== 'plan' ? await sentCounts(db, planId) : undefined
-  const settling = await settlingRequests(db, runId, planId)
+  const settlingCount = await countSettlingRequests(db, runId, planId)
   return {
     ...sent,
-    requests: (sent?.requests ?? 0) + settling,
-    ...(settling > 0 ? { settled: await settledBy(db, runId, planId) } : {}),
+    requests: (sent?.requests ?? 0) + settlingCount,
+    ...(settlingCount > 0 ? { settled: await settledBy(db, runId, planId) } : {}),
   }
 }
 
 /** Counts the requests that this run sent for batches of other plans than `planId`. `planCounts` of its own plan does not include them. */
-async function settlingRequests(db: Queryable, runId: number, planId: string | null): Promise<number> {
+async function countSettlingRequests(db: Queryable, runId: number, planId: string | null): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
     [runId, planId],
@@ -51,8 +51,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that only the plan of this run superseded have
- * no attempt of this run. They are searched in those of the last 20 runs of the pipeline that have ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. If the plan of this run superseded a batch, the batch
+ * has no attempt of this run. Therefore also updates those of the last 20 runs of the pipeline that have ambiguous operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
@@ -67,7 +67,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
 }
 
-/** Updates the counts of ended runs of a plan, except the run `butRunId`. Requests stay with the run that sent them. */
+/** Updates the counts of ended runs of a plan, except the run `butRunId`. Keeps the number of requests: it counts those that a run sent. */
 export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
   const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
@@ -96,8 +96,8 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
 /** Returns the counts of a plan as they are stored with its run. */
 export async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
-  const open = counts.refused + counts.ambiguous + counts.pending
-  return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
+  const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending
+  return { ...counts, unconfirmed: unconfirmedCount === 0 ? {} : await unconfirmedOf(db, planId) }
 }
 
 /** Counts the products or users that are not confirmed, for the metrics, in the same batches as `planCounts`. */

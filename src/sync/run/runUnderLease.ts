@@ -25,8 +25,8 @@ const cancelPollMs = 2_000
 
 /**
  * Runs `work` under the run's lease, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets `deps`
- * with `onProgress`, and with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the run.
- * Throws only internal errors of `work`, and errors of storing the end.
+ * with `onProgress`, and with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the
+ * run. Throws only internal errors of `work`, and errors of storing the end.
  */
 export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
@@ -68,7 +68,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
 
 /** Maximum time in milliseconds to wait for the database at the end of a run: a restart takes seconds. */
 const reconnectMs = 20_000
-/** Time in milliseconds between two attempts. */
+/** Time in milliseconds between two attempts to reach the database. */
 const reconnectEveryMs = 500
 
 /**
@@ -134,7 +134,10 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
-/** Returns true if the database cannot be used, and for an error with an SQLSTATE. Codes of the operating system begin with E, SQLSTATEs do not. */
+/**
+ * Returns true if the database cannot be used, and for an error with an SQLSTATE. Codes of the operating system begin with E, SQLSTATEs do
+ * not.
+ */
 function isDatabaseError(error: unknown): boolean {
   return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }

@@ -21,7 +21,8 @@ const timeoutMs = 2_000
 /**
  * Returns true if the service is another sandbox instance than the stored one. Ids of product sets may then belong to other sets. Adds a
  * warning to the run, except to a full refresh, which stores the new instance once it may be sent (`acceptSandboxInstance`). For a
- * destination without synced state or stored instance, stores the instance and returns false. Returns false for any other service.
+ * destination without synced state, or without a stored instance, stores the instance and returns false. Returns false for any other
+ * service.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
@@ -62,7 +63,7 @@ export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, optio
 /** Returns true if every desired key is sent again. */
 export const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
 
-/** Stores the instance. If it replaces another one, also forgets the product sets, which belong to that one. */
+/** Stores the instance. If it replaces another one, also forgets the product sets, which belong to the old one. */
 async function store(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
   await deps.db.transaction(async (tx) => {
     if (await storeInstance(tx, destinationId, instance)) await forgetAllProductSets(tx, destinationId)

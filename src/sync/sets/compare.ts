@@ -18,8 +18,9 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
 }
 
 /**
- * Returns the action that plan and run show for the set of a rule. The action includes work that an earlier run left open: a create without
- * an answer, and the delete of a replaced set. `stored`: sets before the run. `needed`: action that the newest set needs.
+ * Returns the action that plan and run show for the set of a rule. `create`: the set does not exist, or its create got no answer. `replace`
+ * instead of `create` or `unchanged`: an earlier run has not deleted a replaced set yet. `stored`: sets before the run. `needed`: action
+ * that the newest set needs.
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)

@@ -111,7 +111,7 @@ async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promi
   return unresolved
 }
 
-/** Returns the time in milliseconds after the start of a create until a listing shows its set, if the service applied it. */
+/** Returns the time in milliseconds after the start of a create in which a listing may not show its set yet, although it was applied. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
@@ -196,8 +196,8 @@ type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
-    // Only a listing that began before the create can show its set later. Without one, no later run can decide it, so the set is forgotten.
+    // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted. A later listing shows the set
+    // only by comparison with a listing from before the create (`knownIds`). Without that, no later run can find it, so it is forgotten.
     if (set.late || (listed === undefined && set.knownIds !== null)) return unresolvedOutcome('its create got no answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }

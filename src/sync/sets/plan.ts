@@ -9,8 +9,8 @@ import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem } from './setContent.ts'
 
 /**
- * Plans the product sets, stores and returns the changes; undefined if the pipeline has no rules for sets and has created none. `stored`:
- * sets that the pipeline has created.
+ * Plans the product sets, and stores and returns the changes. Undefined if the pipeline has no rules for sets and has created none.
+ * `stored`: sets that the pipeline has created.
  */
 export async function planProductSets(
   db: Queryable,
@@ -22,7 +22,7 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  // One rule may have several sets, if the delete of a replaced set failed, so names are compared.
+  // Compares names, because one rule has several sets if the delete of a replaced set failed.
   const unneeded = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of unneeded) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }

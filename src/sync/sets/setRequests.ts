@@ -13,13 +13,13 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
 /** Maximum number of attempts of one request. Small, because the next run tries again. */
-const mostAttempts = 3
+const maxAttempts = 3
 /** Maximum number of pages of a listing. If there are more, the existing sets count as unknown. */
-const mostPages = 50
+const maxPages = 50
 
 /**
- * Sends a request, at most `mostAttempts` times until its answer is clear. A request that is not repeatable is sent again only if the service
- * certainly did not apply it.
+ * Sends a request, at most `maxAttempts` times until its answer is clear. A request that is not repeatable is sent again only if the
+ * service certainly did not apply it.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the next attempt
  */
@@ -36,15 +36,15 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
     })
     if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
     const answer = classifySetAnswer(exchange)
-    const again = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
-    if (!again || attempt === mostAttempts) return answer
+    const maySendAgain = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
+    if (!maySendAgain || attempt === maxAttempts) return answer
     if (signal?.aborted === true) throw interrupted()
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `mostPages` pages, or repeats a cursor. The
+ * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `maxPages` pages, or repeats a cursor. The
  * specification does not describe this endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
  *
  * @throws {RunError} as `sendSetRequest`
@@ -53,7 +53,7 @@ export async function listProductSets(deps: EngineDeps, target: Target): Promise
   const sets: ListedSet[] = []
   const cursors = new Set<string>()
   let cursor: string | undefined
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const answer = await sendSetRequest(deps, listSets(target, cursor))
     const read = answer.kind === 'done' ? readSetPage(answer.body) : undefined
     if (read === undefined) return undefined
