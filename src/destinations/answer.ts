@@ -1,6 +1,6 @@
 /**
- * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). The results of a
- * success are matched to their records by `productAnswer.ts` and `userAnswer.ts`.
+ * Classifies the status and the error body of a response (its *envelope*), for every destination (docs/guarantees.md#confirmed-only). The
+ * results of a success are matched to their records by `productAnswer.ts` and `userAnswer.ts`.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
@@ -81,24 +81,28 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
 
   const body = readBody(answer)
   if (mayBeOfGateway(status)) {
-    const ofService = !neverOfService.has(status) && body !== undefined && readFailure(body, entryCount) !== undefined
-    return ambiguous(`http-${status}`, { mayLandLater: !ofService })
+    const isOfService = !neverOfService.has(status) && body !== undefined && readFailure(body, entryCount) !== undefined
+    return ambiguous(`http-${status}`, { mayLandLater: !isOfService })
   }
   if (status < 300) {
     if (body === undefined) return ambiguous('unreadable-answer')
     return classifySuccess(body, entryCount)
   }
-  const errors = body === undefined ? undefined : readFailure(body, entryCount)
+  const failure = body === undefined ? undefined : readFailure(body, entryCount)
   // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`suspectsRecord`). A record is
   // never the cause of a 401, a 423 or a status in `notAboutRecords`.
-  if (errors === undefined)
+  if (failure === undefined)
     return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
-  const { code, message } = errors.first
+  const { code, message } = failure.first
   if (status === 423) return { kind: 'retry', code: 'locked', status }
   if (status === 401) return { kind: 'retry', code, status }
-  if (notAboutRecords.has(status) || (status === 400 && code === '215')) return { kind: 'pause', code, message, maybeApplied: false }
-  return { kind: 'refused', code, message, failing: errors.failing }
+  if (notAboutRecords.has(status) || (status === 400 && code === unreadableAuthentication))
+    return { kind: 'pause', code, message, maybeApplied: false }
+  return { kind: 'refused', code, message, failing: failure.failing }
 }
+
+/** Code of a 400 whose authentication data is missing or unreadable (docs/spec-notes.md#signing). */
+const unreadableAuthentication = '215'
 
 /** Statuses of errors about the destination, the access or the API version, and not about the records. */
 const notAboutRecords = new Set([403, 404, 405, 410, 415])
@@ -110,9 +114,9 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   if (body['data'] !== undefined && body['data'] !== null && !(Array.isArray(body['data']) && body['data'].length === 0)) {
     return ambiguous('errors-beside-results')
   }
-  const errors = readFailure(body, entryCount)
-  if (errors === undefined) return ambiguous('unreadable-errors')
-  return { kind: 'refused', code: errors.first.code, message: errors.first.message, failing: errors.failing }
+  const failure = readFailure(body, entryCount)
+  if (failure === undefined) return ambiguous('unreadable-errors')
+  return { kind: 'refused', code: failure.first.code, message: failure.first.message, failing: failure.failing }
 }
 
 /**
@@ -138,8 +142,8 @@ function readFailure(
     failing.push(index)
   }
   if (first === undefined) return undefined
-  // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
   if (entryCount === 1) return { first, failing: failing.filter((index) => index === 0) }
+  // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
   const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
   return { first, failing: usable ? failing : [] }
 }

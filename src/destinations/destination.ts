@@ -49,8 +49,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly deletesNeedRecord: boolean
   /**
-   * Lookup of the stored records of opted-out or removed rows: by the key of the row, or by each of its identifiers if rows
-   * have no stable key.
+   * Lookup of the stored records of rows that opt out, or that `map.remove` removes: by the key of the row, or by each of its identifiers
+   * if rows have no stable key.
    */
   readonly removesBy: 'key' | 'identifier'
   /**
@@ -241,7 +241,10 @@ export interface SentEntry {
   readonly users: number
 }
 
-/** Outcome of one entry. `code`: of the service, or of Sluice (`sync/reports/reasonMeanings.ts`). `remoteKey`: product key that a put returned. */
+/**
+ * Outcome of one entry. `code`: of the service, or of Sluice (`sync/reports/reasonMeanings.ts`). `remoteKey`: product key that a put
+ * returned.
+ */
 export type EntryOutcome =
   | { readonly outcome: 'confirmed'; readonly remoteKey?: string; readonly warnings?: readonly string[] }
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string; readonly remoteKey?: string }

@@ -21,8 +21,9 @@ export interface DoNotReachDefinition extends DestinationDefinition {
 }
 
 /**
- * The service refuses an entry whose end is 13 months or more ahead by its own clock (docs/spec-notes.md#audience-uploads). The shortest 13
- * months have 393 days. One day less allows for a clock of the database that is ahead of the service's clock.
+ * Longest membership. The service refuses an entry whose end is 13 months or more ahead by its own clock
+ * (docs/spec-notes.md#audience-uploads). The shortest 13 months have 393 days. One day less allows for a clock of the database that is
+ * ahead of the service's clock.
  */
 const longest: Duration = { ms: 392 * 86_400_000 }
 
@@ -42,7 +43,7 @@ const policy: MemberPolicy = {
   hasRemovals: true,
   takesEffectiveAt: false,
   longest,
-  // An audience may have sent either form of an address with an international domain.
+  // An audience may have sent either form of an address with an international domain, so the list has both.
   bothEmailForms: true,
 }
 

@@ -1,4 +1,4 @@
-/** Derives the requests of destinations, and limits of their parameters, from the contract. */
+/** Derives the requests of destinations, and limits of their parameters, from the contract of the service (`service/contract`). */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 

@@ -70,6 +70,7 @@ export function toProductSets(given: z.output<typeof productSetsSchema>): Produc
   })
 }
 
+/** Operators of the service by test; the test `is` depends on the field. */
 const operators: Readonly<Record<string, string>> = {
   contains: 'CONTAINS',
   not_contains: 'NOT_CONTAINS',
@@ -80,9 +81,9 @@ const operators: Readonly<Record<string, string>> = {
 /** Returns the filters of one condition. `test`: a value, or an object with tests and their values. */
 function filtersOf(attribute: string, test: unknown): SetFilter[] {
   if (test === undefined) return []
-  const is = numberFields.some((field) => field === attribute) ? 'EQUAL_TO' : 'MATCH'
-  if (typeof test !== 'object' || test === null) return [{ attribute, operator: is, value: String(test) }]
+  const equality = numberFields.some((field) => field === attribute) ? 'EQUAL_TO' : 'MATCH'
+  if (typeof test !== 'object' || test === null) return [{ attribute, operator: equality, value: String(test) }]
   return Object.entries(test).flatMap(([name, compared]) =>
-    compared === undefined ? [] : [{ attribute, operator: operators[name] ?? is, value: String(compared) }],
+    compared === undefined ? [] : [{ attribute, operator: operators[name] ?? equality, value: String(compared) }],
   )
 }

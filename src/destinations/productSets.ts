@@ -42,6 +42,7 @@ export interface ListedSet {
 /** Request about product sets. */
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
+  /** Class of the rate limit. */
   readonly limit: LimitClass
   /** False for a create: if a create were sent twice, there would be two sets. */
   readonly repeatable: boolean

@@ -37,7 +37,7 @@ export interface UserAt {
   identifiers: number
   /** Distance between the positions of two identifiers. */
   stride: number
-  /** Number of identifiers. 0 if other rows send all of them: such a user is not added. */
+  /** Number of identifiers. A user with 0 is not added: other rows send all its identifiers. */
   count: number
 }
 
@@ -68,7 +68,7 @@ export class UpdateWriter {
   readonly #frameClose: Buffer
   readonly #open: Buffer
   readonly #close: Buffer
-  /** As large as a body may be. Pages that are never written take no memory. */
+  /** As large as a body may be. Memory pages that are never written use no memory. */
   readonly #body: Buffer
   readonly #template: Buffer
   #bodyEnd = 0

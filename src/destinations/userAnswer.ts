@@ -29,17 +29,17 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   const mismatched: number[] = []
   for (let i = 0; i < results.length; i++) {
     const result = results[i]
-    const own = isObject(result) ? readCount(result['success_count']) : undefined
-    const all = isObject(result) ? readCount(result['total_count']) : undefined
-    if (own === undefined || all === undefined) {
+    const successCount = isObject(result) ? readCount(result['success_count']) : undefined
+    const totalCount = isObject(result) ? readCount(result['total_count']) : undefined
+    if (successCount === undefined || totalCount === undefined) {
       readable = false
       mismatched.push(i)
       continue
     }
-    success += own
-    total += all
-    if (own !== all) equal = false
-    if (own !== all || own !== sent[i]?.users) mismatched.push(i)
+    success += successCount
+    total += totalCount
+    if (successCount !== totalCount) equal = false
+    if (successCount !== totalCount || successCount !== sent[i]?.users) mismatched.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
   // Equal counts above the number of users mean that the service counts something else than users (docs/spec-notes.md#audience-uploads). A

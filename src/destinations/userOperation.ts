@@ -4,7 +4,7 @@ import { identifierTypes, type PackedIdentifier } from '../model/record.ts'
 /** Operation on one user, or on several in a batched operation. */
 export interface UserOperation {
   readonly op: 'update' | 'delete'
-  /** Packed identifiers of each user, as bytes or in hex. */
+  /** Packed identifiers of each user (type byte, then digest or text), as bytes or in hex. */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
   /** Start of the membership in milliseconds since 1970, sent as whole seconds. Not sent for deletes. */
   readonly effectiveAtMs?: number
@@ -66,7 +66,7 @@ export const listOpens: readonly string[] = ['', ...identifierTypes.map((type) =
 
 /** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
 export function wireTime(ms: number): string {
-  // Texts are cached, because most operations of a plan have the same times, and formatting one time takes half of the whole rendering.
+  // Texts are cached, because most operations of a plan have the same times. Without the cache, formatting took half of the rendering.
   const known = wireTimes.get(ms)
   if (known !== undefined) return known
   const text = `${new Date(ms).toISOString().slice(0, 19)}Z`
