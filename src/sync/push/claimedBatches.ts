@@ -34,8 +34,8 @@ export class ClaimedBatches {
 
   /**
    * Returns the number of batches that may be claimed now, at most `maxClaimsAtOnce`. `slots`: number of requests that may be in flight.
-   * Assumes that each batch is as large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and a
-   * slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
+   * Assumes that each batch is as large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and
+   * a slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
    */
   room(slots: number): number {
     if (this.#answered.size >= maxUnrecordedAnswers) return 0

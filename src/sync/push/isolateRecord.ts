@@ -21,7 +21,10 @@ interface FailedBatch {
   readonly destination: Destination
   readonly batch: ClaimedBatch
   readonly by: BatchSender
-  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push: then batches are only halved. */
+  /**
+   * True to split the batch at the records that its answer points at. False after a wrong pointer in this push: then batches are only
+   * halved.
+   */
   readonly trustPointers: boolean
 }
 

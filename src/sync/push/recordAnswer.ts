@@ -1,6 +1,6 @@
 /**
- * Records an answer: classifies it by the destination (`destinations/answer.ts`, `productAnswer.ts`, `userAnswer.ts`), corrects the outcome by the
- * state of the push, writes it in one fenced transaction (`reconcile.ts`), and logs it.
+ * Records an answer: classifies it by the destination (`destinations/answer.ts`, `productAnswer.ts`, `userAnswer.ts`), corrects the outcome
+ * by the state of the push, writes it in one fenced transaction (`reconcile.ts`), and logs it.
  */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'

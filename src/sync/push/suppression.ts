@@ -17,8 +17,8 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntries.ts'
 
 /**
- * Returns true if the update of people `batch` had entries with a suppressed identifier. Then the batch is superseded, and its other entries
- * move to a new batch. If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
+ * Returns true if the update of people `batch` had entries with a suppressed identifier. Then the batch is superseded, and its other
+ * entries move to a new batch. If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
  *
  * Must run in the transaction that commits the attempt. This locks the lists and the erasures until the commit, so an erasure is either
  * found here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased
