@@ -96,7 +96,7 @@ export async function reconcile(
   })
 }
 
-/** EndedAttempt batch, in the transaction that records the answer. */
+/** Batch whose attempt has ended, and the transaction that records its answer. */
 interface Work {
   readonly tx: Transaction
   readonly destination: Destination
