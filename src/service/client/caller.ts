@@ -11,7 +11,7 @@ import type { Answer } from './exchange.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import type { Spelling } from './spelling.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
-import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
+import { BadSignatureError, RateLimitedError, ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
 import { isRetryable, maxDateMs, toServiceError } from './toServiceError.ts'
 import { type Credentials, type Sender, userCredentials } from './sender.ts'
 import type { CallOptions } from './typed.ts'
@@ -99,8 +99,21 @@ interface CallParts {
 /** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
-/** Sends a request until it succeeds, or may not be sent again. @throws {ServiceError} */
+/** Sends a request until it succeeds, or may not be sent again. @throws {ServiceError} of the last attempt */
 async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallResult> {
+  const earlier = { mayBeApplied: false }
+  try {
+    return await sendAttempts(parts, call, earlier)
+  } catch (error) {
+    // `notApplied` is a promise about the call, not about its last attempt.
+    if (error instanceof ServiceError && error.notApplied && earlier.mayBeApplied)
+      Object.assign(error, { notApplied: false, hint: `${error.hint} An earlier attempt may have had an effect.` })
+    throw error
+  }
+}
+
+/** Sends the attempts of a call. Sets `mayBeApplied` before an attempt that follows one that may have been applied. */
+async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayBeApplied: boolean }): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const { endpoint, built, options, findCredentials, bearer, waits } = call
   const where = `${endpoint.method} ${built.path}`
@@ -153,6 +166,7 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
       { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), attempt },
       'the call failed and is retried after a wait',
     )
+    earlier.mayBeApplied ||= !failed.notApplied
     await clock.sleep(waitMs, options.signal)
   }
 }

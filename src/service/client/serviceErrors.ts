@@ -22,7 +22,7 @@ export abstract class ServiceError extends SluiceError {
   readonly issues: readonly ServiceIssue[]
   /** End of the wait that the service requested, in epoch milliseconds; undefined if it requested none. */
   readonly waitUntilMs: number | undefined
-  /** True if the request was certainly not applied; false if it may have been. */
+  /** True if certainly no attempt of the call was applied; false if one may have been. */
   abstract readonly notApplied: boolean
 
   constructor(message: string, details: ServiceErrorDetails) {

@@ -20,7 +20,9 @@ export function formerSources(
   const now = uris.map(addressKey)
   const then = before.map(({ uri }) => addressKey(uri))
   const byAddress = now.map((key) => (isOnlyOne(now, key) && isOnlyOne(then, key) ? then.indexOf(key) : -1))
-  const places = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], then, byAddress) : place))
+  const byPattern = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], then, byAddress) : place))
+  // If two patterns match the same earlier file, it is not known which of them selected it.
+  const places = byPattern.map((place) => (byPattern.indexOf(place) === byPattern.lastIndexOf(place) ? place : -1))
   const others = before.filter((_, place) => !places.includes(place))
   const inOrder = others.length === places.filter((place) => place < 0).length
   return places.map((place) => (place >= 0 ? before[place] : inOrder ? others.shift() : undefined))

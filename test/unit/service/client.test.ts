@@ -177,6 +177,20 @@ describe('waits and retries', () => {
     expect(service.waits).toEqual([100_000, 30_000])
   })
 
+  test('a refusal after an attempt without a clear answer does not say that the call had no effect', async () => {
+    const refusal: Script = { status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } }
+    const update = (script: Script[]) =>
+      serve(script).then((service) => service.client().catalogs.update({ product_catalog_id: '1', name: 'n' }))
+    await expect(update([refusal])).rejects.toMatchObject({ code: 'SERVICE_FORBIDDEN', notApplied: true })
+    await expect(update([{ status: 503 }, refusal])).rejects.toMatchObject({
+      code: 'SERVICE_FORBIDDEN',
+      notApplied: false,
+      hint: expect.stringContaining('An earlier attempt may have had an effect.'),
+    })
+    const tooLate: Script = { status: 503, headers: { 'retry-after': '900' } }
+    await expect(update([tooLate, { status: 429, headers: { 'retry-after': '900' } }])).rejects.toMatchObject({ notApplied: false })
+  })
+
   test('a 503 with Retry-After delays every later call of the same family, and no other', async () => {
     const service = await serve([
       { status: 503, headers: { 'retry-after': '30' } },

@@ -36,6 +36,11 @@ test('an address of a pipeline is that of its facts, which have no user, passwor
   expect(formerSources(written, before)).toEqual([before[1], before[2], before[0]])
 })
 
+test('two patterns with the same earlier file have none, because it is not known which selected it', () => {
+  const patterns = ['/d/*.csv', '/d/b*.csv']
+  expect(formerSources(['/d/a2.csv', '/d/b2.csv'], factsOf(['/d/b1.csv']), patterns)).toEqual([undefined, undefined])
+})
+
 test('a pattern beside a new source has the earlier file that matches it', () => {
   const before = factsOf(['/exports/crm-1.csv', 'sftp://h.example.com/out/eu-1.csv'])
   const now = ['/exports/crm-2.csv', '/exports/new.csv', 'sftp://h.example.com/out/eu-*.csv']
