@@ -23,12 +23,12 @@ import type { Preset } from './presets/index.ts'
 import type { Warning } from '../model/record.ts'
 import { cellText } from './rejectsFile.ts'
 
-/** Fields of a product bound to one header, and the findings. */
+/** Fields of a product bound to one header, with the missing required fields and the warnings. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
   /** Indexes of the columns in use. */
   readonly used: Set<number>
-  /** Required fields without a column. */
+  /** Required fields without a column, and how to map them. */
   readonly missing: MissingColumn[]
   readonly warnings: Warning[]
 }
@@ -109,7 +109,7 @@ function guessWarnings({ field, indexes }: BoundField, columns: readonly string[
     ...(isSpelled
       ? [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
       : []),
-    ...(indexes.length > 1 && areTwins(columns, indexes)
+    ...(indexes.length > 1 && isPrefixConflict(columns, indexes)
       ? [
           {
             line: 1,
@@ -168,7 +168,7 @@ function currencyColumn(
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
 }
 
-/** Returns true if the first column has a prefix, and the second one has none or another one: `g:price` and `price`. */
-function areTwins(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
+/** Returns true if the first column has a prefix, and the first two are equal by `normalizeHeader`: `g:price` and `price`. */
+function isPrefixConflict(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
   return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
 }

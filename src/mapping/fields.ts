@@ -38,7 +38,7 @@ export interface PresetField {
   readonly compute?: (texts: readonly string[]) => string
 }
 
-/** Returns true if the values of a field are the cells of its columns, unchanged: not a constant, computed or transformed. */
+/** Returns true if a field is not a constant, computed or transformed: its values are cells of its columns, or its default. */
 export const readsCells = ({
   constant,
   compute,
@@ -59,8 +59,8 @@ export function normalizeHeader(name: string): string {
 }
 
 /**
- * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`. There, a name with a
- * prefix takes precedence (docs/inputs.md, case 142). Returns -1 if there is none.
+ * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`. Of several
+ * columns that match only by `normalizeHeader`, one with a prefix comes first (docs/inputs.md, case 142). Returns -1 if there is none.
  */
 export function findColumn(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name)
@@ -145,7 +145,7 @@ function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): stri
     value = compute(cellsByName(row))
   } catch (error) {
     // The message of the error is left out, because it may quote the row.
-    throw new TransformError('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
+    throw new TransformError('function', `made the function fail (${error instanceof Error ? error.name : 'not an Error'})`)
   }
   const texts = Array.isArray(value) ? value : [value]
   return texts.flatMap((text: unknown) => {

@@ -14,8 +14,9 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** Length of a run of `isUpperHalf` characters that hardly occurs in correct text, if `fewestDistinct` of them differ (not `££££`). */
+/** Minimum length of a run of `isUpperHalf` characters that hardly occurs in correct text. */
 const shortestGarbledRun = 4
+/** Minimum number of different characters in such a run: `££££` is correct text. */
 const fewestDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
 const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
@@ -23,8 +24,8 @@ const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒ
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many such rows prove a wrong encoding.
- * Pure.
+ * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many rows with such text prove a
+ * wrong encoding. Pure.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false

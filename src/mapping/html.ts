@@ -28,7 +28,7 @@ const names = [
   'template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|[a-z]+:[a-z]+|[a-z]+-[a-z-]+',
 ].join('|')
 const tag = new RegExp(`^<(?:/\\s*)?(?:${names})(?:\\s[^<>]*|/)?>$`, 'i')
-// Markup that is hidden as a whole, or, for scripts, styles and comments, its start.
+// Markup that a browser does not show. Of scripts, styles and comments, matches only the start.
 const hidden = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
 const inline =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
@@ -56,8 +56,8 @@ function mayHide(text: string): boolean {
 }
 
 /**
- * Replaces markup that a browser hides by a space. A script, style or comment without an end stays. Its end is searched once: a pattern
- * with both ends takes quadratic time for a text of many starts.
+ * Replaces markup that a browser hides by a space. A script, style or comment without an end stays. If a search for an end
+ * fails, later starts of the same name are not searched again, because a text of many starts would take quadratic time.
  */
 function withoutHidden(text: string): string {
   let plain = ''
@@ -72,7 +72,7 @@ function withoutHidden(text: string): string {
       const after = unclosed.has(name) ? -1 : endOf(text, name, end)
       if (after < 0) {
         unclosed.add(name)
-        // The start itself may end with `]]>`.
+        // Resumes within the start, because it may end with `]]>`.
         hidden.lastIndex = index + 1
         continue
       }
@@ -101,6 +101,7 @@ function withSingleSpaces(text: string): string {
   // Two searches take half the time of one replace, and find nothing in most ASCII texts.
   return / {2}/.test(text) || otherSpaces.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
+/** Matches every space except U+0020, and all other characters from U+00A0 on. */
 const otherSpaces = /[\t-\r\u00a0-\uffff]/
 
 /**

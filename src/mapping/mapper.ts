@@ -27,7 +27,7 @@ export interface RecordMapper {
   /**
    * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
    * rows have more columns. `uri`: address of the source, by default of the first one. `isTable`: true if all rows have these columns, as
-   * in CSV. Each record of XML and JSON has its own columns, so there a missing column does not fail the run.
+   * in CSV; false for XML and JSON, where each record has its own columns and a missing column does not fail the run.
    *
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some of the columns with the
    * same name are read
@@ -113,8 +113,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. A row with a join fault has correct cells, so row filters and consent apply to it. The
- * cells of other faulty rows may be shifted.
+ * Rejects a row in which the reader found a fault. A row without a single match in the joined file has correct cells, so row filters and
+ * consent apply to it. The cells of other faulty rows may be shifted.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const isJoin = code.startsWith('JOIN_')
@@ -222,8 +222,8 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if every compared cell is the name of its column, ignoring case, with at most eight more characters around it. Returns
- * false if `headerCells` has fewer than two columns.
+ * Returns true if every compared cell is the name of its column, ignoring case and up to eight spaces around it. Returns false if
+ * `headerCells` has fewer than two columns.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false

@@ -32,9 +32,9 @@ export function maskUnknown(text: string): string {
   return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
 }
 
-/** Masks an identifier by its type. Text with an @ is masked as an email, unless it is a handle. */
+/** Masks an identifier by its type. Text with an @ is masked as an email, whatever its type. */
 export function maskFor(type: IdentifierType, text: string): string {
-  if (text.includes('@') && type !== 'handle') return maskEmail(text)
+  if (text.includes('@')) return maskEmail(text)
   if (type === 'phone_number') return maskPhone(text)
   return type === 'email' ? maskText(text) : maskUnknown(text)
 }
@@ -53,15 +53,15 @@ const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:@|%4
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 
-/** Number of characters in which `showValue` searches for personal data: more than an email, or user and password of an address, have. */
-const mostMasked = 2_000
+/** Number of characters of a value that `showValue` searches for personal data. Emails and credentials are shorter. */
+const searchedLength = 2_000
 
 /**
  * Cuts a product value to `length` characters for a message. Product values may contain credentials, emails and phone numbers. These are
  * masked before the cut, which could otherwise remove the `@` by which they are found.
  */
 export function showValue(text: string, length = 60): string {
-  const masked = redactPersonalData(text.slice(0, mostMasked))
+  const masked = redactPersonalData(text.slice(0, searchedLength))
   return masked.length > length ? `${masked.slice(0, length)}…` : masked
 }
 

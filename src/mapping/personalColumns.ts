@@ -1,15 +1,15 @@
 /** Recognizes card and bank account numbers, and the columns that contain them (docs/inputs.md, cases 134 and 199). */
 import type { Row } from '../model/record.ts'
 
-/** Number of rows that are checked, to save time: a column of such numbers has one in its first rows. */
+/** Number of rows that are checked, to save time: a column of card or account numbers has one in its first rows. */
 const rowsChecked = 500
 
 /** Content of a column, as text for a message. */
 export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
-/** Search in the rows of one source. */
+/** Search for card and bank account numbers in the rows of one source. */
 export interface PersonalColumns {
-  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first 500 rows. */
+  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `rowsChecked` rows. */
   readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 

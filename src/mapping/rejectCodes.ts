@@ -62,12 +62,12 @@ export const recordCodes = {
   ),
   TEXT_BROKEN: reject('The text contains a NUL character or half of a surrogate pair.', 'Export the source again as UTF-8.'),
   END_UNPROVEN: warning(
-    'Nothing proves that the end of the source was reached (standard input, a server that names no length). What is missing is not deleted.',
+    'Nothing proves that the end of the source was reached (standard input, a server that names no length). Records that are missing from it are not deleted.',
     'Set `source.complete` to what proves the end.',
   ),
   ROWS_JOINED: warning(
     'Rows with only an image, or with the values that variations share, were joined to the rows of their product.',
-    'Nothing; they do not count as rows read.',
+    'Nothing; the joined rows do not count as rows read.',
   ),
   PRODUCT_ROW_MISSING: reject(
     'The row continues a product whose first row, with its title, does not come before it.',
@@ -170,7 +170,7 @@ export const recordCodes = {
   IMAGE_TYPE_UNKNOWN: warning('The address does not show the type of the image.', 'Nothing, if it is a JPG, GIF, WEBP or PNG.'),
   IMAGE_ENCODED: warning('Spaces or commas in an image address were percent-encoded.', 'Nothing.'),
   IMAGES_DROPPED: warning(
-    'Images were left out: additional ones that are invalid, not allowed, repeated, or beyond the tenth, or all but the first of image_link.',
+    'Images were left out: all but the first of image_link, or additional images that are invalid, not allowed, repeated or beyond the tenth.',
     'Give one address in image_link, and up to ten different ones in additional_image_link.',
   ),
   IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all missing.', 'Fill at least one of brand, gtin and mpn.'),

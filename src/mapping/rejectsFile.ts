@@ -5,7 +5,7 @@
 import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
-/** Cell that a spreadsheet may read as a formula, also one that has apostrophes of its own before it. */
+/** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before the formula. */
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /** Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. */

@@ -14,7 +14,7 @@ import { comparableText, foldedText } from './text.ts'
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // For people, a value of `except:` also matches cells that only look like it, as `not_values` does: it may be a no.
+    // In a file of people, a value of `except:` may mean no. So it also matches cells that only look like it, as `not_values` does.
     const mayBeNo = !keep && bound.optedOut !== undefined
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }

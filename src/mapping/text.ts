@@ -1,13 +1,13 @@
 /** Cleans, checks, compares and cuts text of any field: spaces, invisible characters, control characters. */
 
-// Spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). Beyond those that `trim()` removes: U+0085, U+180E,
-// U+200B to U+200D and U+2060.
+// Characters that `trimText` removes: spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` does not
+// remove U+0085, U+180E, U+200B to U+200D and U+2060.
 const edge = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
 // Control characters except tab, LF and CR, direction marks, zero-width characters and fillers. Not among them: characters that change the
 // letter or emoji beside them, such as the joiners U+200C and U+200D and variation selectors (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-// Not among them: variation selectors, and signs before numbers such as U+0600, which are visible.
+// Control and invisible characters, without variation selectors, and without signs before numbers such as U+0600, which are visible.
 const controlsOrInvisible =
   /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
@@ -18,7 +18,7 @@ export function trimText(text: string): string {
   const first = text.charCodeAt(0)
   const last = text.charCodeAt(length - 1)
   if (first > 0x20 && first < 0x7f && last > 0x20 && last < 0x7f) return text
-  // Not one pattern with `+$`: it takes quadratic time for a long run of spaces inside the text.
+  // A pattern with `+$` would take quadratic time for a long run of spaces inside the text.
   let start = 0
   let end = length
   while (start < end && edge.test(text.charAt(start))) start++
@@ -27,8 +27,8 @@ export function trimText(text: string): string {
 }
 
 /**
- * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. If one
- * cell of a column is empty, pandas 2 writes each integer of it with a decimal: `1.0`.
+ * Returns the form in which a cell and a value of the pipeline file are compared: trimmed, in lower case, and `1.0` as `1`. pandas 2
+ * writes the integers of a column as `1.0` if one cell of the column is empty.
  */
 export function comparableText(text: string): string {
   const lower = trimText(text).toLowerCase()

@@ -17,16 +17,16 @@ export interface TransformEntry {
   /** Returns the new texts of the field. Throws TransformError if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
   /** Names of its arguments that are texts. */
-  readonly texts?: readonly string[]
+  readonly textArguments?: readonly string[]
   /** Names of its other arguments. Only `check` checks their types. */
-  readonly others?: readonly string[]
-  /** Returns the fault of the arguments, as `argumentFault`. Not called if an argument is unknown, or a text of `texts` is not a text. */
+  readonly otherArguments?: readonly string[]
+  /** Returns a fault as `argumentFault`. Not called if an argument is unknown, or if one of `textArguments` is not a text. */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
 
 /**
- * Failure of a transform, or of a function of the user or a preset, for one value. The message does not contain the value. It continues a
- * sentence that begins with the value: `is not an amount`.
+ * Failure of a transform, or of a function of the user or a preset, for one value. The message continues a sentence that begins with the
+ * words "the value": `is not an amount`. It does not contain the value itself.
  */
 export class TransformError extends Error {
   /** Name of the transform, or `function`. */
@@ -84,16 +84,16 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   replace: {
     meaning: 'Replaces every occurrence of a text (no pattern) by another.',
     example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
-    check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs a from that is not empty' : undefined),
+    check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs from with at least one character' : undefined),
     apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
-    texts: ['from', 'to'],
+    textArguments: ['from', 'to'],
   },
   split: {
-    meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones fall away.',
+    meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones are left out.',
     example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
     check: (args) =>
       needs('at')(args) ??
-      (args['at'] === '' ? 'needs an at that is not empty' : undefined) ??
+      (args['at'] === '' ? 'needs at with at least one character' : undefined) ??
       (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0)
         ? undefined
         : 'needs part as a number from 1'),
@@ -107,8 +107,8 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
         return part === undefined ? pieces : pieces.slice(Number(part) - 1, Number(part))
       })
     },
-    texts: ['at'],
-    others: ['part'],
+    textArguments: ['at'],
+    otherArguments: ['part'],
   },
   join: {
     meaning: 'Joins the texts of all columns, without empty ones, with `with` (default: a space).',
@@ -117,21 +117,21 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
       const filled = texts.map(trimText).filter((text) => text !== '')
       return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
     },
-    texts: ['with'],
+    textArguments: ['with'],
   },
   map: {
     meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
     example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
-    check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a mapping from text to text'),
+    check: (args) => (isTextMapping(args['values']) ? undefined : 'needs values, a mapping from text to text'),
     apply: (texts, args) => {
       const values = valuesByText(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
     },
-    texts: ['otherwise'],
-    others: ['values'],
+    textArguments: ['otherwise'],
+    otherArguments: ['values'],
   },
   prefix: {
-    meaning: 'Puts a text before every value that is not empty, does not begin with it and is not an absolute address already.',
+    meaning: 'Puts a text before every value. Empty values, absolute addresses and values that begin with the text stay as they are.',
     example: '{ column: path, transform: { prefix: { with: "https://shop.example" } } }   "/p/1" → "https://shop.example/p/1"',
     check: needs('with'),
     apply: (texts, args) => {
@@ -141,7 +141,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
         return plain === '' || plain.startsWith(prefix) || /^https?:\/\//i.test(plain) ? text : prefix + plain
       })
     },
-    texts: ['with'],
+    textArguments: ['with'],
   },
   date: {
     meaning:
@@ -155,20 +155,21 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     },
     apply: (texts, args) =>
       texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
-    texts: ['form', 'offset'],
+    textArguments: ['form', 'offset'],
   },
   price: {
     meaning:
-      'Reads an amount with the given decimal and group signs, with or without a currency code or sign before or behind, and writes `1299.00 EUR`.',
+      'Reads an amount with the given `decimal` and `group` separators, and writes `1299.00 EUR`. A currency code or sign may stand before or after the amount.',
     example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
     check: (args) => {
-      const [decimal, group] = [textOf(args, 'decimal', '.'), textOf(args, 'group')]
-      if (!/^\D$/.test(decimal)) return 'needs decimal as one character'
+      const [decimal, group, currency] = [textOf(args, 'decimal', '.'), textOf(args, 'group'), args['currency']]
+      if (!/^\D$/.test(decimal)) return 'needs decimal as one character that is not a digit'
       if (decimal === group) return 'needs decimal and group to differ'
-      return /^[A-Z]{3}$/.test(textOf(args, 'currency', 'EUR')) ? undefined : 'needs currency as three capital letters'
+      if (currency !== undefined && !/^[A-Z]{3}$/.test(textOf(args, 'currency'))) return 'needs currency as three capital letters'
+      return undefined
     },
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
-    texts: ['decimal', 'group', 'currency'],
+    textArguments: ['decimal', 'group', 'currency'],
   },
   stock: {
     meaning: 'Turns a number of pieces into the words of availability: in stock above 0, else out of stock. An empty text stays empty.',
@@ -206,10 +207,10 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
  * fault too.
  */
 export function argumentFault(
-  { texts = [], others = [], check }: TransformEntry,
+  { textArguments = [], otherArguments = [], check }: TransformEntry,
   args: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const names = [...texts, ...others]
+  const names = [...textArguments, ...otherArguments]
   for (const [name, value] of Object.entries(args)) {
     if (value === undefined) continue
     if (!names.includes(name)) {
@@ -217,7 +218,7 @@ export function argumentFault(
       const near = suggestName(name, names)
       return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
     }
-    if (texts.includes(name) && typeof value !== 'string') return `needs ${name} as text`
+    if (textArguments.includes(name) && typeof value !== 'string') return `needs ${name} as text`
   }
   return check?.(args)
 }
@@ -233,13 +234,13 @@ export function applyTransforms(texts: readonly string[], list: readonly Transfo
   return current
 }
 
-function isTexts(value: unknown): boolean {
+function isTextMapping(value: unknown): boolean {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
   )
 }
 
-/** `values` of a `map` transform → what `valuesByText` returns. */
+/** `values` of a `map` transform → result of `valuesByText`. */
 const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
 
 /** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
@@ -306,8 +307,8 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. Every group after the
- * first must have three digits. Groups between the first and the last may also have two, as in India.
+ * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. The last
+ * group must have three digits. Groups between the first and the last have two or three, as in India.
  *
  * @throws {TransformError} if the text is not an amount, or its currency is not clear
  */
@@ -339,7 +340,7 @@ function plainSigns(text: string): string {
 }
 
 /**
- * Returns the currency of a sign or code. Without a sign, returns the configured currency, which may be `''`.
+ * Returns the currency of a currency sign or code. Without either, returns the configured currency, which may be `''`.
  *
  * @throws {TransformError} if the sign is unknown, or if several currencies share it and the configured currency is not one of them
  */
@@ -352,7 +353,7 @@ function currencyOf(sign: string, configured: string): string {
   throw new TransformError(
     'price',
     configured === ''
-      ? 'has a currency sign that does not name one currency; set currency'
-      : `has a currency sign that ${configured} does not have`,
+      ? 'has a currency sign that does not stand for exactly one currency; set currency'
+      : `has a currency sign that does not stand for ${configured}`,
   )
 }

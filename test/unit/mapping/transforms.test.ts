@@ -56,7 +56,7 @@ test.for(cases)('%s %j turns %j into %j', ([name, args, texts, expected]) => {
 
 test.for([
   ['replace', { from: 'yes', to: 1 }, 'needs to as text'],
-  ['replace', { from: '' }, 'needs a from that is not empty'],
+  ['replace', { from: '' }, 'needs from with at least one character'],
   ['split', { at: ';', part: '1' }, 'needs part as a number from 1'],
   ['split', { at: ';', parts: 1 }, 'has no argument "parts" (did you mean "part"?)'],
   ['join', { with: 1 }, 'needs with as text'],
@@ -65,8 +65,8 @@ test.for([
   ['date', { form: 'DD.MM.YYYY', offset: 1 }, 'needs offset as text'],
   ['price', { decimals: ',' }, 'has no argument "decimals" (did you mean "decimal"?)'],
   ['price', { value: 'EUR' }, 'has no argument "value" (its arguments are decimal, group, currency)'],
-  ['price', { decimal: '' }, 'needs decimal as one character'],
-  ['price', { decimal: '0' }, 'needs decimal as one character'],
+  ['price', { decimal: '' }, 'needs decimal as one character that is not a digit'],
+  ['price', { decimal: '0' }, 'needs decimal as one character that is not a digit'],
   ['price', { group: '.' }, 'needs decimal and group to differ'],
   ['price', { decimal: ',', group: ',' }, 'needs decimal and group to differ'],
   ['price', { currency: 5 }, 'needs currency as text'],
@@ -87,7 +87,7 @@ test('a wrong argument is reported with its place and an example', () => {
   expect(problems).toMatchObject([
     {
       path: 'map.price.transform[0]',
-      message: expect.stringMatching(/^price needs decimal as one character, for example \{ column: Preis/),
+      message: expect.stringMatching(/^price needs decimal as one character that is not a digit, for example \{ column: Preis/),
     },
   ])
 })
