@@ -50,9 +50,9 @@ export function memberBinder(
   const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
   const unmapped = new UnmappedColumns({
-    consent: policy.appliesConsent && pipeline.consent !== 'none',
+    searchesConsent: policy.appliesConsent && pipeline.consent !== 'none',
     types: policy.identifiers.filter((type) => type === 'email' || type === 'phone_number'),
-    ignored: isIgnored,
+    isIgnored,
   })
   /** Unmapped column → the first header that had it. */
   const headers = new Map<string, ReportedHeader>()
@@ -75,7 +75,7 @@ export function memberBinder(
       warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
       used,
       missing,
-      hints: hintsFor(openTypes(policy, header, binding), unused),
+      hints: hintsFor(unboundTypes(policy, header, binding), unused),
       mapping: {
         preset: preset?.name,
         ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
@@ -149,8 +149,8 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier types of the key's columns, without repeats; only that of the first column, which may be undefined, unless all are
- * identifiers. Empty if the key is a constant, computed or transformed.
+ * Returns the identifier types of the key's columns, without repeats. If one of the columns is not an identifier, returns only the type of
+ * the first column, which is undefined if it is not one. Empty if the key is a constant, computed or transformed.
  */
 function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
   if (!readsCells(mapping)) return []
@@ -158,8 +158,8 @@ function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly Boun
   return types.has(undefined) ? [...types].slice(0, 1) : [...types]
 }
 
-/** Returns the identifier types without a column, for which a column may be suggested. Leaves out `handle` and missing fields. */
-function openTypes(
+/** Returns the identifier types without a column. Leaves out `handle`, and the type that `missing` reports. */
+function unboundTypes(
   { identifiers: types }: MemberPolicy,
   { missing }: MemberHeader,
   { identifiers }: MemberBinding,
@@ -184,8 +184,8 @@ function shownFields(
 }
 
 /**
- * Returns the end of a membership that starts today, in milliseconds since 1970. If its month has no such day, takes the last day of
- * that month. So the result is never later than the end that is sent.
+ * Returns the end of a membership that starts today, in milliseconds since 1970. If the month of the end has no such day, takes the last
+ * day of that month, as `addDuration` does for the end that is sent (`sync/plan/durations.ts`).
  */
 function endOf(today: Date, expiresIn: Duration): number {
   if ('ms' in expiresIn) return today.getTime() + expiresIn.ms

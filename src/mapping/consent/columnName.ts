@@ -12,6 +12,7 @@ export interface ConsentName {
   readonly onlyFlags?: true
 }
 
+// `certain…`: the name alone is enough. `weak…`: the values must look like consent too. `flag…`: the cells must say yes or no in words.
 const certainOut =
   /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|(?:markkinoin|main|yhtey|posti|kirje|soitto|puhelin)\w* ?kielto\b|^kielto\b|odhlas(?:en|it)(?!\w* zo? (?!news|odber|mail|e mail|reklam|market))|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|^(?=.*(?:newsletter|nyhets|marketing|zgod)).*(?:rezygnac|sprzeciw|frameld)|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontaktieren|kontaktowac|contacter|contattare|mailen|anschreiben|benaderen)|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
 const weakOut =
@@ -29,12 +30,12 @@ const ended =
 /** Words of a name that describes both answers, a condition, or a thing that ends: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
-/** Names of advertising, which remain of `Marketing declined at` without the word of `ended` and the date. */
+/** Names of advertising: what remains of `Marketing declined at` without `declined` (a word of `ended`) and `at`. */
 const advertising =
   /^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
-/** Names of opt-outs, also of contracts or events, that are about consent only if their cells say yes or no in words. */
+/** Names of opt-outs from anything, such as contracts and events. */
 const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?:en|it)/
-/** Names of opt-ins of which the same holds. */
+/** Vague names of opt-ins. */
 const flagIn =
   /^(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
 const phone =
@@ -42,7 +43,7 @@ const phone =
 const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
 const email = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
-/** Details by which a question may end: `OK to text this number`. They are about consent if their cells say yes or no in words. */
+/** Words of `detail` that may also end a question: `OK to text this number`. Cells that say yes or no in words make it a consent column. */
 const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
 /**
  * Names of details of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns`. Dates and
@@ -91,7 +92,7 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
 }
 
-/** Returns true for the end of an order or a paid subscription: `Subscription cancelled at`, but not `Marketing declined at`. */
+/** Returns true for a name that may be about an order or a paid subscription: `Subscription cancelled at`, not `Marketing declined at`. */
 function endsOther(name: string): boolean {
   const rest = name.replace(ended, '').replace(/ +/g, ' ').trim()
   return rest !== name && !negation.test(name) && !advertising.test(nameStem(rest))

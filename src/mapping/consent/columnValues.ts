@@ -9,6 +9,8 @@ export interface CountedValue {
   readonly count: number
 }
 
+/** Maximum number of characters of a value that is counted. */
+const longestValue = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const mostValues = 40
 /** Number of rows whose values are counted, to save time. The first rows of most exports have every state that the column has. */
@@ -19,31 +21,31 @@ export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
   /** Number of counted cells that look like dates. */
-  dates = 0
-  /** Number of those that a test of dates cannot read, such as `1/31/24`; `0000-00-00` is not among them. */
-  otherDates = 0
+  dateCount = 0
+  /** Number of these cells that a test of dates cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
+  unreadableDateCount = 0
   /** Number of counted cells that are not empty. */
-  filled = 0
+  filledCount = 0
 
   /** Counts a cell of the first `rowsCounted` rows. A missing cell counts as empty. */
   add(cell: string | undefined): void {
     if (this.#rows++ >= rowsCounted) return
     const value = cell === undefined ? '' : trimText(cell)
     if (value !== '') {
-      this.filled++
+      this.filledCount++
       if (looksLikeDate(value)) {
-        this.dates++
-        if (parseInstant(value, 'utc-midnight', 'UTC') === undefined && meaningOf(value) !== 'empty') this.otherDates++
+        this.dateCount++
+        if (parseInstant(value, 'utc-midnight', 'UTC') === undefined && meaningOf(value) !== 'empty') this.unreadableDateCount++
       }
     }
     const counts = this.#counts
     if (counts === undefined) return
     const before = counts.get(value)
-    if (before === undefined && (counts.size === mostValues || value.length > 40)) this.#counts = undefined
+    if (before === undefined && (counts.size === mostValues || value.length > longestValue)) this.#counts = undefined
     else counts.set(value, (before ?? 0) + 1)
   }
 
-  /** Distinct values, the empty one included, most frequent first. Undefined if there are over 40, or one is over 40 characters long. */
+  /** Distinct values, also the empty one, most frequent first. Undefined if there are over `mostValues`, or one exceeds `longestValue`. */
   get counted(): readonly CountedValue[] | undefined {
     return this.#counts === undefined
       ? undefined
@@ -57,7 +59,7 @@ export class ColumnValues {
 
   /** True if more than half of the counted cells that are not empty look like dates. */
   get mostlyDates(): boolean {
-    return this.filled > 0 && this.dates * 2 > this.filled
+    return this.filledCount > 0 && this.dateCount * 2 > this.filledCount
   }
 }
 

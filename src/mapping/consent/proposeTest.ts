@@ -43,12 +43,12 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const all = values.counted
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
-  const numberCodes = all.some(({ value }) => isNumberCode(value))
+  const hasNumberCodes = all.some(({ value }) => isNumberCode(value))
   const xMeansNo = all.some(({ value }) => isCheckMark(value))
   const letterYes = letterMeaningYes(all.map(({ value }) => comparableText(value)))
   const classified = all.map((one) => ({
     ...one,
-    may: mayReach(one.value, { polarity, named: name !== undefined, numberCodes, xMeansNo, letterYes }),
+    may: mayReach(one.value, { polarity, isNamed: name !== undefined, hasNumberCodes, xMeansNo, letterYes }),
   }))
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
@@ -57,16 +57,16 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
   if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
-  if (yes.length > 0) return proposed(yes, unknown.length === 0 && !numberCodes && name?.onlyFlags !== true)
-  // It is not known which number means yes, whether `O` means yes or out, or whether a yes means that the person may be reached. A list of
-  // all values would also send people who said no.
+  if (yes.length > 0) return proposed(yes, unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true)
+  // Only the user knows which number means yes, whether `O` means yes or out, and whether a yes or `enabled` means that the person may be
+  // reached. A list of all values would also send people who said no.
   if (
-    numberCodes ||
+    hasNumberCodes ||
     unknown.some((value) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in'))
   )
     return proposed([unknownYes])
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
-  // If none of the values is such a no, one of the unknown values may be it, in a language or notation that is not known.
+  // If no value of the column is known or likely to mean no, an unknown one may mean it, in a language or notation that is not known.
   const types = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
   const hasNo = types.length < unknown.length || pick(false).some((value) => meaningOf(value) !== 'empty')
   const onlyUncertainNo = types.length === 0 && unknown.some((value) => consentMeaning(value) === undefined)
@@ -97,22 +97,22 @@ function mayReach(
   value: string,
   {
     polarity,
-    named,
-    numberCodes,
+    isNamed,
+    hasNumberCodes,
     xMeansNo,
     letterYes,
   }: {
     readonly polarity: ConsentName['polarity']
-    readonly named: boolean
-    readonly numberCodes: boolean
+    readonly isNamed: boolean
+    readonly hasNumberCodes: boolean
     readonly xMeansNo: boolean
     readonly letterYes: string | undefined
   },
 ): boolean | undefined {
   if (xMeansNo && comparableText(value) === 'x') return undefined
-  if (numberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
-  const meaning = comparableText(value) === letterYes ? 'yes' : named ? consentMeaning(value) : meaningOf(value)
-  // In an opt-out column, `enabled` and `granted` may describe the opt-out, as may `enabled` in a column of opt-in and opt-out.
+  if (hasNumberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
+  const meaning = comparableText(value) === letterYes ? 'yes' : isNamed ? consentMeaning(value) : meaningOf(value)
+  // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
   if (meaning === 'in') return polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in') ? true : undefined
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
   // the person.
@@ -144,10 +144,11 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
     return { test: { column, values: ['', ...unique(passing)] }, certain, shown: [] }
   }
   const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
-  const allKnown = values.dates === values.filled || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
-  // `Newsletter accepted or cancelled`: it is not known what a date means.
+  const allKnown =
+    values.dateCount === values.filledCount || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
+  // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
   if (values.mostlyDates && allKnown && (name === undefined || name.polarity === 'in')) {
-    if (values.otherDates === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
+    if (values.unreadableDateCount === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestDate }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
   }

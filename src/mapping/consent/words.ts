@@ -40,7 +40,7 @@ const weakIn = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 
-/** Maximum length of a cell before it is folded: `CHAR` columns and invisible characters make states longer. */
+/** Maximum number of characters of a trimmed cell that are folded. Invisible characters and repeated spaces make states longer than 40. */
 const longest = 120
 
 /** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `longest` characters. */
@@ -104,15 +104,15 @@ export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }
 
-// Contains 1 at `length * 256` plus the low byte of the first character, for each word of `subscribed` and `unsubscribed`. This excludes
-// most other cells before a lower-case copy of them is made.
+// Contains 1 at `length * 256` plus the low byte of the first character, in lower and upper case, for each word of `subscribed` and
+// `unsubscribed`. A lookup excludes most other cells before a lower-case copy of them is made.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
     word.length * 256 + (word.toUpperCase().charCodeAt(0) & 255)
   ] = 1
 
-// Folding a cell with one of these may change its length or first character.
+// Matches cells whose length or first character may change when they are folded.
 const unfolded =
   /[\s_-]{2}|[\u0300-\u036f]|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uff01-\uff5e]/
 

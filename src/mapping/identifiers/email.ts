@@ -35,13 +35,14 @@ const role =
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
   if (isPlainAddress(lower))
-    return options.bothForms && lower.includes('xn--') ? withOtherForm(checkPlaceholder(lower)) : checkPlaceholder(lower)
+    return options.bothForms && lower.includes('xn--') ? withOtherForm(classifyAddress(lower)) : classifyAddress(lower)
   return slowEmail(text, options)
 }
 
 const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
 
-function checkPlaceholder(address: string): Normalized {
+/** Returns a valid address as the result: with the note EMAIL_ROLE if it is of a role, rejected if it is a placeholder. */
+function classifyAddress(address: string): Normalized {
   if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
     return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
   return role.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
@@ -54,6 +55,7 @@ function checkPlaceholder(address: string): Normalized {
 function isPlainAddress(text: string): boolean {
   const length = text.length
   if (length > 254) return false
+  // Character codes: 45 is a hyphen, 46 a dot, 64 an @.
   let at = 0
   let last = 46
   for (; at < length; at++) {
@@ -99,7 +101,8 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
     if (/\s/.test(text)) return invalid('contains a space')
     if (/[,;:()[\]\\"]/.test(text)) return invalid('contains more than one address, or characters that no address has')
     if (local.includes('@')) return invalid('has two @')
-    if (local.startsWith('.') || local.endsWith('.') || text.includes('..')) return invalid('has a dot at an end or two in a row')
+    if (local.startsWith('.') || local.endsWith('.') || text.includes('..'))
+      return invalid('has a dot at the start or before the @, or two dots in a row')
   }
   if (local.length > 64) return invalid('has more than 64 characters before the @')
   if (/[\uff01-\uff5e]/.test(text)) return invalid('contains full-width characters')
@@ -107,7 +110,7 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
     return invalid('does not have a valid domain')
   const host = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (host === undefined) return invalid('does not have a valid domain')
-  const result = options.bothForms ? withOtherForm(checkPlaceholder(`${local}@${host}`)) : checkPlaceholder(`${local}@${host}`)
+  const result = options.bothForms ? withOtherForm(classifyAddress(`${local}@${host}`)) : classifyAddress(`${local}@${host}`)
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 

@@ -77,8 +77,9 @@ function normalizeDeviceId(text: string): Normalized {
 }
 
 /**
- * Checks a partner id. It is sent as it is. So texts that look like an email, a phone number, a card number or a bank account number are
- * rejected (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins with 00.
+ * Returns a partner id unchanged, because it is sent as it is. So rejects texts that look like an email, a phone number, a card number or a
+ * bank account number (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins
+ * with 00.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })

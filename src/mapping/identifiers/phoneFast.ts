@@ -6,7 +6,7 @@
 import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
 
-/** Row of a country in the metadata, by position (version 4 of the library's METADATA.md). */
+/** Numbering plan of a country in the metadata, by position (version 4 of the library's METADATA.md). */
 type Plan = readonly unknown[]
 const at = {
   callingCode: 0,
@@ -19,12 +19,12 @@ const at = {
   types: 11,
 } as const
 
-/** Numbering plan of one country. */
-interface Compiled {
+/** Rules of one country, compiled from its plan. */
+interface CountryRules {
   readonly callingCode: string
-  /** Pattern of a prefix that the library may strip. If it matches, and not as `trunk`, the library decides. */
+  /** Pattern of a prefix that the library may strip. If it matches and is not `trunk`, the library decides. */
   readonly prefix: RegExp | undefined
-  /** The same prefix, if it is only digits and has no rule to transform the number: the fast path strips it once. */
+  /** The same prefix, which the fast path strips once. Undefined unless it is only digits and has no rule to transform the number. */
   readonly trunk: string | undefined
   /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
@@ -35,8 +35,8 @@ interface Compiled {
 // The compact metadata is a plain object of arrays, which the library types as opaque.
 const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, Plan>>
 const countriesByCode = () => phoneMetadata().country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
-const compiled = new Map<string, Compiled | undefined>()
-const codes = new Map<string, CodeRules | undefined>()
+const countryRules = new Map<string, CountryRules | undefined>()
+const codeRules = new Map<string, CodeRules | undefined>()
 
 /** Rules shared by all countries of one calling code. */
 interface CodeRules {
@@ -67,9 +67,9 @@ export function fastPhone(text: string, country: string | undefined): string | u
       spelled[end++] = char
       continue
     }
-    if (char === 40) brackets += 1
-    else if (char === 41) brackets -= 1
-    else if (char !== 32 && char !== 45 && char !== 46) return undefined
+    if (char === 40) brackets += 1 // opening bracket
+    else if (char === 41) brackets -= 1 // closing bracket
+    else if (char !== 32 && char !== 45 && char !== 46) return undefined // 32 is a space, 45 a hyphen, 46 a dot
     if (brackets < 0 || brackets > 1) return undefined
   }
   if (brackets !== 0) return undefined
@@ -81,33 +81,39 @@ const plus = 43
 
 /** Returns `number`, a plus and 8 to 15 digits, if it is valid as it is. */
 function fastInternational(number: string): string | undefined {
-  const one = number.charCodeAt(1)
-  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode()[number.slice(1, 3)] !== undefined ? 2 : 3
+  const first = number.charCodeAt(1)
+  // 1 and 7 are calling codes, and no longer code begins with them.
+  const codeLength = first === 49 || first === 55 ? 1 : countriesByCode()[number.slice(1, 3)] !== undefined ? 2 : 3
   const code = number.slice(1, 1 + codeLength)
   const national = number.slice(1 + codeLength)
-  const rules = rulesOf(code)
+  const rules = codeRulesOf(code)
   if (rules === undefined || rules.prefix?.test(national) === true) return undefined
   return rules.isValid(national) ? number : undefined
 }
 
+/** Returns E.164 for digits without `+`, if the number is valid under the calling code of the country and has no other reading. */
 function fastNational(digits: string, country: string): string | undefined {
-  let plan = compiled.get(country)
-  if (plan === undefined && !compiled.has(country)) {
-    plan = compile(country)
-    compiled.set(country, plan)
-  }
-  if (plan === undefined || plan.idd.test(digits) || digits.startsWith(plan.callingCode)) return undefined
+  const rules = countryRulesOf(country)
+  if (rules === undefined || rules.idd.test(digits) || digits.startsWith(rules.callingCode)) return undefined
   let national = digits
-  if (plan.trunk !== undefined && digits.startsWith(plan.trunk)) {
+  if (rules.trunk !== undefined && digits.startsWith(rules.trunk)) {
     // If the number with its trunk prefix is valid too, the library decides between the two.
-    if (plan.general.test(digits)) return undefined
-    national = digits.slice(plan.trunk.length)
-    if (plan.prefix?.test(national) === true) return undefined
-  } else if (plan.prefix?.test(digits) === true) return undefined
-  return rulesOf(plan.callingCode)?.isValid(national) === true ? `+${plan.callingCode}${national}` : undefined
+    if (rules.general.test(digits)) return undefined
+    national = digits.slice(rules.trunk.length)
+    if (rules.prefix?.test(national) === true) return undefined
+  } else if (rules.prefix?.test(digits) === true) return undefined
+  return codeRulesOf(rules.callingCode)?.isValid(national) === true ? `+${rules.callingCode}${national}` : undefined
 }
 
-function compile(country: string): Compiled | undefined {
+function countryRulesOf(country: string): CountryRules | undefined {
+  const known = countryRules.get(country)
+  if (known !== undefined || countryRules.has(country)) return known
+  const made = compileCountry(country)
+  countryRules.set(country, made)
+  return made
+}
+
+function compileCountry(country: string): CountryRules | undefined {
   const plan = plans()[country]
   if (plan === undefined) return undefined
   const prefix = prefixOf(plan)
@@ -120,11 +126,11 @@ function compile(country: string): Compiled | undefined {
   }
 }
 
-function rulesOf(code: string): CodeRules | undefined {
-  const known = codes.get(code)
-  if (known !== undefined || codes.has(code)) return known
+function codeRulesOf(code: string): CodeRules | undefined {
+  const known = codeRules.get(code)
+  if (known !== undefined || codeRules.has(code)) return known
   const made = compileCode(code)
-  codes.set(code, made)
+  codeRules.set(code, made)
   return made
 }
 

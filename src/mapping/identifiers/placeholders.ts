@@ -74,5 +74,6 @@ export const junkDigests: ReadonlySet<string> = new Set(
 
 /** Returns true if a trimmed text stands for an empty value. */
 export function isPlaceholder(text: string): boolean {
+  // The longest placeholders have nine characters.
   return text.length <= 9 && placeholders.has(text.toLowerCase())
 }

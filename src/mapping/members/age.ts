@@ -12,8 +12,8 @@ export interface BoundAge {
   readonly index: number
   /** `age`: its cells are ages in years; `birth`: its cells are dates or years of birth. */
   readonly kind: 'age' | 'birth'
-  /** Date of birth of a person who turns 13 today (UTC), YYYY-MM-DD. */
-  readonly latest: string
+  /** Latest date of birth of a person who is not under 13 today (UTC), YYYY-MM-DD. */
+  readonly latestBirth: string
 }
 
 const leastAge = 13
@@ -39,66 +39,69 @@ const birthNames =
 
 /** Format or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`. */
 const format = /[([]\s*(?:(?:(\p{L})\1+[-./ ]*){1,3}|\p{L}[-./]\p{L}[-./](\p{L})\2*|optional|required|utc|iso)\s*[)\]]\s*$/iu
-const owner = /^(?:customer|contact|person|user|member|subscriber|client) /
-/** Age in days, weeks or months. */
+/** Words for the customer before the name of a date of birth: `Customer date of birth`. */
+const customerPrefix = /^(?:customer|contact|person|user|member|subscriber|client) /
+/** Matches an age in days, weeks or months, which is not read (docs/consent.md#children). */
 const shortUnit =
   /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
 
 /** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
-  const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
+  const latestBirth = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const name = normalizeHeader(column)
     const words = nameWords(column.replace(format, ''))
-    if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latest }]
-    return birthColumns.has(name) || birthNames.test(words.replace(owner, '')) ? [{ index, kind: 'birth', latest }] : []
+    if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latestBirth }]
+    return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? [{ index, kind: 'birth', latestBirth }] : []
   })
 }
 
 /**
- * Returns true if, by one text of the cell, the person is or may be under 13. Reads an age of one or two digits, also with decimals, years
- * or as a range (`12 years`, `0-12`, `under 13`), or a date of birth: a year, a month (`2013-06`), an ISO date, a date with a year of two
- * digits (`6/16/13`), a day number of a spreadsheet, a Unix time, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`,
- * `2013.0`). The year may also be the start or end of six or eight digits (`16062013`). Returns false for any other text.
+ * Returns true if, by one text of the cell, the person is or may be under 13. Returns false for a text that is none of these:
+ * - an age of one or two digits, also with decimals, years or as a range (`12 years`, `0-12`, `under 13`);
+ * - a month of birth (`2013-06`), an ISO date, or a date with a year of two digits (`6/16/13`);
+ * - a day number of a spreadsheet, or a Unix time;
+ * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`), also at the start or end of six or eight digits
+ *   (`16062013`).
  */
-export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
+export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
     const text = foldedText(trimText(cell))
-    return kind === 'age' ? isChildsAge(text) : isChildsBirth(text, latest)
+    return kind === 'age' ? isChildsAge(text) : isChildsBirth(text, latestBirth)
   })
 }
 
 /** Returns true for an age under 13. Accepts `12.0`: programs write a column of integers with decimals as soon as one cell is empty. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
-  // Of a range, the lower end counts.
+  // The lower end of a range counts.
   const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
   if (age !== null) return Number(age[1]) < leastAge
   const below = /^(?:<=?|≤|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
   return below !== null && Number(below[1]) <= 18
 }
 
-/** Returns true if a person with this date of birth is or may be under 13. `latest`: as in `BoundAge`. */
-function isChildsBirth(text: string, latest: string): boolean {
+/** Returns true if a person with this date of birth is or may be under 13. `latestBirth`: as in `BoundAge`. */
+function isChildsBirth(text: string, latestBirth: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
-  if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latest
+  if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
   const number = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text) ? Number.parseFloat(text.replace(',', '.')) : undefined
-  if (number !== undefined) return dayOfNumber(number) > latest
+  if (number !== undefined) return dayOfNumber(number) > latestBirth
   const short = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
   if (short !== null) {
     // `85-06-16` starts with its year, because no month has 85 days.
     const year = Number(short[1]) > 31 ? Number(short[1]) : Number(short[2])
-    // The person is not born in the future.
-    const century = 2000 + year <= Number(latest.slice(0, 4)) + leastAge ? 2000 : 1900
-    return `${century + year}-12-31` > latest
+    // A year of two digits is in this century, unless the person would be born in the future.
+    const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + leastAge ? 2000 : 1900
+    return `${century + year}-12-31` > latestBirth
   }
   // Day and month may be in any order, or missing. So only the year is read, and its last day is taken. In `20102013` both ends may be
   // the year.
   return (text.match(/\d+/g) ?? [])
     .filter(({ length }) => length === 4 || length === 6 || length === 8)
     .flatMap((digits) => [digits.slice(0, 4), digits.slice(-4)])
-    .some((year) => /^(?:19|20)/.test(year) && `${year}-12-31` > latest)
+    .some((year) => /^(?:19|20)/.test(year) && `${year}-12-31` > latestBirth)
 }
 
 /** Returns the day (YYYY-MM-DD) of a day number of a spreadsheet, or of a Unix time in seconds or milliseconds. */

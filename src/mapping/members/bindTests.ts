@@ -12,8 +12,8 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks the columns of these as used, and also the
- * preset's columns if no test applies (`consent: none`). Adds the missing columns of the pipeline's tests to `header.missing`.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used; with
+ * `consent: none`, also the columns of the preset's tests. Adds the missing columns of the pipeline's tests to `header.missing`.
  */
 export function bindTests(
   header: MemberHeader,
@@ -25,7 +25,7 @@ export function bindTests(
   const known = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
-  // If `consent:` replaces the tests of the preset, a column of theirs that it does not repeat is reported as unmapped.
+  // If `consent:` replaces the tests of the preset, a column of the preset that it does not name is reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : known), ...ages]) used.add(index)
   const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindOwnTest(header, 'consent', test)) ?? known)
   const othersMapped = types.some((type) => type !== 'phone_number')

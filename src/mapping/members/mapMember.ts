@@ -29,12 +29,12 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   // But a removal from a do-not-reach list needs the key, if a key column is mapped.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
-    const named = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
-    if (named !== undefined)
+    const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
+    if (recordKey !== undefined)
       return {
         record: {
           kind: 'member',
-          key: named,
+          key: recordKey,
           line: row.line,
           identifiers: identifiers.all,
           desired: false,
@@ -63,8 +63,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
 
 /**
  * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row
- * without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. They say neither yes nor no, so their
- * tests do not apply. Of several matches that differ, one no is enough. Identifiers may repeat.
+ * without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. The missing cells say neither yes nor no, so
+ * tests of their columns do not apply. A row with several different matches opts out what any of them opts out. Identifiers may repeat.
  */
 export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
   const { consent, consentByType } = given
@@ -110,8 +110,7 @@ function faultsOf(identifiers: RowIdentifiers, of: Readonly<RowParts>): readonly
   const isOrdinary = key !== undefined && packed.length > 0 && count <= maxIdentifiers
   if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
-  const keyless = binding.isKeyed && key === undefined
-  if (keyless) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
+  if (binding.isKeyed && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (count > maxIdentifiers)
     faults.push({
       code: 'TOO_MANY_IDENTIFIERS',
@@ -159,8 +158,8 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
 }
 
 /**
- * Returns `effective_at` in milliseconds since 1970. Undefined if its cell is empty or cannot be read, or if its transform fails. Warns in
- * the last two cases.
+ * Returns `effective_at` in milliseconds since 1970. Undefined if its cell is empty. Also undefined, with a warning, if the cell cannot be
+ * read or its transform fails.
  */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined

@@ -9,7 +9,7 @@ import type { IdentifierType } from '../../model/record.ts'
 export interface MemberBinding {
   /** Undefined if the header has no key column. */
   readonly key: BoundField | undefined
-  /** True if the key column is required or mapped. Otherwise the row's identifiers together are its key. */
+  /** True if the key column is required or mapped. Otherwise the row's identifiers, without those of types without consent, are its key. */
   readonly isKeyed: boolean
   /** Identifier type of the first column of the key. Undefined if it has none, or if the key is a constant, computed or transformed. */
   readonly keyType: IdentifierType | undefined

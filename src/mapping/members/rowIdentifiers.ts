@@ -20,7 +20,7 @@ const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
 const noIdentifiers: readonly PackedIdentifier[] = []
-/** Matches text that is one address in one form, if it is an address. */
+/** Matches most emails. Any other text may contain several emails, or one that has a second form (docs/decisions/both-forms.md). */
 const ordinaryAddress = /^[\w.+-]+@[a-z\d.-]+$/i
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
@@ -41,10 +41,10 @@ export class RowIdentifiers {
   #warnings: Warning[] | undefined
   /** Normalized text of the key, if the key column is an identifier too. */
   #keyText: string | undefined
-  /** First normalized identifier of the same type in other columns. It is the key if the key column has no usable identifier. */
-  #otherKeyText: string | undefined
+  /** First normalized identifier of the key's type in other columns. It is the key if the key column has no usable identifier. */
+  #sameTypeKeyText: string | undefined
   /** First normalized identifier of each of `otherKeyTypes`. Created when needed. */
-  #otherTypeKeys: Map<IdentifierType, string> | undefined
+  #keyTextsByType: Map<IdentifierType, string> | undefined
   /** Cell of the key column, if that column is an identifier too. */
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
@@ -56,9 +56,9 @@ export class RowIdentifiers {
   #faults: IdentifierFault[] | undefined
   /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
-  /** True if `#addOptOut` added identifiers at the end of a list. */
+  /** True if `#append` added an identifier, so that a list has to be sorted. */
   #isUnsorted = false
-  /** Number of values that are not placeholders, and of their second forms. Above `maxIdentifiers`, values to send are only counted. */
+  /** Number of values that are not placeholders, and of their second forms. Above `maxIdentifiers`, only opted-out values are read. */
   count = 0
 
   /** `isSent`: false if the row opts out all its identifiers. */
@@ -135,18 +135,18 @@ export class RowIdentifiers {
     if (isPlaceholder(text)) return
     this.count += 1
     const { type, field } = bound
-    if (!this.#isSent || this.#target !== this.packed) {
-      this.#optOutParts(bound, text)
-    } else if (this.count > maxIdentifiers) return
+    const optsOut = !this.#isSent || this.#target !== this.packed
+    if (!optsOut && this.count > maxIdentifiers) return
+    if (optsOut) this.#optOutParts(bound, text)
     if (type !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
     const country = type === 'phone_number' ? this.#country(bound) : undefined
     const result = normalizeIdentifier(type, text, country, this.#binding.rules)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (type === 'phone_number' && /^\+?[\s(]*(?:(?:\d{1,3}|\))[\s)]*)?$/.test(text)) return
-      const sign = signOfOtherType(type, text)
-      const message = `${maskFor(type, text)} ${sign ?? result.message}`
-      this.#addFault({ code: result.code, field, message, ...(sign === undefined ? {} : { isMisplaced: true }) })
+      const misplaced = misplacedMessage(type, text)
+      const message = `${maskFor(type, text)} ${misplaced ?? result.message}`
+      this.#addFault({ code: result.code, field, message, ...(misplaced === undefined ? {} : { isMisplaced: true }) })
       return
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(type, text))
@@ -157,25 +157,24 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds all emails or phone numbers in a cell that the row opts out. The no holds for each of them, also if the cell is not valid. */
+  /** Adds every email or phone number in a cell that the row opts out, also if the cell as a whole is not valid. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
-      for (const address of addressesIn(text)) this.#addOptOut(hashIdentifier('email', address))
+      for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
     if (bound.type === 'phone_number' && listSeparator.test(text))
       for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
-    // A no for the whole row holds for an identifier in the wrong column too.
-    const sign = this.#isSent ? undefined : signOfOtherType(bound.type, text)
-    if (sign === undefined) return
+    // A row that opts out all its identifiers also opts out one in the wrong column.
+    if (this.#isSent || misplacedMessage(bound.type, text) === undefined) return
     const other = this.#binding.identifiers.find(({ type }) => type === (bound.type === 'email' ? 'phone_number' : 'email'))
     if (other?.type === 'phone_number') this.#optOutPhone(other, text)
-    else if (other !== undefined) for (const address of addressesIn(text)) this.#addOptOut(hashIdentifier('email', address))
+    else if (other !== undefined) for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
   }
 
   #optOutPhone(bound: BoundIdentifier, text: string): void {
     const result = normalizeIdentifier('phone_number', text, this.#country(bound), this.#binding.rules)
     if ('code' in result) return
-    this.#addOptOut(hashIdentifier('phone_number', result.text))
-    if (result.also !== undefined) this.#addOptOut(hashIdentifier('phone_number', result.also))
+    this.#append(hashIdentifier('phone_number', result.text))
+    if (result.also !== undefined) this.#append(hashIdentifier('phone_number', result.also))
   }
 
   /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */
@@ -190,11 +189,11 @@ export class RowIdentifiers {
     if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex))
       hex = Buffer.from(hex, 'base64url').toString('hex')
     if (!sha256Hex.test(hex)) {
-      const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
+      const isRaw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
       this.#addFault({
-        code: raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
+        code: isRaw ? 'HASH_EXPECTED' : 'HASH_INVALID',
         field,
-        message: raw ? `${maskFor(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
+        message: isRaw ? `${maskFor(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
       })
       return
     }
@@ -214,16 +213,16 @@ export class RowIdentifiers {
     const { keyType, otherKeyTypes } = this.#binding
     if (type === keyType) {
       if (this.#isKeyCell) this.#keyText ??= text
-      else this.#otherKeyText ??= text
+      else this.#sameTypeKeyText ??= text
     } else if (otherKeyTypes.length > 0 && otherKeyTypes.includes(type)) {
-      this.#otherTypeKeys ??= new Map()
-      if (!this.#otherTypeKeys.has(type)) this.#otherTypeKeys.set(type, text)
+      this.#keyTextsByType ??= new Map()
+      if (!this.#keyTextsByType.has(type)) this.#keyTextsByType.set(type, text)
     }
   }
 
   /** Returns the first usable identifier of the key's other types, in the order of the key's columns. */
-  #otherTypeKey(): string | undefined {
-    const found = this.#otherTypeKeys
+  #keyTextOfOtherType(): string | undefined {
+    const found = this.#keyTextsByType
     return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
   }
 
@@ -239,27 +238,27 @@ export class RowIdentifiers {
    * identifiers of the same type are compared.
    */
   #add(identifier: PackedIdentifier): void {
-    const packed = this.#target
-    // Such identifiers are only opted out. A cell may have thousands of them.
-    if (this.count > maxIdentifiers) return this.#addOptOut(identifier)
-    let at = packed.length
+    const target = this.#target
+    // A cell may have thousands of opted-out identifiers.
+    if (this.count > maxIdentifiers) return this.#append(identifier)
+    let at = target.length
     while (at > 0) {
-      const before = packed[at - 1] as PackedIdentifier // at is within the array
+      const before = target[at - 1] as PackedIdentifier // at is within the array
       if (before[0] !== identifier[0]) break
       const order = before.compare(identifier)
       if (order === 0) return
       if (order < 0) break
       at -= 1
     }
-    if (at === packed.length) packed.push(identifier)
-    else packed.splice(at, 0, identifier)
+    if (at === target.length) target.push(identifier)
+    else target.splice(at, 0, identifier)
   }
 
   /**
-   * Adds an identifier of a row that opts out, which is sorted later. Its type may be out of order, and inserting each of thousands in
-   * order would take quadratic time.
+   * Adds an identifier at the end of the list, which is sorted later. For opted-out identifiers: their types may be out of order, and
+   * inserting each of thousands in order would take quadratic time.
    */
-  #addOptOut(identifier: PackedIdentifier): void {
+  #append(identifier: PackedIdentifier): void {
     this.#target.push(identifier)
     this.#isUnsorted = true
   }
@@ -296,21 +295,24 @@ export class RowIdentifiers {
   }
 
   /**
-   * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
-   * variants of an email are one key. If that identifier is not usable, the key is the first usable one in other columns of its type, then
-   * of the other types of the key's columns, else the text of the key column. Undefined if the key is empty or missing or, if no key is
-   * required, if `packed` is empty.
+   * Returns the hash of the first of these texts that the row has; undefined if it has none:
+   * - the normalized identifier in the key column, so that case variants of an email are one key;
+   * - the first usable identifier of the same type in other columns;
+   * - the first usable identifier of the other types of the key's columns;
+   * - the text of the key column.
+   *
+   * Without a key column, returns the hash of `packed`; undefined if a key is required, or if `packed` is empty.
    *
    * @throws {TransformError} if a transform of the key column fails
    */
   key(): Buffer | undefined {
     const { key, isKeyed } = this.#binding
-    // The key column of JSON may be in later rows only. A row without it has no key, before that row as after it.
+    // In JSON, only some rows may have the key column. A row without it has no key, even before the first row that has it.
     if (key === undefined && isKeyed) return undefined
-    // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
-    // records, and a changed row does not silently remove an identifier from the list.
+    // All identifiers of `packed` together are the key. So two rows with one email and different phone numbers are two records, and a
+    // changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
-    const normalized = this.#keyText ?? this.#otherKeyText ?? this.#otherTypeKey()
+    const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
     if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
@@ -319,10 +321,10 @@ export class RowIdentifiers {
 }
 
 /**
- * Returns the message for an email in a phone column, or a phone number in an email column; undefined for any other value. Many such
+ * Returns the message for an email in a phone column, or a phone number in an email column; undefined for any other value. Many misplaced
  * values show that the mapping is wrong (docs/inputs.md, case 112).
  */
-function signOfOtherType(type: IdentifierType, text: string): string | undefined {
+function misplacedMessage(type: IdentifierType, text: string): string | undefined {
   if (type === 'phone_number' && text.includes('@')) return 'looks like an email'
   return type === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
 }
@@ -335,6 +337,7 @@ function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
 function isAbsent(text: string): boolean {
   if (text === '') return true
   const first = text.charCodeAt(0)
+  // The longest of `absentKeys` has nine characters.
   return (first < 48 || first > 57) && text.length <= 9 && absentKeys.has(text.toLowerCase())
 }
 

@@ -56,11 +56,11 @@ export const nothingUnmapped: UnmappedReport = {
 /** Settings of the search. */
 export interface SearchSettings {
   /** True if columns of consent are searched for. */
-  readonly consent: boolean
+  readonly searchesConsent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
   readonly types: readonly IdentifierType[]
   /** Returns true for names that the preset or the user declares irrelevant, and for columns of row filters. */
-  readonly ignored: (column: string) => boolean
+  readonly isIgnored: (column: string) => boolean
 }
 
 /** Header with its mapped columns. */
@@ -72,25 +72,27 @@ export interface MappedHeader {
   readonly identifiers: readonly { readonly type: IdentifierType; readonly indexes: readonly number[] }[]
 }
 
-/** State of an unmapped column: its name classified, and counts of its cells so far. */
+/** State of an unmapped column: its classified name, and counts of its cells so far. */
 interface ColumnState {
+  /** Undefined if the name is not about consent. */
   readonly name: ConsentName | undefined
   readonly values: ColumnValues
+  /** True if the name is one of a phone column. */
   readonly isPhone: boolean
   readonly belongsToSomeoneElse: boolean
   /** True for a consent column: by its name, or later by its values. */
   isConsent: boolean
   /** Number of rows with this column. */
-  rows: number
+  rowCount: number
   /** Number of cells that are not empty. */
-  filled: number
+  filledCount: number
   /** First cell that is not empty; undefined before it. */
-  value: string | undefined
-  /** False once another cell differs from `value`. */
+  firstValue: string | undefined
+  /** False once another cell differs from `firstValue`. */
   isConstant: boolean
   /** Number of emails and of phone numbers that no mapped column of their row has. */
-  emails: number
-  phones: number
+  emailCount: number
+  phoneCount: number
   /** First lines with such an email or phone number, at most `linesKept`. */
   readonly lines: number[]
 }
@@ -115,10 +117,10 @@ export class UnmappedColumns {
     this.#phoneMapped ||= identifiers.some(({ type }) => type === 'phone_number')
     this.#othersMapped ||= identifiers.some(({ type }) => type !== 'phone_number')
     const searched = columns.flatMap((column, index) =>
-      used.has(index) || this.#settings.ignored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
+      used.has(index) || this.#settings.isIgnored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
     )
     const warnings = searched.flatMap(({ index, state }) =>
-      state.name?.certain === true && this.#settings.consent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
+      state.name?.certain === true && this.#settings.searchesConsent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
     )
     const mapped = identifiers.flatMap(({ indexes }) => indexes)
     return { warnings, checkRow: searched.length === 0 ? () => none : (row) => this.#checkRow(row, searched, mapped) }
@@ -126,7 +128,7 @@ export class UnmappedColumns {
 
   /** Returns the unmapped consent columns of used channels with a proposed test, in the order in which their names first appeared. */
   consentColumns(): readonly ConsentColumn[] {
-    if (!this.#settings.consent) return []
+    if (!this.#settings.searchesConsent) return []
     return [...this.#states].flatMap(([column, { name, values, isConsent }]) => {
       if (!isConsent || this.#isOtherChannel(name)) return []
       const proposed = proposeTest(column, name, values)
@@ -142,12 +144,15 @@ export class UnmappedColumns {
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#states].flatMap(
-      ([column, { rows, filled, emails, phones, isConstant, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
-        const type = emails >= phones ? 'email' : 'phone_number'
-        const found = Math.max(emails, phones)
+      ([
+        column,
+        { rowCount, filledCount, emailCount, phoneCount, isConstant, lines, isConsent, belongsToSomeoneElse: other },
+      ]): IdentifierColumn[] => {
+        const type = emailCount >= phoneCount ? 'email' : 'phone_number'
+        const found = Math.max(emailCount, phoneCount)
         // One value in every row belongs to the shop, not to its customers.
-        const constant = rows >= 3 && isConstant
-        if (found === 0 || found < rows * identifierShare || found * 2 < filled || isConsent || other || constant) return []
+        const isOneValue = rowCount >= 3 && isConstant
+        if (found === 0 || found < rowCount * identifierShare || found * 2 < filledCount || isConsent || other || isOneValue) return []
         return [{ column, type, count: found, lines }]
       },
     )
@@ -181,7 +186,7 @@ export class UnmappedColumns {
   #stateOf(column: string, columns: readonly string[]): ColumnState {
     const known = this.#states.get(column)
     if (known !== undefined) return known
-    const named = this.#settings.consent ? classifyColumnName(column) : undefined
+    const named = this.#settings.searchesConsent ? classifyColumnName(column) : undefined
     const found = named === undefined || isDetailOf(column, columns) ? undefined : named
     const state: ColumnState = {
       name: found,
@@ -189,12 +194,12 @@ export class UnmappedColumns {
       isPhone: isPhoneName(column),
       belongsToSomeoneElse: belongsToSomeoneElse(column),
       isConsent: found?.certain === true,
-      rows: 0,
-      filled: 0,
-      value: undefined,
+      rowCount: 0,
+      filledCount: 0,
+      firstValue: undefined,
       isConstant: true,
-      emails: 0,
-      phones: 0,
+      emailCount: 0,
+      phoneCount: 0,
       lines: [],
     }
     this.#states.set(column, state)
@@ -231,7 +236,7 @@ export class UnmappedColumns {
     for (const { index, state } of searched) {
       const texts = row.cells[index]
       const first = textOf(texts)
-      state.rows++
+      state.rowCount++
       state.values.add(first)
       if (first === undefined || first === '') continue
       countFilled(state, trimText(first))
@@ -254,12 +259,12 @@ export class UnmappedColumns {
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
-  #consentCode({ name, isConsent, emails, phones }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
-    if (!this.#settings.consent || this.#isOtherChannel(name)) return undefined
+  #consentCode({ name, isConsent, emailCount, phoneCount }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+    if (!this.#settings.searchesConsent || this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
     if (name.onlyFlags === true) {
-      const isFlag = emails + phones === 0 && /\D/.test(cell) && (isYesOrNo(cell) || isDoubtfulYes(cell))
+      const isFlag = emailCount + phoneCount === 0 && /\D/.test(cell) && (isYesOrNo(cell) || isDoubtfulYes(cell))
       return isConsent || isFlag ? 'CONSENT_UNMAPPED' : undefined
     }
     const isAnswer = consentMeaning(cell) !== undefined || isDoubtfulYes(cell)
@@ -274,8 +279,8 @@ export class UnmappedColumns {
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
     if (mapped.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
-    if (isEmail) state.emails++
-    else state.phones++
+    if (isEmail) state.emailCount++
+    else state.phoneCount++
     if (state.lines.length < linesKept) state.lines.push(row.line)
   }
 }
@@ -284,9 +289,9 @@ const none: readonly Warning[] = []
 
 function countFilled(state: ColumnState, value: string): void {
   if (value === '') return
-  state.filled++
-  if (state.value === undefined) state.value = value
-  else if (state.isConstant && value !== state.value) state.isConstant = false
+  state.filledCount++
+  if (state.firstValue === undefined) state.firstValue = value
+  else if (state.isConstant && value !== state.firstValue) state.isConstant = false
 }
 
 /** Returns the text of a cell, or the first one of several that is not empty; undefined if there is none. */

@@ -35,8 +35,8 @@ export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: str
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. Names the columns of a field that does more than read cells, because
- * a new `map:` would drop its settings.
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. For a field that does more than read cells, says only which columns
+ * to add by hand, because a new `map:` would drop its settings.
  */
 function identifierHint(found: readonly IdentifierColumn[], headerOf: (column: string) => ReportedHeader): string {
   const fields: string[] = []

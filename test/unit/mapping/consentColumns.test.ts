@@ -497,7 +497,7 @@ test('zero and one with decimals are no and yes', () => {
 })
 
 function consentLineFor(column: string, cells: readonly string[]) {
-  const unmapped = new UnmappedColumns({ consent: true, types: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], isIgnored: () => false })
   const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
@@ -514,7 +514,7 @@ test.for([
   ['SMS Consent', 'the column "SMS Consent" is about calls and texts, and no identifier of that channel is sent: it is not applied'],
   ['Push Consent', 'the column "Push Consent" is about another channel, and no identifier of that channel is sent: it is not applied'],
 ])('a consent column of a channel that is not used gives a warning: %s', ([column = '', message]) => {
-  const unmapped = new UnmappedColumns({ consent: true, types: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], isIgnored: () => false })
   const { warnings } = unmapped.bind({
     columns: ['Email', column],
     used: new Set([0]),
@@ -525,7 +525,7 @@ test.for([
 })
 
 test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
-  const unmapped = new UnmappedColumns({ consent: false, types: ['email'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['email'], isIgnored: () => false })
   const columns = ['Note']
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   const add = (rows: number, cell: string) => {
@@ -548,7 +548,7 @@ test.for([
   '+491705550100',
 ])('an unmapped column of phone numbers is reported: %j', (phone) => {
   const columns = ['Contact']
-  const unmapped = new UnmappedColumns({ consent: false, types: ['phone_number'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], isIgnored: () => false })
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
   expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', type: 'phone_number', count: 28 }])
@@ -556,7 +556,7 @@ test.for([
 
 /** Returns true if a column with this name and these cells is reported as one of phone numbers. */
 function isReportedAsPhones(column: string, cells: readonly string[]): boolean {
-  const unmapped = new UnmappedColumns({ consent: false, types: ['phone_number'], ignored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], isIgnored: () => false })
   const { checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   for (const [i, cell] of cells.entries()) checkRow({ line: i + 2, columns: [column], cells: [cell] })
   return unmapped.identifierColumns().length > 0
