@@ -81,7 +81,7 @@ export function stripControls(text: string, lineEnd: '\n' | ' '): string {
   return text.replace(controls, (char) => (char === '\u2800' ? ' ' : /[\u000b\u000c\u0085]/.test(char) ? lineEnd : ''))
 }
 
-/** Returns true for text with a control or invisible character anywhere, also a tab, line end or joiner, but not for a variation selector. */
+/** Returns true for text with a control or invisible character, also a tab, line end or joiner, but not for a variation selector. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }

@@ -32,7 +32,7 @@ export const hubspot: Preset = {
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
   // Other CRMs have a record id too: with one of these columns the export is not one of HubSpot.
-  otherExports: [
+  columnsOfOtherExports: [
     'Created Time',
     'Modified Time',
     'Account Name',

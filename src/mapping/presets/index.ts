@@ -39,14 +39,16 @@ export function presetByName(name: string): Preset | undefined {
 
 /**
  * Returns the preset for these records that fits the header; undefined if none does. A preset fits if its `recognize`, or a set of
- * `recognizeAlso`, is completely in the header, and no column of `otherExports` is. An upload template must also know at least half of the
- * columns, because its names are common words. If several presets fit, returns the one whose fitting set is the largest.
+ * `recognizeAlso`, is completely in the header, and no column of `columnsOfOtherExports` is. An upload template must also know at least
+ * half of the columns, because its names are common words. If several presets fit, returns the one whose fitting set is the largest.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
   const fits = (required: readonly string[]) => required.every((column) => names.has(normalizeHeader(column)))
   return presets
-    .filter((preset) => preset.records === records && !(preset.otherExports ?? []).some((column) => names.has(normalizeHeader(column))))
+    .filter(
+      (preset) => preset.records === records && !(preset.columnsOfOtherExports ?? []).some((column) => names.has(normalizeHeader(column))),
+    )
     .filter((preset) => preset.isTemplate !== true || knownColumns(preset, [...names]) * 2 >= names.size)
     .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
     .sort((a, b) => b.length - a.length)[0]?.preset

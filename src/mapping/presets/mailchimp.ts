@@ -1,8 +1,9 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed and cleaned members to separate files. Only the last two have
- * columns `UNSUB_…` or `CLEAN_…`. A member with `UNSUB_TIME` (unsubscribed) or `CLEAN_TIME` (the address bounced) is not sent.
+ * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed and cleaned members to separate files. Only the files of
+ * unsubscribed and cleaned members have columns `UNSUB_…` or `CLEAN_…`. A member with `UNSUB_TIME` (unsubscribed) or `CLEAN_TIME` (the
+ * address bounced) is not sent.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',

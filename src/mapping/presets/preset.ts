@@ -18,7 +18,7 @@ export interface Preset {
    */
   readonly isTemplate?: boolean
   /** Columns that only exports of other systems have. A header with one of them is not this export. */
-  readonly otherExports?: readonly string[]
+  readonly columnsOfOtherExports?: readonly string[]
   /**
    * Target field → the possible names of its columns. The field takes the first filled column of a row. Identifiers,
    * `additional_image_link` and fields with `compute` use all columns.

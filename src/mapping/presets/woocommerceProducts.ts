@@ -20,8 +20,8 @@ function description(texts: readonly string[]): string {
 }
 
 /**
- * Returns the period of a sale; `''` if it has no dates. A sale with one date has no other bound. The export writes hours without a leading
- * zero.
+ * Returns the period of a sale; `''` if it has no dates. A missing start becomes 2000-01-01, a missing end 2099-12-31. The export writes
+ * hours without a leading zero.
  */
 function salePeriod([starts = '', ends = '']: readonly string[]): string {
   if (starts === '' && ends === '') return ''

@@ -65,9 +65,9 @@ export function imageOf(row: ProductRow): string {
 }
 
 /**
- * Returns the addresses of a list; otherwise the text. An image service may have another address behind a comma in its path
- * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). So a text without spaces is one address if transform parameters are
- * before the first comma that separates addresses.
+ * Returns the addresses of a list. An image service may have another address behind a comma in its path
+ * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). So a text without spaces stays one address if its first part ends with
+ * transform parameters, and not with the type of an image.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')

@@ -107,7 +107,7 @@ function jsonOf(row: ProductRow, id: string): string {
   const sale = saleOf(row, price)
   const images = additionalImagesOf(row, imageLink)
   const ageGroup = optionalServiceWordOf(row, 'age_group')
-  // Prices, numbers, addresses and the service's words have no character that JSON escapes.
+  // Prices, numbers, addresses and the service's words have no character that JSON escapes, so they are not passed to `JSON.stringify`.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":"${ageGroup}",`
   json += `"availability":"${availability}"`

@@ -9,7 +9,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 /**
  * Returns the price.
  *
- * @throws {RowRejected} if the price is missing, broken or invalid, is zero and `options.refuse` names zero_price, or as `withCurrency`
+ * @throws {RowRejected} if the price is missing, broken or invalid; if it is zero and `options.refuse` names zero_price; as `withCurrency`
  * @throws {TransformError} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
@@ -37,7 +37,7 @@ function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
  * Adds the currency of the row's currency column to a price that has no currency. Returns a price unchanged if it has a currency, or if the
  * currency column is missing or not readable.
  *
- * @throws {RowRejected} if that column contradicts the currency that `options.default_currency` or the price transform sets
+ * @throws {RowRejected} if the currency column contradicts the currency that `options.default_currency` or the price transform sets
  */
 function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
   const { currency } = row.binding

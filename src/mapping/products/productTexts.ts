@@ -29,7 +29,7 @@ export function titleOf(row: ProductRow): string {
 /**
  * Returns the description without HTML. `options.allow: [cut_description]` cuts a description that is longer than `maxDescription`.
  *
- * @throws {RowRejected} if the description is empty, is broken, contains other markup, or is too long without that option
+ * @throws {RowRejected} if the description is empty or broken, contains markup that `stripHtml` keeps, or is too long without that option
  * @throws {TransformError} if a transform fails
  */
 export function descriptionOf(row: ProductRow): string {

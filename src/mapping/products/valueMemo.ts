@@ -5,7 +5,7 @@ const longestKey = 200
 
 /**
  * Results of a pure function of short texts that repeat over the rows of a feed: brands, categories, prices. A full memo that had fewer
- * hits than it has values turns itself off, because its search takes longer than most such functions.
+ * hits than it has values turns itself off, because a lookup takes longer than most of these functions.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()

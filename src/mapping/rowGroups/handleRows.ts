@@ -33,15 +33,15 @@ export class HandleRows implements RowJoiner {
   #buffered: Row[] = []
   #bufferedText = 0
   /** True once the buffer of the current product reached its limit. */
-  #full = false
+  #isFull = false
   /** Different images of the current product, at most `mostImages`. */
   #images: string[] = []
   /** Number of image-only rows that were joined to the current product. */
-  #joinedHere = 0
+  #currentJoinedCount = 0
   /** Number of image-only rows that were joined to all products. */
-  #joined = 0
+  #joinedCount = 0
   /** Number of image-only rows that were left out, because their product reached the limit of the buffer, or had `mostRows` such rows. */
-  #late = 0
+  #leftOutCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the handle, the title or the image. */
   static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
@@ -70,17 +70,17 @@ export class HandleRows implements RowJoiner {
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
     if (this.#first === undefined) return [withMissingFirst(row)]
     if (this.#isImageOnly(row)) {
-      if (this.#full || this.#joinedHere === mostRows) this.#late++
+      if (this.#isFull || this.#currentJoinedCount === mostRows) this.#leftOutCount++
       else {
-        this.#joined++
-        this.#joinedHere++
+        this.#joinedCount++
+        this.#currentJoinedCount++
         this.#addImages(row)
       }
       return []
     }
-    if (!this.#full) this.#addImages(row)
+    if (!this.#isFull) this.#addImages(row)
     const filled = filledFrom(row, this.#first, this.#at.inherited)
-    return this.#full ? [this.#withImages(filled)] : this.#buffer(filled, row)
+    return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, row)
   }
 
   end(): readonly Row[] {
@@ -89,10 +89,10 @@ export class HandleRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`image-only rows joined to the product above them: ${this.#joined}`]),
-      ...(this.#late === 0
+      ...(this.#joinedCount === 0 ? [] : [`image-only rows joined to the product above them: ${this.#joinedCount}`]),
+      ...(this.#leftOutCount === 0
         ? []
-        : [`image-only rows left out, because their products have over ${mostRows} rows or ${mostText} characters: ${this.#late}`]),
+        : [`image-only rows left out, because their products have over ${mostRows} rows or ${mostText} characters: ${this.#leftOutCount}`]),
     ]
   }
 
@@ -103,7 +103,7 @@ export class HandleRows implements RowJoiner {
   #begin(row: Row, handle: string): readonly Row[] {
     this.#current = handle
     this.#first = undefined
-    this.#full = false
+    this.#isFull = false
     this.#images = []
     if (handle === '') return [row]
     if (textAt(row, this.#at.title) === '') return [withMissingFirst(row)]
@@ -112,7 +112,7 @@ export class HandleRows implements RowJoiner {
     return this.#buffer(row)
   }
 
-  /** Returns true for an image-only row. */
+  /** Returns true for a row that has an image and no offer: it adds only the image. */
   #isImageOnly(row: Row): boolean {
     return textAt(row, this.#at.image) !== '' && this.#at.offer.every((index) => textAt(row, index) === '')
   }
@@ -131,18 +131,18 @@ export class HandleRows implements RowJoiner {
     this.#buffered.push(row)
     this.#bufferedText += textSize(own)
     if (this.#buffered.length < mostRows && this.#bufferedText < mostText) return []
-    this.#full = true
+    this.#isFull = true
     return this.#release()
   }
 
   /** Returns the buffered rows with the images known so far, and empties the buffer. */
   #release(): readonly Row[] {
     const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
-    const joined = this.#joinedHere
+    const joined = this.#currentJoinedCount
     this.#buffered = []
     this.#bufferedText = 0
-    this.#joinedHere = 0
-    // The first row of a product is buffered first and has no fault.
+    this.#currentJoinedCount = 0
+    // `first` is the first row of the product, because that row is buffered before all others. It has no fault.
     return first === undefined ? others : [withJoinWarnings(first, joined), ...others]
   }
 
@@ -159,6 +159,10 @@ export class HandleRows implements RowJoiner {
 function withMissingFirst(row: Row): Row {
   return {
     ...row,
-    fault: { code: 'PRODUCT_ROW_MISSING', field: 'title', message: 'the first row of its product is not before it' },
+    fault: {
+      code: 'PRODUCT_ROW_MISSING',
+      field: 'title',
+      message: 'the first row of its product, with the title, does not come before it',
+    },
   }
 }

@@ -31,13 +31,13 @@ export class ParentRows implements RowJoiner {
   /** Row of a parent → its names; the oldest row first. */
   readonly #names = new Map<Row, readonly string[]>()
   /** Number of characters of the stored parents. */
-  #text = 0
+  #storedSize = 0
   /** Number of rows of parents that no warning counts yet. The next variation with a stored parent gets a warning for each of them. */
-  #joinedSince = 0
+  #uncountedJoins = 0
   /** Number of rows of parents. */
-  #joined = 0
+  #joinedCount = 0
   /** Number of variations whose parent is not stored. */
-  #alone = 0
+  #aloneCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the type or the parent. */
   static of(rowGroups: ParentRowGroups, columns: readonly string[]): ParentRows | undefined {
@@ -64,19 +64,19 @@ export class ParentRows implements RowJoiner {
     const type = textAt(row, at.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#remember(row)
-      this.#joined++
-      this.#joinedSince++
+      this.#joinedCount++
+      this.#uncountedJoins++
       return []
     }
     const name = textAt(row, at.parent)
     if (name === '' || !type.includes('variation')) return [row]
     const parent = this.#parents.get(name)
     if (parent === undefined) {
-      this.#alone++
+      this.#aloneCount++
       return [row]
     }
-    const joined = this.#joinedSince
-    this.#joinedSince = 0
+    const joined = this.#uncountedJoins
+    this.#uncountedJoins = 0
     return [withJoinWarnings(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
   }
 
@@ -86,8 +86,10 @@ export class ParentRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`rows of products whose values were joined to their variations: ${this.#joined}`]),
-      ...(this.#alone === 0 ? [] : [`variations without the values of their product, because its row is not before them: ${this.#alone}`]),
+      ...(this.#joinedCount === 0 ? [] : [`rows of products whose values were joined to their variations: ${this.#joinedCount}`]),
+      ...(this.#aloneCount === 0
+        ? []
+        : [`variations without the values of their product, because its row is not before them: ${this.#aloneCount}`]),
     ]
   }
 
@@ -97,12 +99,12 @@ export class ParentRows implements RowJoiner {
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
     this.#names.set(row, names)
-    this.#text += textSize(row)
+    this.#storedSize += textSize(row)
     for (const [oldest, oldNames] of this.#names) {
-      if (this.#text <= mostText) break
+      if (this.#storedSize <= mostText) break
       for (const name of oldNames) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
       this.#names.delete(oldest)
-      this.#text -= textSize(oldest)
+      this.#storedSize -= textSize(oldest)
     }
   }
 

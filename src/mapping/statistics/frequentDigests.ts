@@ -24,14 +24,14 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value: from then on, `add` returns `item` for the value. `hex`: 16 hex digits, as `entries()` returns. */
+  /** Watches a value: from then on, `add` returns `item`, the number of its `CountedItem`. `hex`: 16 hex digits, as in `entries()`. */
   watch(hex: string, item: number): void {
     const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []
     this.#watched.set(low, [...others, { high: Number.parseInt(hex.slice(0, 8), 16), item }])
   }
 
-  /** Counts an identifier. Returns its item if it is watched, else -1. */
+  /** Counts an identifier. Returns the number of its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
     // Eight bytes of a digest are enough. A `partner_user_id`, which is not a digest, is hashed to 64 bits.

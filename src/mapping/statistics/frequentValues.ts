@@ -1,7 +1,8 @@
 /**
- * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. It still
- * counts the most frequent values exactly: the stored feature set of a row names those that the row has (`rowStatistics.ts`). For any other
- * value it has an upper bound: the count of the last full read, plus the new rows since.
+ * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). It still counts the most frequent values exactly: the stored feature set
+ * of a row names those that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the count of the last full read,
+ * plus the new rows since.
  *
  * A full read counts with sketches of 2,048 values. If a source has more values, a count, and so the bound, may be too low by 1/2,049 of
  * the added values: by 12 for 24,588 identifiers, by 25 for 51,225 products with a group.
@@ -26,20 +27,20 @@ export interface FrequentRows {
   /** Values that are known to be on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Number of rows with the most frequent value. In a gated read, only of the values that are counted exactly, and, if the read has a
-   * single source, of those whose stored bound is above the limit.
+   * Number of rows with the most frequent value. A gated read considers only the values that are counted exactly and, if it has a single
+   * source, those whose stored bound is above the limit.
    */
   readonly highestCount: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
   /**
-   * True if a value may be above the limit: its stored bound was within the limit, or is about several sources together. Only a full read
-   * can decide.
+   * True if a value may be above the limit: its stored bound was within the limit, and is above it with the new rows. Only a full read can
+   * decide.
    */
   readonly doubtful: boolean
 }
 
-/** Counts the values of one `code`, item groups or identifiers, over all sources of a read. */
+/** Counts the item groups, or the identifiers, over all sources of a read. */
 export class FrequentValues {
   readonly #limit: number
   /** Stored counts that the new rows add to. Empty in a full read. */
@@ -76,6 +77,7 @@ export class FrequentValues {
       for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.addItem(code, value, '')
     }
     this.#exact = new Set(sets.trackedValues(code))
+    // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
     for (const [value, count] of this.#earlier) this.#now.set(value, count)
@@ -128,15 +130,15 @@ export class FrequentValues {
 
   /** Adds the counts of the mapped rows of one source to the counts to store. */
   #keep(counted: ReadonlyMap<string, number>): void {
-    let single = false
+    let hasSingle = false
     for (const [value, count] of counted) {
       const before = this.#now.get(value)
       if (!this.#gated || before !== undefined) this.#now.set(value, (before ?? 0) + count)
       else if (count > 1) this.#now.set(value, this.#slack + count)
-      else single = true
+      else hasSingle = true
     }
     // New values on a single row are too many to store. They raise the bound of all values that are not stored.
-    if (single) this.#slack += 1
+    if (hasSingle) this.#slack += 1
   }
 }
 

@@ -1,6 +1,6 @@
 /** Derives the notes on a whole source from the sums of its row statistics. */
 import type { FrequentRows } from './frequentValues.ts'
-import { groupRows, repeatedRows } from './readStatistics.ts'
+import { maxGroupRows, maxIdentifierRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
 import type { FeatureSetCounts } from './rowStatistics.ts'
 import type { StatisticsSums } from './statisticsSums.ts'
@@ -40,7 +40,7 @@ interface NoteInputs {
   /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentRows
   readonly identifiers: FrequentRows
-  /** As in `SourceFigures`. */
+  /** First brand and item group, as in `SourceFigures` (`sourceStatistics.ts`). */
   readonly brand: string
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
@@ -62,7 +62,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
     note(
       'GROUP_LARGE',
       groups.above.length,
-      `${groups.above.length} item groups have more than ${groupRows} products`,
+      `${groups.above.length} item groups have more than ${maxGroupRows} products`,
       groups.above.slice(0, maxExamples).map(([name, count]) => `${name.slice(0, 60)}: ${count}`),
     )
   if (products >= minRowsForShare && outOfStock === products)
@@ -77,9 +77,10 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only that its brand differs from the first brand. If all rows differ, they may share a brand.
+  // The feature set of an unchanged row shows only that its brand differs from the first one. If all rows differ, they may share another.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
+    // `brand` begins with `"brand":"`, which has nine characters.
     note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
   if (known !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
@@ -97,7 +98,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
     note(
       'IDENTIFIER_REPEATED',
       identifiers.above.length,
-      `${identifiers.above.length} identifiers are on more than ${repeatedRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
+      `${identifiers.above.length} identifiers are on more than ${maxIdentifierRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
     )
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && identifiers.highestCount > shareLimit)

@@ -3,9 +3,9 @@ import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
 /** Maximum number of products of an item group without the note `GROUP_LARGE`. */
-export const groupRows = 100
+export const maxGroupRows = 100
 /** Maximum number of rows of an identifier without the note `IDENTIFIER_REPEATED`. */
-export const repeatedRows = 50
+export const maxIdentifierRows = 50
 
 /** Statistics over all sources of a read. */
 export interface ReadStatistics {
@@ -23,8 +23,9 @@ export interface StoredStatistics extends StoredFeatureSets {
 }
 
 /**
- * Creates the statistics of a read. In a gated read, `stored` has the feature sets and counts of the rows that are skipped. In a full
- * read, `stored` only selects the frequent values that are counted exactly. `sources`: number of sources of the read.
+ * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if unchanged rows are skipped
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely); their feature sets and counts come from `stored`. Otherwise `stored` only
+ * selects the frequent values that are counted exactly (`FrequentValues`). `sources`: number of sources of the read.
  */
 export function createReadStatistics(
   stored?: StoredStatistics,
@@ -34,8 +35,13 @@ export function createReadStatistics(
   const shared = { gated, sources }
   return {
     featureSets,
-    groups: new FrequentValues(featureSets, { code: tracked.group, limit: groupRows, before: stored?.groups, ...shared }),
-    identifiers: new FrequentValues(featureSets, { code: tracked.identifier, limit: repeatedRows, before: stored?.identifiers, ...shared }),
+    groups: new FrequentValues(featureSets, { code: tracked.group, limit: maxGroupRows, before: stored?.groups, ...shared }),
+    identifiers: new FrequentValues(featureSets, {
+      code: tracked.identifier,
+      limit: maxIdentifierRows,
+      before: stored?.identifiers,
+      ...shared,
+    }),
   }
 }
 

@@ -5,8 +5,8 @@ import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
 const backslash = 92
-/** Number of values that each sketch keeps. */
-const sketched = 2048
+/** Maximum number of values that each sketch keeps. */
+const sketchSize = 2048
 /** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
@@ -14,9 +14,9 @@ const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
   /** Sketch of the item groups, as JSON text without quotes. */
-  readonly groups = new FrequentTexts(sketched)
+  readonly groups = new FrequentTexts(sketchSize)
   /** Sketch of the identifiers. */
-  readonly identifiers = new FrequentDigests(sketched)
+  readonly identifiers = new FrequentDigests(sketchSize)
   /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
   brand: string
   /** JSON text of the first item group, without quotes, which `feature.otherGroup` compares with; empty before the first one. */

@@ -76,7 +76,7 @@ export class FeatureSets {
   #lastBits = -1
   #lastSet = -1
 
-  /** `stored`: sets of the last read; undefined in a full read. */
+  /** `stored`: sets of the last read; undefined in a full read, which maps all rows. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)

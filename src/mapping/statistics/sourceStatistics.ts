@@ -24,7 +24,7 @@ export interface SourceFigures {
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
    * Codes of notes that cannot be decided without mapping the unchanged rows too. Contains `FEATURE_SETS_UNKNOWN` if the feature set of an
-   * unchanged row is not known. Empty after a full read.
+   * unchanged row is not known. Empty after a full read, which maps all rows.
    */
   readonly doubts: readonly string[]
   /** Brand that `feature.otherBrand` compares with, as key and value of JSON: `"brand":"Acme"`; empty before the first one. */
