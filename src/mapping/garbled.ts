@@ -31,19 +31,21 @@ export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
   let before = other
   let script = other
+  /** Length of the current run of characters of one script. */
   let length = 0
-  let upper = 0
-  /** First different characters of the run that `upper` counts. */
+  /** Length of the current run of `isUpperHalf` characters. */
+  let upperRun = 0
+  /** First different characters of that run. */
   const distinct: number[] = []
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (isNeverText(code)) return true
     if (code > 0x7f && isUpperHalf(code)) {
-      if (upper === 0) distinct.length = 0
-      upper++
+      if (upperRun === 0) distinct.length = 0
+      upperRun++
       if (distinct.length < fewestDistinct && !distinct.includes(code)) distinct.push(code)
-      if (upper >= shortestGarbledRun && distinct.length >= fewestDistinct) return true
-    } else upper = 0
+      if (upperRun >= shortestGarbledRun && distinct.length >= fewestDistinct) return true
+    } else upperRun = 0
     const now = scriptOf(code)
     if (now === script) {
       length++

@@ -120,7 +120,7 @@ export const recordCodes = {
   PRICE_CURRENCY_ADDED: warning('The configured default currency was added to the price.', 'Nothing.'),
   PRICE_CURRENCY_CONFLICT: reject(
     'The currency column of the row is not the currency that the pipeline sets for all prices.',
-    'Remove options.default_currency, or currency of the price transform: the currency column of the file is used.',
+    'Remove options.default_currency, or currency of the price transform. Then the currency column of the file is used.',
   ),
   PRICE_CURRENCY_UNKNOWN: reject('The currency is not an active ISO 4217 code.', 'Use the three-letter code of a currency in use.'),
   PRICE_INVALID: reject(

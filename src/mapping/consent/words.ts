@@ -105,7 +105,7 @@ export function isCheckMark(cell: string): boolean {
 }
 
 // Contains 1 at `length * 256` plus the low byte of the first character, in lower and upper case, for each word of `subscribed` and
-// `unsubscribed`. A lookup excludes most other cells before a lower-case copy of them is made.
+// `unsubscribed`; has room for words of up to 47 characters. A lookup excludes most other cells before a lower-case copy of them is made.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[

@@ -77,6 +77,7 @@ function isChildsAge(text: string): boolean {
   // The lower end of a range counts.
   const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
   if (age !== null) return Number(age[1]) < leastAge
+  // A limit of up to 18, as in `under 18`, may be about a child.
   const below = /^(?:<=?|≤|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
   return below !== null && Number(below[1]) <= 18
 }

@@ -15,7 +15,7 @@ export const qualityCodes = {
   OPT_OUTS_FELL:
     'Fewer than half as many rows opt out as in the last run, and these people would be sent: often another spelling of the values of consent:.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
-  GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
+  GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
@@ -30,7 +30,7 @@ export const qualityCodes = {
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
   DESTINATION_CHANGED:
-    'The pipeline wrote to another destination before. No run updates or removes its content any more, also not people who opt out.',
+    'The pipeline wrote to another destination before. No run updates that one any more, or removes content from it, not even people who opt out.',
   PAUSE_ELSEWHERE: 'The pipeline is paused for the destination that it wrote to before. The pause is not valid for the present one.',
   ROWS_ERODED: 'Valid rows fell by more than half within a day, in steps that are each within the limits of the delete guards.',
   DO_NOT_REACH_UNREAD: 'A do-not-reach pipeline of the same account was never read, so people on its list are sent.',
