@@ -26,28 +26,35 @@ export interface Changes {
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state, and returns the changes. `removeOrWithhold` applies the removals later. Of a first load
- * whose keys are implied, writes only the records that share identifiers (`loadParts.ts` writes the others).
+ * Writes creates and updates to the desired state, and returns the changes. `removeOrWithhold` applies the removals later. In a first load
+ * with implied keys (docs/decisions/implied-keys.md), writes only the records that share identifiers; `loadParts.ts` writes the others.
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
-  const { tx, destinationId } = work
-  await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
-  // A person may have been erased after the rows were read.
-  const erasures = { destinationId, service: work.deps.service.origin }
-  if (heedsErasures(work) && work.input.reading !== 'unchanged' && (await suppressErased(tx, erasures)) > 0) await dropStagedDigests(tx)
+  const { tx, destinationId, input } = work
+  await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
+  if (heedsErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
   if (!work.untouched) return applyDiff(work)
   await createTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
   const first = await work.desired.loadFirst({
+    // A do-not-reach list has no implied keys, because every audience looks its keys up in `remote`.
     loadId: work.type.suppresses ? undefined : work.run.id,
-    valid: work.input.rows.valid,
-    facts: work.input.identifiers,
+    valid: input.rows.valid,
+    facts: input.identifiers,
   })
+  // With a `loadId`, `loadParts.ts` writes most records later, and refreshes the statistics.
   if (first.loadId === undefined) await refreshStatistics(tx, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
+}
+
+/** Marks the staged rows of people who were erased after the rows were read. */
+async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
+  const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
+  // The staged digests must be those of valid rows only.
+  if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
 /** Compares the read with the stored records, and applies creates and updates. */
@@ -55,12 +62,17 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
   const { removesBy } = work.type
-  if (input.reading === 'unchanged') await createTable(tx, 'change')
-  const found = input.reading === 'unchanged' ? noDiff : await diffStage(tx, destinationId, input.reading)
-  const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
-  const listed = await suppressByLists(context, input.suppressedBy)
-  const byOtherRows = work.type.reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
+  const { reading } = input
+  const isUnchanged = reading === 'unchanged'
+  // Without a diff `change` is empty, but later statements may add records.
+  if (isUnchanged) await createTable(tx, 'change')
+  const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading)
+  // These calls mark or add records in `change`. They return numbers by the change that the diff had found, so that `diff` below can move
+  // them from one count to another.
+  const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
+  const erasedCounts = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
+  const listedCounts = await suppressByLists(context, input.suppressedBy)
+  const otherRowsCounts = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
   await desired.stopIfDoubtful(
@@ -68,8 +80,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  // An unchanged source has no upserts. Skipping these thirty statements saves 20 ms.
-  if (input.reading !== 'unchanged') {
+  // An unchanged source has no upserts. To skip this block saves 20 ms.
+  if (!isUnchanged) {
     await context.changed.expect(found.creates + found.updates)
     await desired.applyUpserts()
     await refreshStatistics(tx, destinationId, input.rows.valid)
@@ -80,14 +92,15 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const correction = await desired.correctMissing(missingPolicy)
   const diff: Diff = {
     ...found,
-    updates: found.updates - erased.updates,
-    optedOut: found.optedOut - erased.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
-    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing + correction,
-    stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
-    suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
+    updates: found.updates - erasedCounts.updates,
+    optedOut: found.optedOut - erasedCounts.optedOut + optedOutByIdentifier + otherRowsCounts.missing + otherRowsCounts.stale,
+    missing: found.missing - erasedCounts.missing - listedCounts.missing - otherRowsCounts.missing + correction,
+    stale: isUnchanged ? await countStale(work) : found.stale - erasedCounts.stale - listedCounts.stale - otherRowsCounts.stale,
+    suppressed: found.suppressed + listedCounts.missing + listedCounts.stale + erasedCounts.suppressed,
   }
-  // Called before the savepoint of the guards, because their rollback would undo the flag that `expect` sets. Without the flag, one row of
-  // `changed_key` would get the keys of up to ten million people.
+  // If very many records change, `expect` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row of
+  // `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback would
+  // undo the flag.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
@@ -102,7 +115,7 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
 }
 
 /** Returns true if this plan changed the desired content. `missing`: `GuardedChanges.missing`. */
-export function changesDesired({ diff }: Changes, missing: number): boolean {
+export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 

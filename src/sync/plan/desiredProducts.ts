@@ -32,7 +32,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
 async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const creates = await insertValidRecords(context)
   await insertFirstProducts(context.tx, context.destinationId, 'select key, hash from record where destination_id = $1')
-  return { creates, plain: true, shared: false, loadId: undefined }
+  return { creates, isPlain: true, hasShared: false, loadId: undefined }
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
@@ -48,14 +48,14 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
-  // The service does not have the products of these records, and no request for them is unresolved.
+  // Deletes the records of products that the service does not have, if no request for them is unresolved.
   await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
   return added - skipped
 }
 
-/** SQL: true if `outOfStock` does not change the record `r`. A quote within a text has a backslash, so texts do not match. */
+/** SQL: true if `outOfStock` does not change the record `r`. The patterns match no text in a value, because its quotes have a backslash. */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**

@@ -26,9 +26,9 @@ export interface FirstLoad {
   /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
   /** True if no row has its own times, so that operations can be written directly from the records. */
-  readonly plain: boolean
-  /** True if several rows share identifiers: the table `omitted` lists the rows that are sent without them. */
-  readonly shared: boolean
+  readonly isPlain: boolean
+  /** True if several rows share identifiers: the table `omitted` has those that are sent under another row. */
+  readonly hasShared: boolean
   /** Number of this run, if its records and batches imply keys; undefined if no key is implied. */
   readonly loadId: number | undefined
 }
@@ -76,22 +76,22 @@ export interface FirstLoadOptions {
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, valid } = options
-  const plain = facts?.mayHaveTimes === false || !(await haveTimes(tx))
-  const shared = await collectShared(tx, facts?.mayShare)
-  const loadId = plain && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
+  const isPlain = facts?.mayHaveTimes === false || !(await haveTimes(tx))
+  const hasShared = await collectShared(tx, facts?.mayShare)
+  const loadId = isPlain && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
   if (loadId === undefined) {
     const creates = await insertValidRecords(context)
-    await insertKeys(context, shared)
-    return { creates, plain, shared, loadId }
+    await insertKeys(context, hasShared)
+    return { creates, isPlain, hasShared, loadId }
   }
-  // Drops the search index of an earlier load. `planPart` writes the index of this load.
+  // Drops the index of the implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
   // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
-  if (shared) {
+  if (hasShared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
-    await insertKeys(context, shared)
+    await insertKeys(context, hasShared)
   }
-  return { creates: valid, plain, shared, loadId }
+  return { creates: valid, isPlain, hasShared, loadId }
 }
 
 /** Inserts the records of all valid rows. Returns their number. */
@@ -102,13 +102,17 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
 /** Returns SQL of the staged rows of the range, except those that share identifiers: `loadFirstIdentifiers` inserts these. */
-export function loadedRows({ shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>, range: KeyRange): string {
+export function loadedRows({ hasShared, loadId }: Pick<FirstLoad, 'hasShared' | 'loadId'>, range: KeyRange): string {
   return `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-    ${shared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`
+    ${hasShared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`
 }
 
 /** Inserts the records of the range, except those that share identifiers. */
-export async function insertLoaded(context: DesiredContext, first: Pick<FirstLoad, 'shared' | 'loadId'>, range: KeyRange): Promise<void> {
+export async function insertLoaded(
+  context: DesiredContext,
+  first: Pick<FirstLoad, 'hasShared' | 'loadId'>,
+  range: KeyRange,
+): Promise<void> {
   await insertRecords(context, loadedRows(first, range))
 }
 
@@ -119,14 +123,14 @@ async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, 
 }
 
 /** Inserts the keys that are not implied, each in the group of one record. */
-async function insertKeys({ tx, destinationId }: DesiredContext, shared: boolean): Promise<void> {
+async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: boolean): Promise<void> {
   await insertFirstIdentifiers(
     tx,
     destinationId,
-    `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
+    `select i.identifier as key, ${hasShared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
-       ${shared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
-     where r.destination_id = $1 and not ${recordImplies('r')} ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
+       ${hasShared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
+     where r.destination_id = $1 and not ${recordImplies('r')} ${hasShared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
 
@@ -149,7 +153,7 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
  * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
- * false if no identifier is shared; then the last three tables do not exist, and `shared` is empty or does not exist.
+ * false if no identifier is shared. Then `shared` is empty or does not exist, and the other three tables do not exist.
  *
  * `among`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.

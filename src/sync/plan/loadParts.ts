@@ -44,7 +44,9 @@ export interface LoadPart {
   readonly stepStarts: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
-  /** Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). */
+  /**
+   * Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). They are other parts than those of the load.
+   */
   readonly indexParts: number
 }
 
@@ -66,8 +68,8 @@ export interface PlannedPart {
  */
 const largestShare = 1 / 12
 /**
- * Maximum size of a step, in sizes of the first part. Postgres reads the next step while Node freezes the people of this step. One step
- * of 37,500 users takes 4 MB of memory.
+ * Maximum number of people in a step, in multiples of the first part. A part is frozen in steps: Postgres reads the next step while Node
+ * freezes this one. One step of 37,500 users takes 4 MB of memory.
  */
 const firstPartsInStep = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
@@ -127,7 +129,7 @@ async function freezePart(
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
 ): Promise<Frozen> {
   const { tx, destinationId, planId } = work
-  const { shared, loadId } = first
+  const { hasShared, loadId } = first
   const { context: desired } = work.desired
   const context = async () => {
     const lastSeq = isFirst ? 0 : await reserveEnd(planId, tx)
@@ -135,7 +137,7 @@ async function freezePart(
   }
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
     await insertLoaded(desired, first, range)
-    return freeze(firstMembers(work, terms, { shared, range, index }), { ...(await context()), loadId }, frozen)
+    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await context()), loadId }, frozen)
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
   const sum = await freezeLoad({ ...(await context()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
@@ -173,7 +175,9 @@ async function beginLaterPart({ tx, destinationId, deps, planId, type, latestEra
   if (!(await isApplying(tx, planId))) throw interrupted('otherProcess')
   const service = deps.service.origin
   if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
-  if ((await suppressErased(tx, { destinationId, service })) > 0) await dropStagedDigests(tx)
+  const suppressedCount = await suppressErased(tx, { destinationId, service })
+  // The staged digests must be those of valid rows only.
+  if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
 /**
@@ -186,19 +190,19 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
 }
 
 /**
- * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part. The
- * maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows, because it ends between two
- * prefixes of keys (`KeyHistogram.partStarts`), and because rows may have been suppressed or merged after the read.
+ * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part.
+ * The maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows, because it ends between two
+ * prefixes of keys (`KeyHistogram.partStarts`), and because staged rows may have been suppressed, or dropped as duplicates.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings
-  const inRequest = Math.min(usersInFirstPart, type.limits.entries)
-  const most = Math.max(usersInFirstPart, rows * largestShare)
+  const usersInRequest = Math.min(usersInFirstPart, type.limits.entries)
+  const maxUsers = Math.max(usersInFirstPart, rows * largestShare)
   const sizes: number[] = []
   let users = usersInFirstPart
   for (let end = users; end + users * smallestLast <= rows; end += users) {
     sizes.push(users)
-    users = Math.ceil(Math.min(users * 2, most) / inRequest) * inRequest
+    users = Math.ceil(Math.min(users * 2, maxUsers) / usersInRequest) * usersInRequest
   }
   return input.keyHistogram?.partStarts(sizes) ?? []
 }

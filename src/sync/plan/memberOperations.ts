@@ -9,21 +9,22 @@ import { queryPortions, type OperationContext, type PlannedOperation } from './p
 
 /** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
+
 /**
- * Yields the operations of a plain first load for the record keys in `range`. Each user is sent without the identifiers that are sent under
- * another row. `shared`: true if the table `omitted` has such identifiers. `index`: index of implied keys, to which the sent identifiers
- * are added; undefined if no key is implied.
+ * Yields the operations of a first load without own times of rows, for the record keys in `range`. Each user is sent without the
+ * identifiers that are sent under another row. `hasShared`: true if there are such identifiers, in the table `omitted`. `index`: index of
+ * implied keys (docs/decisions/implied-keys.md), to which the sent identifiers are added; undefined if no key is implied.
  */
 export function firstMembers(
   { tx, destinationId }: OperationContext,
   terms: MembershipTerms,
-  of: { readonly shared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
+  of: { readonly hasShared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
 ): AsyncGenerator<PlannedOperation[]> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
   const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
   const rows = queryPortions<{ key: Buffer; keys: string }>(
     tx,
-    of.shared
+    of.hasShared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
          from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
       : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${mine} order by r.key`,
@@ -57,13 +58,14 @@ async function* firstGroups(
   }
 }
 
-/** Yields users to delete, then users to update. The update of a user of whom the plan deletes an identifier is in phase 2. */
+/** Yields the deletes, then the updates. The update of a user of whom the plan deletes an identifier is in phase 2. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = queryPortions<{ group_key: Buffer; keys: string }>(
     tx,
     `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
      union all
+     -- keys_to_delete has no overdue keys, and is null for rerun --failed: then the keys are read from remote.
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}

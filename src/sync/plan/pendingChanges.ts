@@ -31,8 +31,8 @@ export interface PendingChanges {
   /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
   readonly collect: () => Promise<Deferred>
   /**
-   * Counts the deletes that a guard may withhold, and marks cleared and exempt ones for `withholdDeletes`. `suppressedBy`: do-not-reach
-   * lists; no guard withholds the deletes of their people.
+   * Counts the deletes that a guard may withhold. For `withholdDeletes`, marks the cleared deletes (`GuardedDeletes.cleared`) and the
+   * exempt ones, which are those of suppressed people. `suppressedBy`: do-not-reach lists whose people are suppressed.
    */
   readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
   /**
@@ -40,11 +40,11 @@ export interface PendingChanges {
    * identifiers. Empty for products.
    */
   readonly replacedIdentifiers: () => Promise<string[]>
-  /** Removes the deletes from this plan, except exempt deletes and, with `sendCleared`, deletes that an earlier plan cleared. */
-  readonly withholdDeletes: (sendCleared: boolean) => Promise<void>
+  /** Removes the deletes from this plan, except the exempt ones and, with `sendCleared`, the cleared ones. */
+  readonly withholdDeletes: (options: { readonly sendCleared: boolean }) => Promise<void>
   /**
-   * Gives all identifiers of a changed group one common desired content. Does nothing for products, and unless the plan writes this content
-   * (`PlanWork.writesContent`).
+   * Gives all identifiers of a changed group one common desired content. Does nothing for products, and if the plan does not write this
+   * content (`PlanWork.writesContent`).
    */
   readonly unifyGroups: () => Promise<void>
   /** Counts the people to send of whom the service has nothing yet; 0 for products. */
@@ -60,13 +60,16 @@ export interface PendingChanges {
 /** Numbers of products or groups that wait for unresolved requests. */
 export interface Deferred {
   readonly all: number
-  /** Without deletes, and without missing products: each is at least one valid row. */
+  /** Without deletes and missing products: each counted product or group has at least one valid row. */
   readonly valid: number
 }
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
-/** Runs `deleting`, SQL that deletes the deferred rows and returns for each `Deferred.valid` as `valid`. Returns their numbers. */
+/**
+ * Runs `deleting`, SQL that deletes the deferred rows, and returns their numbers. The SQL returns a column `valid`: true if the row counts
+ * in `Deferred.valid`.
+ */
 export async function removeDeferred(tx: Transaction, deleting: string): Promise<Deferred> {
   const [counts] = await tx.query<{ all: string; valid: string }>(
     `with removed as (${deleting}) select count(*) as all, count(*) filter (where valid) as valid from removed`,
@@ -74,13 +77,13 @@ export async function removeDeferred(tx: Transaction, deleting: string): Promise
   return { all: Number(counts?.all), valid: Number(counts?.valid) }
 }
 
-/** Number of deletes that a guard may withhold. */
+/** Numbers of deletes that a guard may withhold. */
 export interface GuardedDeletes {
   /** All deletes except those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
   readonly all: number
   /**
    * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
-   * need no second approval. A delete whose plan put the product for its unknown product_key is not cleared
+   * need no second approval. If that plan put the product to get its product_key, the delete is not cleared
    * (docs/decisions/lost-delete-answers.md).
    */
   readonly cleared: number

@@ -46,14 +46,14 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     collect: () => collect(context),
     markAndCountDeletes: (suppressedBy) => markAndCountDeletes(context, suppressedBy),
     replacedIdentifiers: () => replacedIdentifiers(context),
-    withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
+    withholdDeletes: ({ sendCleared }) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
     countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
     countMissing: () => Promise.resolve(0),
     operations: (first) =>
-      first?.plain === true
-        ? firstMembers(context, context.terms, { shared: first.shared, range: {}, index: undefined })
+      first?.isPlain === true
+        ? firstMembers(context, context.terms, { hasShared: first.hasShared, range: {}, index: undefined })
         : memberOperations(context, context.terms),
   }
 }
@@ -62,19 +62,19 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 async function collect(context: MembershipContext): Promise<Deferred> {
   const { tx, destinationId, full } = context
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
-  const confirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const mayEnd = confirmed && !full && (await updateEndsIfDue(context))
+  const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const mayEnd = hasConfirmed && !full && (await updateEndsIfDue(context))
   const rowsExpire = await collectOwnEnds(tx, destinationId)
-  await fillPendingGroups(context, { confirmed, mayEnd, rowsExpire })
+  await fillPendingGroups(context, { hasConfirmed, mayEnd, rowsExpire })
   const deferred = await removeDeferredGroups(context)
-  await setContentVersions(context, confirmed)
+  await setContentVersions(context, hasConfirmed)
   return deferred
 }
 
-/** Facts about the keys of a destination, which leave out parts of the search for pending keys. */
+/** Facts about the keys of a destination. If one is false, a part of the search for pending keys is not needed. */
 interface KeyFacts {
   /** True if a key is confirmed. */
-  readonly confirmed: boolean
+  readonly hasConfirmed: boolean
   /** True if a membership may be due for renewal. */
   readonly mayEnd: boolean
   /** True if a row has its own end. */
@@ -108,7 +108,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
  * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
  * `overdue`: the end of its rows has passed. A key without these three is due for renewal.
  */
-function pendingKeys(context: MembershipContext, { confirmed, mayEnd, rowsExpire }: KeyFacts): string {
+function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExpire }: KeyFacts): string {
   const { destinationId, full, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
@@ -123,10 +123,10 @@ function pendingKeys(context: MembershipContext, { confirmed, mayEnd, rowsExpire
     if (mayEnd) parts.push(keysWhere(`${inSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
-    if (confirmed && rowsExpire) parts.push(keysWhere(`${inSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
+    if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${inSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
   // Deletes memberships whose row has ended. An entry of a do-not-reach list may last too long without harm.
-  if (confirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
+  if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
   return parts.join(' union all ')
 }
 
@@ -144,14 +144,14 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
 }
 
 /**
- * Completes `created`, and sets the new content of groups. A changed group that is not new, or that loses identifiers, gets one new content,
- * so that one answer confirms all its identifiers. A renewal keeps its content.
+ * Completes `created`, and sets the new content of groups. A changed group that is not new, or that loses identifiers, gets one new
+ * content, so that one answer confirms all its identifiers. A renewal keeps its content.
  */
-async function setContentVersions(context: MembershipContext, confirmed: boolean): Promise<void> {
+async function setContentVersions(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
   const { tx, destinationId, planId, hadPlan } = context
   const contentVersion = contentVersionOf('$1', 't.group_key')
-  if (confirmed) {
-    // So far `created` is based on the selected identifiers only. A group is new only if none of its identifiers is confirmed.
+  if (hasConfirmed) {
+    // So far `created` is based on the pending identifiers only. A group is new only if none of its identifiers is confirmed.
     await tx.query(
       `update pending_group t set created = false where created and exists (
          select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
@@ -189,8 +189,8 @@ ${rowsExpire ? `and ${ownExpiresAt} is null` : ''}`
 }
 
 /**
- * Returns the ends of memberships that may be due for renewal: those that come soon, and those more than a day later than `expires_in`
- * gives now. These were confirmed before `expires_in` was shortened.
+ * Returns the ends of memberships that may be due for renewal: those within 1.5 times `renewBeforeMs`, and those more than a day later than
+ * `expires_in` gives now. The later ones were confirmed before `expires_in` was shortened.
  */
 const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
   before: `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`,
@@ -213,13 +213,17 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
   return (await tx.query(`${query} limit 1`)).length === 1
 }
 
+/** SQL: the group `t` is not one of suppressed people. */
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
-/** With `not in` instead of `not exists`, Postgres would search a table of some million keys for each group. */
+/**
+ * SQL: no earlier plan cleared the delete of the group `t`. With `not in` instead of `not exists`, Postgres would search a table of some
+ * million keys for each group.
+ */
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
- * Returns SQL of the groups `t`, without exempt groups, that lose identifiers while their record stays. An updated record is in `change`;
- * others are looked up one by one (for `exists` Postgres may read all records).
+ * Returns SQL of the groups `t`, without those of suppressed people, that lose identifiers while their record stays. An updated record is
+ * in `change`; others are looked up one by one (for `exists` Postgres may read all records).
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key from pending_group t left join (select key from change where what = ${recordChange.update}) u on u.key = t.group_key

@@ -24,7 +24,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     collect: () => collect(context),
     markAndCountDeletes: () => markAndCountDeletes(context),
     replacedIdentifiers: () => Promise.resolve([]),
-    withholdDeletes: async (sendCleared) => {
+    withholdDeletes: async ({ sendCleared }) => {
       const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
       await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${cleared}`)
     },
@@ -50,7 +50,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
     'pending_product',
     // lookup: the product must be deleted, but its product_key is unknown, or its delete was refused last. The product is put once more,
     // because the answer has the current product_key. If that put is refused, the delete is sent again
-    // (docs/decisions/lost-delete-answers.md). Without stored entries the refusal counts as that of a delete.
+    // (docs/decisions/lost-delete-answers.md). If the refused entry is no longer stored, the refusal counts as that of a delete.
     `select m.key, case when m.ref_count > 0 then ${productChange.upsert}
        when m.remote_key is null or (m.refused_code is not null and coalesce((${lastRefused('m')}), 'delete') = 'delete')
        then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred

@@ -35,7 +35,7 @@ export async function makePlan(
   input: PlanInput,
   onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
-  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input), onPart !== undefined)
+  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input), { inParts: onPart !== undefined })
   for (;;) {
     const pages = await recordPages(tx)
     const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
@@ -66,18 +66,20 @@ async function inPlanTransaction(tx: Connection, makePart: () => Promise<Planned
 }
 
 /** Makes the whole plan. With `inParts`, makes only the first part of a first load in several parts; `next` makes the others. */
-async function makePlanOrFirstPart(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
+async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inParts: boolean }): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  const isPlainLoad = first?.plain === true
+  // A load without own times of rows (`FirstLoad.isPlain`) has no table of pending changes: its operations come from the records.
+  const isPlainLoad = first?.isPlain === true
   if (!isPlainLoad) await pending.unifyGroups()
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
+  // A load with implied keys (docs/decisions/implied-keys.md) is planned in one or several parts.
   if (first?.loadId !== undefined && terms !== undefined) return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
   const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }

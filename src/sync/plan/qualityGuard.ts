@@ -1,4 +1,4 @@
-/** Computes guard results for warnings that need a review (docs/inputs.md, outcome H). They stop the run. */
+/** Computes the guard results that stop a run because a warning needs a review (docs/inputs.md, outcome H). */
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { guardEffectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
@@ -14,7 +14,7 @@ export function notesThatStop(
   { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
 ): GuardResult[] {
   const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
-  // Notes with equal hints become one guard result, because one setting resolves all of them.
+  // Warnings with equal hints become one guard result, because one setting resolves all of them.
   const byHint = Map.groupBy(
     withholding.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
@@ -41,7 +41,7 @@ export function notesThatStop(
   return [...together, ...alone]
 }
 
-/** Returns the first five lines of the notes. A note on the whole source has line 0, or none. */
+/** Returns the first five lines of the warnings. A warning on the whole source has line 0, or none. */
 function firstLines(notes: readonly WarningSummary[]): string[] {
   return notes
     .flatMap(({ lines }) => lines.filter((line) => line > 0))

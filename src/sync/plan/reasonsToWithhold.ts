@@ -34,7 +34,10 @@ export interface GuardFacts {
   /** Number of `deletes` that are not cleared and only remove identifiers of rows that are still in the source. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
-  /** Number of confirmed users or products, counted only up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
+  /**
+   * Number of confirmed users or products; 0 if the count limit is not exceeded. Counted only up to `enoughConfirmed`, so it is exact if
+   * the percent limit is exceeded.
+   */
   readonly confirmed: number
   /** Reason for which the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
@@ -52,12 +55,12 @@ export interface GuardFacts {
 }
 
 /**
- * Returns the number of confirmed records from which on `fresh` deletes are certainly below `maxDeletePercent`; undefined if the limit
- * is 0, because then no number is enough.
+ * Returns the number of confirmed records from which on `deletes` are certainly below `maxDeletePercent`; undefined if the limit is 0,
+ * because then no number is enough.
  */
-export function enoughConfirmed(fresh: number, maxDeletePercent: number): number | undefined {
+export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
   // One more, because the percentage is a floating-point number.
-  return maxDeletePercent === 0 ? undefined : Math.floor((fresh * 100) / maxDeletePercent) + 1
+  return maxDeletePercent === 0 ? undefined : Math.floor((deletes * 100) / maxDeletePercent) + 1
 }
 
 /**
@@ -99,11 +102,12 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    const leftOut = valid === 0 && facts.rejected < read
+    // Rows that are neither valid nor rejected opted out, were filtered out, or are of suppressed people.
+    const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',
       message: `${count(valid)} of ${count(read)} rows are valid, fewer than min_rows ${count(guards.minRows)}: ${nothing}`,
-      hint: leftOut
+      hint: areLeftOut
         ? `compare the cells of the consent and filter columns with those in the pipeline: sluice check ${pipeline}; if all are right, set guards.min_rows there`
         : `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${pipeline}`,
       withheld: deletes,
@@ -126,22 +130,26 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
   return results
 }
 
+/** Minimum number of valid rows of the earlier read for `GUARD_ROWS_FELL`. */
+const minPreviousValid = 20
+
 /** Returns the guard results for too many deletes, and for rows that fell by more than half. */
 function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, replaced, examples } = facts
-  const fresh = facts.deletes - facts.cleared
-  const approved = facts.approveDeletes !== undefined && fresh <= facts.approveDeletes
-  if (approved || fresh === 0) return []
+  // Deletes that no earlier plan was allowed to send.
+  const newDeletes = facts.deletes - facts.cleared
+  const approved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
+  if (approved || newDeletes === 0) return []
   const results: GuardResult[] = []
-  const hint = `sluice run ${pipeline} --approve-deletes ${fresh}`
-  const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: fresh, examples })
+  const hint = `sluice run ${pipeline} --approve-deletes ${newDeletes}`
+  const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: newDeletes, examples })
   const { maxDeleteCount, maxDeletePercent } = guards
   const percentOf = (deletes: number) => (confirmed === 0 ? 100 : (deletes / confirmed) * 100)
   const overBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
   const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
-  const deleted = fresh - replaced
+  const deleted = newDeletes - replaced
   if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be ${effectOn(facts)} ${limits(deleted)}`)
   if (overBoth(replaced)) {
     const lost = `${share(replaced)} would lose identifiers that their rows no longer have ${limits(replaced)}`
@@ -149,7 +157,7 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   }
   if (facts.ignoresMissing) return results
   const { valid, previousValid } = facts
-  if (previousValid !== undefined && previousValid >= 20 && valid + facts.suppressed < previousValid / 2)
+  if (previousValid !== undefined && previousValid >= minPreviousValid && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
   for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
   return results

@@ -1,26 +1,25 @@
 /**
  * Keeps the statistics of Postgres on the large tables current. Autoanalyze misses a small destination beside a large one, and a
- * destination that was just loaded. Then Postgres expects one or two rows and uses nested loops. The plan of a second catalog of 20,000
- * products took 276 s, and 7 s with statistics.
+ * destination that was just loaded. Then Postgres expects one or two rows and uses nested loops. Without these statistics, Sluice took
+ * 276 s instead of 7 to plan a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
 
 /** Number of rows up to which the join order does not matter: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
 /** Factor up to which a wrong estimate does not change the query plans of Postgres. */
-const tolerated = 4
+const toleratedFactor = 4
 /**
- * Columns of `remote` by which query plans search and join. Statistics of all columns take one and a half times as long, 40 instead of
- * 30 ms for 30,000 keys.
+ * Columns of `remote` by which queries search and join. Statistics of all columns take a third longer: 40 instead of 30 ms for 30,000 keys.
  */
-const searched = 'destination_id, key, ref_count, group_key'
+const searchedColumns = 'destination_id, key, ref_count, group_key'
 
 /**
  * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too
  * few, because its sample of 30,000 rows has none of a small destination, turns nested loops and JIT off for the rest of the transaction.
  *
- * Also analyzes `remote` if Postgres expects few confirmed keys although there are answers. Without this, a run with 3 % changes after a
- * first load compared each key with each change (100,000 people: 418 s instead of 2).
+ * Also analyzes `remote` if Postgres expects few confirmed keys (with a `synced_hash`) although a batch is settled. Without this, a run
+ * with 3 % changes after a first load compared each key with each change (100,000 people: 418 s instead of 2).
  *
  * `records`: number of records that the destination has or gets in this transaction.
  */
@@ -30,39 +29,48 @@ export async function refreshStatistics(
   records: number,
   tables: readonly ('record' | 'remote')[] = ['record', 'remote'],
 ): Promise<void> {
-  const confirmed = await isConfirmedInPart(tx, destinationId)
-  const unexpected = await findUnexpected(tx, destinationId, records, tables)
-  if (confirmed && tables.includes('remote') && records > fewRows && !unexpected.includes('remote')) {
-    const expected = await expectedRows(tx, 'remote', destinationId, 'synced_hash is not null')
-    if (expected * tolerated < records && (await hasMore(tx, 'remote', destinationId, Math.max(expected * tolerated, fewRows))))
-      await tx.query(`analyze remote (${searched}, synced_hash)`)
-  }
-  if (unexpected.length === 0) return
+  const hasSettled = await hasSettledBatch(tx, destinationId)
+  const underestimated = await findUnderestimated(tx, destinationId, records, tables)
+  if (
+    hasSettled &&
+    tables.includes('remote') &&
+    !underestimated.includes('remote') &&
+    (await isUnderestimated(tx, 'remote', destinationId, records, 'synced_hash is not null'))
+  )
+    await tx.query(`analyze remote (${searchedColumns}, synced_hash)`)
+  if (underestimated.length === 0) return
   // Before the first answer `synced_hash` is null in all rows of the destination. Statistics of these nulls would be wrong after the first
   // answers, so the column is left out.
-  const target = { record: 'record', remote: `remote (${searched}${confirmed ? ', synced_hash' : ''})` }
-  await tx.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
-  if ((await findUnexpected(tx, destinationId, records, tables)).length === 0) return
+  const target = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
+  await tx.query(`analyze ${underestimated.map((table) => target[table]).join(', ')}`)
+  if ((await findUnderestimated(tx, destinationId, records, tables)).length === 0) return
   await tx.query('set local enable_nestloop = off')
   await tx.query('set local jit = off')
 }
 
-/** Returns the tables for which Postgres expects far fewer rows of the destination than there are. Empty for at most `fewRows` records. */
-async function findUnexpected<Table extends string>(
+/** Returns the tables of which `isUnderestimated` is true. */
+async function findUnderestimated<Table extends string>(
   tx: Transaction,
   destinationId: number,
   records: number,
   tables: readonly Table[],
 ): Promise<Table[]> {
-  const unexpected: Table[] = []
-  if (records <= fewRows) return unexpected
-  // `remote` may have fewer rows than there are records: records share keys, and keys of a load may be implied. So `hasMore` checks.
-  for (const table of tables) {
-    const expected = await expectedRows(tx, table, destinationId)
-    if (expected * tolerated < records && (await hasMore(tx, table, destinationId, Math.max(expected * tolerated, fewRows))))
-      unexpected.push(table)
-  }
-  return unexpected
+  const underestimated: Table[] = []
+  for (const table of tables) if (await isUnderestimated(tx, table, destinationId, records)) underestimated.push(table)
+  return underestimated
+}
+
+/**
+ * Returns true if Postgres expects far fewer rows of the destination than there are. Returns false for at most `fewRows` records. `where`:
+ * trusted SQL that limits the expected rows.
+ */
+async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
+  if (records <= fewRows) return false
+  const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
+  if (toleratedRows >= records) return false
+  // `remote` may have fewer rows than there are records: records share keys, and keys of a first load may have no row
+  // (docs/decisions/implied-keys.md). So `hasMore` checks that the rows exist.
+  return hasMore(tx, table, destinationId, Math.max(toleratedRows, fewRows))
 }
 
 /** Returns true if the table has more than `rows` rows of the destination. */
@@ -72,12 +80,12 @@ async function hasMore(tx: Transaction, table: string, destinationId: number, ro
 }
 
 /** Returns true if a batch of the destination is settled, so that keys may be confirmed. */
-async function isConfirmedInPart(tx: Transaction, destinationId: number): Promise<boolean> {
+async function hasSettledBatch(tx: Transaction, destinationId: number): Promise<boolean> {
   return (await tx.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).length === 1
 }
 
 /** Returns the number of rows that Postgres expects. `where`: trusted SQL. */
-async function expectedRows(tx: Transaction, table: string, destinationId: number, where = 'true'): Promise<number> {
+async function expectedRows(tx: Transaction, table: string, destinationId: number, where: string): Promise<number> {
   const rows = await tx.query<{ 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }] }>(
     `explain (format json) select from ${table} where destination_id = ${destinationId} and ${where}`,
   )

@@ -8,7 +8,7 @@ import { recordKeyBytes } from '../../destinations/updateWriter.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
-/** People of one step. */
+/** People of one step of a load (`loadParts.ts`). */
 export interface StagedPeople {
   /**
    * For each person the content of the record (`recordContentBytes`), a 32-bit number, and the identifiers that are sent under the record.
@@ -25,7 +25,7 @@ export const personHeadBytes = recordContentBytes + 4
 /** Yields the people of each range that has some, in order. Postgres reads the next range while the caller works on these people. */
 export async function* stagedPeople(
   { client }: Transaction,
-  first: Pick<FirstLoad, 'shared'>,
+  first: Pick<FirstLoad, 'hasShared'>,
   ranges: readonly KeyRange[],
 ): AsyncGenerator<StagedPeople> {
   const read = (range: KeyRange) => {
@@ -50,13 +50,13 @@ export async function* stagedPeople(
  * million people that took Postgres 0.6 s more, and in Node it takes 0.1 s. The records of people who share identifiers are stored already,
  * and some of these identifiers are sent under other records.
  */
-function peopleIn(range: KeyRange, { shared }: Pick<FirstLoad, 'shared'>): string {
-  const sent = shared ? `case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
-  const length = shared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
+function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
+  const sent = hasShared ? `case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
+  const length = hasShared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
-      select r.key, r.hash, r.line, ${sent} as sent ${shared ? ', x.key is not null as is_stored' : ''}
-      from stage r ${shared ? 'left join omitted l on l.key = r.key left join sharing x on x.key = r.key' : ''}
+      select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', x.key is not null as is_stored' : ''}
+      from stage r ${hasShared ? 'left join omitted l on l.key = r.key left join sharing x on x.key = r.key' : ''}
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
@@ -64,13 +64,13 @@ function peopleIn(range: KeyRange, { shared }: Pick<FirstLoad, 'shared'>): strin
 const numberBits = 20
 
 /**
- * Returns the positions of the people (`StagedPeople`) in the order of their keys. Sorts 64-bit numbers, each of the first 44 bits of a key and of the
- * person's number, and then compares the keys that agree in these bits.
+ * Returns the positions of the people (`StagedPeople`) in the order of their keys. Sorts 64-bit numbers, each of the first 44 bits of a key
+ * and of the person's number, and then compares the keys that agree in these bits.
  */
 export function sortedStarts(bytes: Buffer): Uint32Array {
   const positions = new Uint32Array(Math.ceil(bytes.length / personHeadBytes))
   const order = new BigUint64Array(positions.length)
-  // The halves of each number, the lower one first: Node runs only on machines with this byte order.
+  // The halves of each number. The lower half is first on all supported machines (x64 and arm64).
   const halves = new Uint32Array(order.buffer)
   let count = 0
   for (let at = 0; at < bytes.length; count++) {

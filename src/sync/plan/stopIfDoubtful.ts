@@ -38,7 +38,7 @@ export async function stopIfDoubtful(
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
   // If the operator has approved the deletes, the missing ids are intended. After an incomplete read no missing product is deleted, even
-  // with an approval, so the catalog would have every product twice.
+  // with an approval. If its id only changed, the catalog would have the product twice.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
@@ -73,7 +73,7 @@ interface ChangedProducts {
 interface ChangeFacts extends ChangedProducts {
   /** Number of new ids. */
   readonly creates: number
-  /** Number of ids that are no longer in the source; 0 if their deletes are approved (`stopIfDoubtful.ts`). */
+  /** Number of ids that are no longer in the source; 0 if their deletes are approved. */
   readonly missing: number
   readonly maxPriceChangePercent: number
   readonly maxOutOfStockPercent: number

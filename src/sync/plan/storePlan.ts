@@ -11,7 +11,7 @@ import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { interrupted } from '../engine.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './withholdDeletes.ts'
-import { changesDesired, type Changes } from './applyChanges.ts'
+import { isDesiredChanged, type Changes } from './applyChanges.ts'
 import type { Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { requestMinutes } from './requestMinutes.ts'
@@ -64,21 +64,22 @@ export async function storePlan(
 ): Promise<Planned> {
   const { tx, planId, run, destinationId, input } = work
   const { entries } = frozen
-  const sent = Math.max(0, entries.create + entries.update - missing - keyLookups) + entries.renewal + guarded.deferred.valid
-  const notSent = Math.max(0, input.rows.valid - sent)
+  const sentOrDeferred = Math.max(0, entries.create + entries.update - missing - keyLookups) + entries.renewal + guarded.deferred.valid
+  // Unchanged rows, and the rows of later parts.
+  const otherRows = Math.max(0, input.rows.valid - sentOrDeferred)
   const counts = {
     ...input.rows,
-    unchanged: isLast ? notSent : 0,
+    unchanged: isLast ? otherRows : 0,
     stale: changes.diff.stale,
     creates: entries.create,
     updates: entries.update,
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // The next plan deletes the products of key lookups. If this run is interrupted, the next plan also has the later parts.
-    deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : notSent),
+    // Left for the next plan: the deletes of the products of key lookups; and, if this run is interrupted, the rows of the later parts.
+    deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : otherRows),
   }
-  const isChanged = changesDesired(changes, guarded.missing)
+  const isChanged = isDesiredChanged(changes, guarded.missing)
   await plans.storeFigures(tx, planId, {
     digest: frozen.bodies.copy().digest('hex'),
     counts,

@@ -26,7 +26,7 @@ export interface GuardedChanges {
  *
  * If a guard fires, rolls back to a savepoint, and applies fewer removals. Suppressed and opted-out people are removed from the desired
  * state, so that no request updates or renews them. With `missing: delete`, missing records of which the service has nothing are removed
- * too. Of the deletes, the plan then has only those of suppressed people, and those that an earlier plan cleared
+ * too. The plan then sends two kinds of deletes: those of suppressed people, and cleared ones, which an earlier plan was allowed to send
  * (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, cleared deletes are withheld too.
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
@@ -34,8 +34,9 @@ export interface GuardedChanges {
 export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
   const facts = factsOf(work)
-  // A plain first load has no deletes to withhold, but the guards report an incomplete read or too few rows.
-  if (first?.plain === true)
+  // A first load has no deletes to withhold, but the guards report an incomplete read or too few rows. Without own times of rows
+  // (`isPlain`), its operations do not come from pending changes, so nothing is collected.
+  if (first?.isPlain === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
@@ -48,22 +49,22 @@ export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, fi
   // The removals of do-not-reach lists are explicit in the source, so no guard applies.
   if (!type.guardsDeletes) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
 
+  const ownPolicy = type.missing(work.pipeline.destination)
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them. After an incomplete read the missing rows
   // are only counted, for the report.
-  const ownPolicy = type.missing(work.pipeline.destination)
   const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(ownPolicy))
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
   const missing = guardsMissing ? diff.missing : 0
   const deletes = all + missing
   const outOfStock = ownPolicy === 'out-of-stock' ? missing : 0
   const largestCount = Math.max(deletes - cleared - replaced, replaced)
-  // The percent limit is checked only above the count limit.
+  // The synced records are counted only for the percent limit, which applies only above the count limit.
   const confirmed =
     largestCount > facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(largestCount, facts.guards.maxDeletePercent))
       : 0
   const found = reasonsToWithhold({ ...facts, deletes, outOfStock, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
-  await stopIfPeopleReplaced(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
+  await stopIfPeopleReplaced(work, diff, facts, { peopleToDelete: all - cleared - replaced, isWithheld: found.length > 0 })
   const [firstResult] = found
   if (firstResult === undefined) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
   // Called before the rollback, which undoes the pending changes.
@@ -76,7 +77,8 @@ export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, fi
   await desired.applyRemovals()
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)
-  await pending.withholdDeletes(firstResult.withheld < deletes)
+  // Results for too few rows and for an incomplete read withhold all deletes; other results, all except the cleared ones.
+  await pending.withholdDeletes({ sendCleared: firstResult.withheld < deletes })
   return { results, withheld: firstResult.withheld, deferred, missing: unsent }
 }
 
