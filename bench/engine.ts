@@ -118,7 +118,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           tx,
           destinationId,
           snapshotId: snapshot.snapshotId,
-          implied: await hasImpliedKeys(tx, destinationId),
+          mayImplyKeys: await hasImpliedKeys(tx, destinationId),
           changed: new ChangedKeys(tx, destinationId, false),
           newContent: undefined,
         }).applyUpserts()

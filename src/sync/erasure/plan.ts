@@ -114,7 +114,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
     // Only upserts store records with a snapshot.
     snapshotId: 0,
     // `storeImplied` has stored the keys of these records.
-    implied: false,
+    mayImplyKeys: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
     newContent: undefined,
   })

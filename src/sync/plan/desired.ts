@@ -25,13 +25,13 @@ export interface DesiredContext {
   readonly tx: Transaction
   readonly destinationId: number
   readonly snapshotId: number
-  /** True if the destination may have implied keys (`db/impliedKeys.ts`). */
-  readonly implied: boolean
+  /** True if the destination may have implied keys: desired keys without a row in `remote` (docs/decisions/implied-keys.md). */
+  readonly mayImplyKeys: boolean
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group. `group`: SQL of the group's key. Undefined unless the plan writes this content
-   * (`PlanWork.writesContent`), and for an erasure.
+   * Returns SQL of the new content of a changed group: the identifiers that are sent as one user. `group`: SQL of the group's key.
+   * Undefined if the plan does not write this content (`PlanWork.writesContent`), and for an erasure.
    */
   readonly newContent: ((group: string) => string) | undefined
 }
@@ -60,7 +60,7 @@ export async function collectUnsent(
      where c.what = ${recordChange.missing} and c.key in (
          select m.${group} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${changed.outOfSync})
-       -- A key without a row is implied by a confirmed request.
+       -- A key without a row is implied, and confirmed: the implied keys of open batches were stored before.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -68,9 +68,9 @@ export async function collectUnsent(
 }
 
 /**
- * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Leaves out records that the diff found
- * changed, unless it found them missing. Returns the number of added rows. Used for lists whose removals name identifiers and not row
- * keys, because the person may be on the list under another row key.
+ * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Leaves out records that have another
+ * change than `missing`. Returns the number of added rows. Used for lists whose removals name identifiers and not row keys, because the
+ * person may be on the list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -104,9 +104,9 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns the number of
- * those that the diff had not found suppressed, in total (`suppressed`) and by the change that it had found. Reads the keys of all erased
- * people, and searches records by identifier only if one of these keys is desired.
+ * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns their number
+ * without those that the diff had found suppressed: in total (`suppressed`), and by the change that the diff had found. Reads the keys of
+ * all erased people, and searches records by identifier only if one of these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
@@ -116,7 +116,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
     [service, destinationId],
   )
   const implied: Buffer[] = []
-  if (context.implied)
+  if (context.mayImplyKeys)
     for await (const found of searchImpliedKeys(
       tx,
       destinationId,
@@ -124,7 +124,8 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
     ))
       implied.push(...found.map(({ identifier }) => identifier))
   const keys = [...(rows[0]?.keys ?? []), ...implied]
-  const erased = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
+  const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
+    // Without keys the query only mentions $3, because Postgres requires a use of each parameter.
     `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
        ${keys.length === 0 ? 'and $3::bytea[] is not null' : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`}),
@@ -136,7 +137,6 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
      from found`,
     [service, destinationId, keys],
   )
-  const [counts] = erased
   return {
     updates: Number(counts?.updates),
     stale: Number(counts?.stale),
@@ -181,8 +181,8 @@ export async function markMissing(context: DesiredContext): Promise<void> {
 /** Writes the rows that the diff found new or changed to their records. Marks as stale the records whose row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
-  // all changes with each of them (200,000 products: more than ten minutes).
+  // Updates come before inserts. Postgres has no statistics of new rows until they are analyzed: an update after the inserts would expect
+  // one row, and compare all changes with each row (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
   await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
   await records.insertRecords(
@@ -198,7 +198,10 @@ export async function countUpTo({ tx, destinationId }: DesiredContext, query: st
   return Number(rows[0]?.n)
 }
 
-/** Returns SQL of the desired content of a row's identifiers: a digest of its own times, else `plainTimes`. `row`: alias of the row. */
+/**
+ * Returns SQL of the desired content of a row's identifiers: a digest of the row's own times, else the constant `plainTimes`. `row`: alias
+ * of the row.
+ */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

@@ -49,7 +49,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   if (timed) await collectRetimed(context.tx)
   const gained = gainedIdentifiers(context, timed)
   await applyDelta(context, gained)
-  if (context.implied) await storeChangedKeys(context)
+  if (context.mayImplyKeys) await storeChangedKeys(context)
   await storeRecords(context)
   await insertIdentifiers(context, gained, timed)
 }
@@ -60,7 +60,7 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
   return (await tx.query(`${some('stage')} union all ${some('former')}`)).length > 0
 }
 
-async function applyRemovals({ tx, destinationId, implied, changed }: DesiredContext): Promise<void> {
+async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: DesiredContext): Promise<void> {
   await removeReferences(
     tx,
     destinationId,
@@ -70,7 +70,7 @@ async function applyRemovals({ tx, destinationId, implied, changed }: DesiredCon
      group by i.identifier`,
   )
   // An implied key belongs only to the removed record, so its reference count becomes 0.
-  if (implied)
+  if (mayImplyKeys)
     await insertChangedKeys(
       changed,
       `select ${recordColumns}, k.suppressed
@@ -88,7 +88,7 @@ async function applyRemovals({ tx, destinationId, implied, changed }: DesiredCon
  */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
   // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
-  const loaded = context.implied ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
+  const loaded = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
     `select distinct group_key from remote

@@ -9,8 +9,8 @@ import type { UpdatedField } from './updatedFields.ts'
 export interface DesiredState {
   readonly context: DesiredContext
   /**
-   * Writes the desired state of an untouched destination from the stage. If the result has a `loadId`, only the records that share
-   * identifiers are written; `planPart` writes the others.
+   * Writes the desired state of an untouched destination from the stage. If the keys are implied (docs/decisions/implied-keys.md), the
+   * result has a `loadId`, and only the records that share identifiers are written; `planPart` writes the others.
    */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
   /**
@@ -24,8 +24,8 @@ export interface DesiredState {
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**
-   * Corrects the missing records in the changes for `policy`, and returns the difference of their number. Adds those that were missing
-   * before and that `policy` affects only now. Leaves out those that it does not change, because they are out of stock already. Deletes
+   * Corrects the missing records in the table `change` for `policy`. Returns by how many their number rises. Adds records that were missing
+   * before and that `policy` affects only now. Removes products that are out of stock already, if `policy` is `out-of-stock`. Also deletes
    * records that were kept only for a delete that is no longer needed.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>

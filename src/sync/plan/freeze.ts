@@ -21,7 +21,7 @@ export async function freeze(
   const batches = new PlanBatches<Omit<FrozenEntries, 'batchId'>>(context, before, (entries) =>
     writeEntries(tx, destinationId, destination, entries),
   )
-  const groups = new OperationGroups(destination, (packed, first) => {
+  const packer = new BatchPacker(destination, (packed, first) => {
     const { body, sha256, ...rest } = packed
     const entries = { op: first.op, ...rest, template: templateOf(destination, { op: first.op, ...packed }) }
     const load = context.loadId === undefined ? undefined : { id: context.loadId, firstKey: first.recordKey }
@@ -34,7 +34,8 @@ export async function freeze(
   // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the
   // delete of the old id.
   const deleted = new DeletedIds(destination)
-  // Operations that collide go to batches behind all others.
+  // Operations whose id collides with an id in the current batch, and puts whose id collides with a deleted id. They go to batches behind
+  // all others.
   let waiting: PlannedOperation[] = []
   try {
     for await (const portion of operations) {
@@ -44,22 +45,22 @@ export async function freeze(
         if (operation.op === 'delete') deleted.add(operation)
         const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
         const next: PlannedOperation = collision === undefined ? operation : { ...operation, phase: 2 }
-        if (collision === 'certain' || groups.collides(next)) waiting.push(next)
-        else groups.add(next)
+        if (collision === 'certain' || packer.collides(next)) waiting.push(next)
+        else packer.add(next)
         if (batches.isFull) await batches.write()
       }
     }
     waiting.sort((a, b) => a.phase - b.phase)
     while (waiting.length > 0) {
-      groups.end()
+      packer.end()
       const again = waiting
       waiting = []
       for (const operation of again) {
-        if (groups.collides(operation)) waiting.push(operation)
-        else groups.add(operation)
+        if (packer.collides(operation)) waiting.push(operation)
+        else packer.add(operation)
       }
     }
-    groups.end()
+    packer.end()
     await batches.write()
   } finally {
     await batches.stored()
@@ -88,7 +89,7 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
  * Packs operations into batches. Each batch has only upserts or only deletes, and one phase. Ids with an equal `collisionOf` must not share
  * a batch (docs/inputs.md, case 59), so the caller calls `collides` before `add`.
  */
-class OperationGroups {
+class BatchPacker {
   readonly #destination: Destination
   readonly #take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined

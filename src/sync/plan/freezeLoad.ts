@@ -26,7 +26,7 @@ export interface LoadToFreeze extends FreezeContext {
   readonly terms: MembershipTerms
   /** People in key order. */
   readonly people: AsyncIterable<StagedPeople>
-  /** Index for the search for implied keys. The identifiers are added to it. */
+  /** Index of implied keys (docs/decisions/implied-keys.md), to which the identifiers are added. */
   readonly index: ImpliedKeyIndex
 }
 
@@ -70,6 +70,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
         }
         // All identifiers of this row are sent under other rows.
         if (user.count === 0) continue
+        // The COPY of the records ends first, because the index is stored by another COPY of this connection.
         if (!index.hasRoom(user.count)) {
           await records.end()
           await index.store()

@@ -20,7 +20,7 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true unless the key has rows and their expiry has passed. Expired memberships are not sent again. */
+/** SQL: true if the key has no row, or the expiry of its rows has not passed. Expired memberships are not sent again. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */

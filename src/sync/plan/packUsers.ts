@@ -15,9 +15,9 @@ export interface MembershipTerms {
 }
 
 /** Maximum number of bytes of an identifier in a request, with its JSON name and quotes. */
-const longestIdentifierBytes = 160
-/** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
-const operationBytes = 4_500_000
+const maxIdentifierBytes = 160
+/** Maximum number of bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
+const maxOperationBytes = 4_500_000
 
 /** User object to send: identifiers of one group with equal times. */
 export interface GroupRow {
@@ -25,6 +25,7 @@ export interface GroupRow {
   /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
+  /** True if the service has none of the identifiers of the group. */
   readonly created: boolean
   /** New common content of a group that changed or loses identifiers (`pendingGroups.ts`); null if `hash` applies. */
   readonly content_version: Buffer | null
@@ -51,10 +52,10 @@ export async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, t
     for (const group of portion) {
       const first = collected[0]
       // Estimate: a key in hex with its comma has about 68 characters.
-      const bytes = 16 + (group.keys.length / 68 + 1) * longestIdentifierBytes
+      const bytes = 16 + (group.keys.length / 68 + 1) * maxIdentifierBytes
       if (
         first &&
-        (collected.length >= terms.usersPerOperation || collectedBytes + bytes > operationBytes || !sameOperation(first, group))
+        (collected.length >= terms.usersPerOperation || collectedBytes + bytes > maxOperationBytes || !sameOperation(first, group))
       ) {
         operations.push(userOperation(collected, terms))
         collected = []

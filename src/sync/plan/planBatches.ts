@@ -103,8 +103,8 @@ export class PlanBatches<Entries extends object> {
   }
 
   /**
-   * Starts to store the collected batches, and resolves once the batches before them are stored. `after`: what must be stored before the
-   * collected batches, such as their records; its error counts as theirs.
+   * Starts to store the collected batches, and resolves once the batches before them are stored. `after`: resolves once everything is
+   * stored that must precede the collected batches, such as their records. If it fails, storing the batches fails with its error.
    */
   async write(after?: Promise<void>): Promise<void> {
     if (this.#collected.length === 0 && after === undefined) return

@@ -11,8 +11,8 @@ export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 
 export type RecordChange = keyof typeof recordChange
 
 /**
- * Pending operation on a product: values of `pending_product.what`, as SQL. `lookup`: it is put once more, so that the next plan can delete
- * it.
+ * Pending operation on a product: values of `pending_product.what`, as SQL. `lookup`: the product is put once more, because its delete
+ * needs the product_key of the answer. The next plan deletes it.
  */
 export const productChange = sqlLiterals('upsert', 'delete', 'lookup')
 
@@ -31,8 +31,9 @@ const key = { key: 'bytea' } as const
 export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
-   * if unknown. For records that a gated read staged, `identifiers`, the times and `load_id` are those of the earlier version. Otherwise
-   * these are null, because copying them for each update of a whole read is slow. The table `former` has them for updated people.
+   * if unknown. After a gated read, which stages few rows (`read/snapshot.ts`), `identifiers`, the times and `load_id` of a staged record
+   * are those of the earlier version. Otherwise they are null, because copying them for each update of a whole read is slow. The table
+   * `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
   /** Identifiers and times of updated people before this read. */
@@ -41,7 +42,10 @@ export const planTables = {
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** Identifiers that occur more than once: in the stage (first load), or in `delta`. */
   shared: { identifier: 'bytea' },
-  /** Records whose keys are not implied, because another row has or gains one of their identifiers. */
+  /**
+   * Records whose keys need rows in `remote`, because another row has or gains one of their identifiers. Keys of other records may be
+   * implied (docs/decisions/implied-keys.md).
+   */
   sharing: key,
   /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { ...key, times: 'bytea' },
@@ -61,8 +65,9 @@ export const planTables = {
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /**
    * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
-   * confirmed one. `deletes`: an identifier is to be deleted. `overdue`: the end of its rows has passed. `desired`: an identifier of the
-   * group stays and is to be sent. `created`: the service has none of its identifiers. `keys_to_delete`: in hex, joined by commas.
+   * confirmed one. `deletes`: an identifier is to be deleted. `overdue`: the end of its rows has passed. `suppressed`: the delete is of a
+   * suppressed person. `desired`: an identifier of the group stays and is to be sent. `created`: the service has none of its identifiers.
+   * `content_version`: new common content of its identifiers; null if they keep theirs. `keys_to_delete`: in hex, joined by commas.
    */
   pending_group: {
     group_key: 'bytea',
@@ -76,7 +81,7 @@ export const planTables = {
     content_version: 'bytea',
     keys_to_delete: 'text',
   },
-  /** Deletes that passed the guards in an earlier plan. */
+  /** Deletes that an earlier plan was allowed to send, and that are not confirmed. */
   cleared: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { group_key: 'bytea' },

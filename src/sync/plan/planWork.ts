@@ -55,8 +55,8 @@ export interface PlanWork {
   readonly desired: DesiredState
   readonly pending: PendingChanges
   /**
-   * True if this plan writes the new content of changed groups. False if no plan of the destination was started yet, and for a plan that
-   * may never be applied: then `startApplying` writes it.
+   * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False if no plan of the
+   * destination was started yet, and for a plan that may never be applied: then `startApplying` writes the content.
    */
   readonly writesContent: boolean
   /** Undefined for a catalog, which has no memberships. */
@@ -76,8 +76,8 @@ export interface PlanWork {
 }
 
 /**
- * Calls `input.prepare`, locks the destination, supersedes started plans with their unsent batches, stores the implied keys that the plan
- * must see, and makes the contexts of the plan's steps.
+ * Calls `input.prepare`, locks the destination, stores the implied keys (docs/decisions/implied-keys.md) that the plan must see, supersedes
+ * started plans with their unsent batches, and makes the contexts of the plan's steps.
  */
 export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<PlanWork> {
   const { destination } = pipeline
@@ -91,7 +91,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   const changed = new ChangedKeys(tx, destinationId, allChanged)
   const full = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
-  // A full refresh sends all keys, so implied keys get their rows in `remote` first (docs/decisions/implied-keys.md).
+  // A full refresh sends all keys, so implied keys get their rows in `remote` first.
   if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)
@@ -104,7 +104,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     tx,
     destinationId,
     snapshotId: input.snapshotId,
-    implied: await hasImpliedKeys(tx, destinationId),
+    mayImplyKeys: await hasImpliedKeys(tx, destinationId),
     changed,
     newContent: writesContent ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
   }
@@ -143,7 +143,10 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   }
 }
 
-/** Locks the destination's row until the end of the transaction. Returns its versions, and the time of the plan in whole seconds. */
+/**
+ * Locks the destination's row until the end of the transaction. Returns the version of its synced state, its flag `all_changed`, and the
+ * time of the plan in whole seconds.
+ */
 async function lockDestination(tx: Transaction, destinationId: number) {
   const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,

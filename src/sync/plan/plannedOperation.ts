@@ -21,9 +21,9 @@ export interface PlannedOperation extends FrozenEntry {
 export type OperationContext = Pick<DesiredContext, 'tx' | 'destinationId'>
 
 /** Number of rows per portion. */
-const fetchRows = 5_000
+const rowsPerPortion = 5_000
 
 /** Reads the rows of a query through a cursor, in portions, because a promise for each operation would double the time. */
 export function queryPortions<Row extends pg.QueryResultRow>(tx: Transaction, query: string): AsyncGenerator<Row[]> {
-  return eachPortion(tx.client, 'operation_cursor', query, fetchRows)
+  return eachPortion(tx.client, 'operation_cursor', query, rowsPerPortion)
 }

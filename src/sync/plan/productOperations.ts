@@ -5,7 +5,10 @@ import type { Change } from '../../model/report.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 import { productChange } from './planTables.ts'
 
-/** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that collide. */
+/**
+ * Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that collide
+ * (`Destination.collisionOf`).
+ */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = queryPortions<{ key: Buffer; remote_key: string }>(

@@ -48,7 +48,7 @@ test('all missing products are set out of stock, at most 5,000 at a time', async
       await tx.execute(`create temp table change on commit drop as select convert_to('P' || n, 'UTF8') as key, 'missing' as what
         from generate_series(1, ${count}) n`)
       const changed = new ChangedKeys(tx, destinationId, false)
-      await markOutOfStock({ tx, destinationId, snapshotId: 2, implied: false, changed, newContent: undefined })
+      await markOutOfStock({ tx, destinationId, snapshotId: 2, mayImplyKeys: false, changed, newContent: undefined })
     })
   } finally {
     client.release()
