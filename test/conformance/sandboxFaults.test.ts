@@ -172,7 +172,7 @@ describe('answers that say no', () => {
     await arm({ kind: 'status', status: 200, headers: null })
     expect((await put('a')).text).toBe('')
   })
-  test('a delay longer than a timer of Node can take does not end at once', async () => {
+  test('a delay longer than a timer of Node can take does not end immediately', async () => {
     await arm({ kind: 'delay', ms: 3_000_000_000 })
     // The reset ends the wait and the connection.
     const answer = put('a').then(
