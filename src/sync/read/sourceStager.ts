@@ -150,9 +150,13 @@ export class SourceStager {
     await this.#writer.copy.end()
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
-    const ofColumns = [...this.#columnWarnings(ended.columns), ...(skipped === 0 ? this.#decidingWarnings() : [])]
+    const onDeciding = this.#decidingWarnings()
+    const ofColumns = [...this.#columnWarnings(ended.columns), ...(skipped === 0 ? onDeciding : [])]
+    // A skipped row may have the column, but its cells are not read.
+    if (skipped > 0) doubts.push(...onDeciding.map(({ code }) => code).filter((code) => pipeline.guards.accept?.includes(code) !== true))
     const report = mapper.reportUnmapped()
-    // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
+    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so a gated read could give another hint than
+    // a full read, and would have to be repeated for that alone.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, report)
     for (const warning of ofColumns) warnings.add(hinted(warning))
@@ -194,10 +198,7 @@ export class SourceStager {
     return isGrown ? mergedWarnings(this.#firstWarnings, this.#bind(final)) : this.#firstWarnings
   }
 
-  /**
-   * Returns the warnings on deciding columns that no row has; none without rows. Must not be called for a source with skipped rows: such
-   * a row is equal to one of the last read, which was checked.
-   */
+  /** Returns the warnings on deciding columns that no mapped row has; none without mapped rows. */
   #decidingWarnings(): readonly Warning[] {
     if (this.#firstColumns === undefined) return []
     const { names } = this.#unseen

@@ -303,6 +303,12 @@ test('JSON without the consent column withholds the run, because a test of an em
   // Most rows are skipped, because they are unchanged.
   write((i) => (i < 24 ? {} : { unsubscribed: true }))
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 24, suppressed: 6 } })
+  // The unchanged rows, which are skipped, never had the column, and the others no longer have it.
+  write(() => ({}))
+  expect(await engine.run('people')).toMatchObject({
+    status: 'withheld',
+    guards: expect.arrayContaining([expect.objectContaining({ code: 'GUARD_CONSENT_UNKNOWN' })]),
+  })
   // Every row changes, and none has the column any more.
   write((i) => ({ Unsubscribe_state: i > 24 }))
   expect((await engine.run('people')).guards.map(({ code }) => code)).toContain('GUARD_CONSENT_UNKNOWN')
