@@ -1,8 +1,8 @@
 /** Measures how users are rendered and packed into request bodies: the time should grow linearly. */
 import { randomBytes } from 'node:crypto'
 import { destinationOf } from '../src/destinations/index.ts'
-import { Packer } from '../src/destinations/pack.ts'
-import { renderUserOperation } from '../src/destinations/userOperation.ts'
+import { Packer } from '../src/destinations/packRequests.ts'
+import { renderUserOperation } from '../src/destinations/renderUserOperation.ts'
 import { median, type Bench } from './figure.ts'
 
 const sizes = [250, 500, 1_000, 2_000, 4_000]

@@ -21,7 +21,7 @@ import { eraseKeys } from './remote/drop.ts'
 import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
-import { plainType, renderValue } from '../destinations/userOperation.ts'
+import { plainType, renderValue } from '../destinations/renderUserOperation.ts'
 
 /** Key of the advisory lock between erasures and attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = schemaLock(`'erasures'`)

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'
 import type { BatchLimits } from './destination.ts'
-import { OversizedOperationError } from './pack.ts'
-import { listOpens, plainType, textAroundUser, type UserOperation } from './userOperation.ts'
+import { OversizedOperationError } from './packRequests.ts'
+import { listOpens, plainType, textAroundUser, type UserOperation } from './renderUserOperation.ts'
 
 /** Number of bytes of the record key of a person. */
 export const recordKeyBytes = 16

@@ -1,7 +1,7 @@
 /** Yields the operations on people of a plan: from its pending changes, or for a first load from the records. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
-import { renderUserOperation } from '../../destinations/userOperation.ts'
+import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 import { packUsers, type GroupRow, type MembershipTerms } from './packUsers.ts'

@@ -1,5 +1,5 @@
 /** Packs users into operations. */
-import { renderUserOperation } from '../../destinations/userOperation.ts'
+import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 

@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Destination } from '../../destinations/destination.ts'
-import { renderDeleteOf } from '../../destinations/userOperation.ts'
+import { renderDeleteOf } from '../../destinations/renderUserOperation.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { markLate } from '../../db/remote/lateRequests.ts'
 import { doubtKeys } from '../../db/remote/syncedState.ts'

@@ -1,5 +1,5 @@
 /** Watches the identifiers of a first read, so that the first load need not search all of them for shared ones. */
-import { plainType } from '../../destinations/userOperation.ts'
+import { plainType } from '../../destinations/renderUserOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
 import { BloomFilter } from './bloomFilter.ts'

@@ -1,5 +1,5 @@
 /** Plans the product sets of a catalog in a run, and changes them after the plan is sent. */
-import { plannedSetsOf, planProductSets } from '../sets/plan.ts'
+import { plannedSetsOf, planProductSets } from '../productSets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets } from '../../db/productSets.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'
@@ -21,7 +21,7 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
     run.destinationId,
   ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
-  const { keepProductSets } = await import('../sets/keepProductSets.ts')
+  const { keepProductSets } = await import('../productSets/keepProductSets.ts')
   const changes = await timedStage(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )

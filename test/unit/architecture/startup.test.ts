@@ -60,7 +60,7 @@ test.each([
   ['sync/read/readRecords.ts', 'a source changed'],
   ['formats/openFormat.ts', 'a source changed'],
   ['sources/openSource.ts', 'a source changed, or is on a server'],
-  ['sync/sets/keepProductSets.ts', 'a pipeline has product sets'],
+  ['sync/productSets/keepProductSets.ts', 'a pipeline has product sets'],
   ['db/retention.ts', 'it is the first run of the day'],
   ['db/embedded/server.ts', 'no database is configured'],
   ['service/contract/index.ts', 'the client or the sandbox is used'],

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fillTemplate, toTemplate } from '../../../src/db/bodyTemplate.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
-import { pack } from '../../../src/destinations/pack.ts'
-import { renderUserOperation } from '../../../src/destinations/userOperation.ts'
+import { pack } from '../../../src/destinations/packRequests.ts'
+import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest()
 const key = (type: number, n: number) => `0${type}${sha256(`${n}`).toString('hex')}`

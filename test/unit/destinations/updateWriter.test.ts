@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
-import { OversizedOperationError, Packer } from '../../../src/destinations/pack.ts'
+import { OversizedOperationError, Packer } from '../../../src/destinations/packRequests.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
-import { renderUserOperation } from '../../../src/destinations/userOperation.ts'
+import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 const frame = { open: '[', close: ']' }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderUserOperation, wireTime } from '../../../src/destinations/userOperation.ts'
+import { renderUserOperation, wireTime } from '../../../src/destinations/renderUserOperation.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/model/record.ts'
 
 function digest(type: IdentifierType, seed: string): PackedIdentifier {
