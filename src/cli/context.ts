@@ -3,7 +3,7 @@ import type { Config, Environment, LogLevel } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { Style } from './terminal/style.ts'
 
-/** Dependencies of a command. There is one per process; tests create their own. */
+/** Dependencies of a command. The process creates one context; tests create their own. */
 export interface Context {
   /** Receives only results; with `--json` also the error document. */
   readonly stdout: Output
@@ -18,8 +18,8 @@ export interface Context {
   /** Folder of the pipeline files. */
   readonly pipelines: string
   /**
-   * Returns the configuration. The first call loads it, because help works without one. `signIn`: the files of the user's tokens may be
-   * missing or empty; only for the first call. Throws `ConfigError` with all problems.
+   * Returns the configuration. The first call loads it, because help works without one. `signIn`: true for `auth login`, which writes the
+   * files of the user's tokens, so they may be missing or empty; only the first call uses it. Throws `ConfigError` with all problems.
    */
   readonly config: (options?: { readonly signIn: boolean }) => Config
   /** Creates a logger that writes to stderr. `level` applies if SLUICE_LOG_LEVEL is not set. */

@@ -6,7 +6,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { noCounts, type RunReport } from '../model/report.ts'
 import type { Context } from './context.ts'
 import { openEngine, storeOptions, type Engine } from './engine.ts'
-import { exitCodeOfError } from './exitCodes.ts'
+import { exitCodeOfError, exitCodeOfStatus } from './exitCodes.ts'
 import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 import { errorLines, presentError, stackLines } from './terminal/present.ts'
@@ -21,9 +21,9 @@ export interface PipelineWork<Report extends RunReport> {
 }
 
 /**
- * Processes the pipelines one after the other, so that each has the whole rate budget. Returns their reports. First finds the service of
- * each pipeline. If there are several pipelines, an error becomes the report of its pipeline; without `--json`, it is also printed. A
- * signal ends the loop.
+ * Processes the pipelines one after the other, so that each has the whole rate budget. Returns their reports. Finds the service of each
+ * pipeline before the first one starts. If there are several pipelines, an error becomes the report of its pipeline; without `--json`, it
+ * is also printed. A signal ends the loop.
  *
  * @throws {ConfigError} as `serviceOf`, before anything is read or sent
  * @throws the error of `each` if there is only one pipeline; the reason of the signal if no pipeline is done
@@ -43,18 +43,20 @@ export async function eachPipeline<Report extends RunReport>(
       for (const [credentials, service] of services) engines.set(credentials, disposables.use(await openEngine(context, store, service)))
       const reports: Report[] = []
       for (const pipeline of pipelines) {
+        if (context.signal.aborted) break
         const engine = engines.get(pipeline.credentials)
-        if (engine === undefined || context.signal.aborted) break
+        if (engine === undefined) throw new Error(`no engine was opened for ${pipeline.name}`)
         const startedAt = context.clock.now()
         try {
           reports.push(await each(engine, pipeline))
         } catch (error) {
           if (pipelines.length === 1) throw error
+          // After a signal, an error that is not of Sluice is the abort itself, and not a failure of the pipeline.
           if (context.signal.aborted && !(error instanceof SluiceError)) break
           reports.push(failed(errorReport(context, pipeline.name, startedAt, error)))
         }
       }
-      // Without a report, a signal came before the first pipeline was done.
+      // No report: a signal came before the first pipeline was done.
       if (reports.length === 0) context.signal.throwIfAborted()
       await end?.(store.db, reports)
       return reports
@@ -73,7 +75,7 @@ function errorReport(context: Context, pipeline: string, startedAt: number, thro
     runId: (thrown instanceof RunError ? thrown.runId : undefined) ?? '',
     pipeline,
     trigger: 'manual',
-    status: exitCodeOfError(thrown) === 5 ? 'skipped' : 'failed',
+    status: exitCodeOfError(thrown) === exitCodeOfStatus.skipped ? 'skipped' : 'failed',
     counts: noCounts,
     guards: [],
     startedAt: new Date(startedAt).toISOString(),

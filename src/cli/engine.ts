@@ -14,8 +14,8 @@ import type { Store } from '../db/open.ts'
 /** Dependencies of the engine's functions, for one command. */
 export interface Engine {
   readonly deps: EngineDeps
-  /** Calls `work` with dependencies whose progress goes to stderr under `label`. */
-  readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
+  /** Calls `work` with dependencies that show progress on stderr, in lines with `label`. */
+  readonly withProgress: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
 }
 
 /** Options of an engine for one command. */
@@ -88,10 +88,10 @@ export async function openEngine(
   }
   return {
     deps,
-    async show(label, call) {
+    async withProgress(label, work) {
       const progress = createProgress(context.stderr, context.clock, label, config.log.format)
       try {
-        return await call({ ...deps, onProgress: progress.update })
+        return await work({ ...deps, onProgress: progress.update })
       } finally {
         progress.end()
       }

@@ -5,15 +5,15 @@ import type { Context } from './context.ts'
 import { interruptedError } from './interrupted.ts'
 import { sluiceVersion } from './version.ts'
 
-/** Output, environment and signal of the caller: the process, or a test. */
+/** Parts of the context that the caller provides: the process, or a test. */
 export type Surroundings = Pick<Context, 'stdout' | 'stderr' | 'env' | 'inFlight' | 'signal'>
 
 /** Result of a command line. */
 export interface Executed {
   /** Exit code. */
   readonly code: number
-  /** False if the command threw, and its error was printed. */
-  readonly finished: boolean
+  /** True if the command threw an error, which was printed. */
+  readonly threw: boolean
 }
 
 const interrupted = interruptedError('stopped by a signal; what was confirmed is kept')
@@ -30,25 +30,25 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     const request = parseCommandLine(argv, sluiceVersion())
     if (request.kind === 'print') {
       stdout.write(request.text)
-      return { code: 0, finished: true }
+      return { code: 0, threw: false }
     }
     json = request.globals.json
     command = request.path.join(' ')
     const [{ createLogger }, { loadConfig }] = await Promise.all([import('./terminal/log.ts'), import('../config/config.ts')])
-    const read = (options?: { readonly signIn: boolean }) =>
+    const readConfig = (options?: { readonly signIn: boolean }) =>
       (config ??= loadConfig(env, { database: request.globals.database, ...options }))
     const context: Context = {
       ...surroundings,
       command,
       json,
       pipelines: request.globals.pipelines,
-      config: read,
-      log: (level) => createLogger(stderr, read(), systemClock.now, level),
+      config: readConfig,
+      log: (level) => createLogger(stderr, readConfig(), systemClock.now, level),
       clock: systemClock,
     }
     const { loadCommand } = await import('./loadCommand.ts')
     const run = await loadCommand(request.path)
-    return { code: await run(context, request.invocation), finished: true }
+    return { code: await run(context, request.invocation), threw: false }
   } catch (error) {
     const [{ errorLines, presentError, stackLines }, { exitCodeOfError }] = await Promise.all([
       import('./terminal/present.ts'),
@@ -58,6 +58,6 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
     stderr.write(stackLines(error, env))
-    return { code: exitCodeOfError(error), finished: false }
+    return { code: exitCodeOfError(error), threw: true }
   }
 }

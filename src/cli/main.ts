@@ -37,14 +37,14 @@ async function main(argv: readonly string[]): Promise<number> {
   })
   try {
     const { execute } = await import('./execute.ts')
-    const { code, finished } = await execute(argv, { stdout, stderr, env: process.env, inFlight, signal: stop.signal })
-    return stop.exitCode() ?? (finished ? await exitCodeAfterOutput(stdout, stderr, code) : code)
+    const { code, threw } = await execute(argv, { stdout, stderr, env: process.env, inFlight, signal: stop.signal })
+    return stop.exitCode() ?? (threw ? code : await exitCodeAfterOutput(stdout, stderr, code))
   } finally {
     stop.release()
   }
 }
 
-/** Returns `code`; or 1 with an error message if the results could not be written. A closed pipe is not an error. */
+/** Returns `code`. If the results could not be written, prints an error and returns 1. A closed pipe is not an error. */
 async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number): Promise<number> {
   const failure = stdout.failure()
   if (failure === undefined) return code
@@ -61,9 +61,16 @@ async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number)
   return 1
 }
 
-/** Ends the process once its output is written. Does not wait for sockets, because a server takes half a second to drop a large stage. */
+/**
+ * Ends the process once its output is written. Does not wait for sockets: Postgres closes a connection only after it has dropped the
+ * temporary tables of the run, which takes half a second after a large read.
+ */
 function exitAfterOutput(): void {
-  setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : exitAfterOutput()), 10).unref()
+  const exitIfWritten = () => {
+    if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit()
+    exitAfterOutput()
+  }
+  setTimeout(exitIfWritten, 10).unref()
 }
 
 interface Stream extends Output {
@@ -75,7 +82,7 @@ interface Stream extends Output {
 
 /** Returns the output to a stream of the process. Its `write` never throws. */
 function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
-  // If the pipe is closed (`| head`) or the disk is full, the command continues without output, until its state is safe.
+  // If the pipe is closed (`| head`) or the disk is full, the command runs to its end without output.
   let closed = false
   let started = false
   let failed: NodeJS.ErrnoException | undefined
@@ -84,12 +91,12 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
     if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') failed ??= error
   }
   stream.on('error', fail)
-  const file = !stream.isTTY && isFileOrDevice(stream.fd)
+  const writesDirectly = !stream.isTTY && isFileOrDevice(stream.fd)
   return {
     write: (text) => {
       started = true
       if (closed) return
-      if (!file) return void stream.write(text)
+      if (!writesDirectly) return void stream.write(text)
       try {
         // Node's own stream treats a partial write to a file as complete.
         writeFully(stream.fd, text)

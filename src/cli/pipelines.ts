@@ -22,8 +22,8 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
 }
 
 /**
- * Returns the same as `pipelinesNamed`, and also pipelines that share a destination, instead of throwing their errors. `errors` has an
- * error for each of them.
+ * Returns the pipelines like `pipelinesNamed`, except that pipelines with the same destination are not an error: they are returned too, and
+ * `errors` has an error for each.
  *
  * @throws as `pipelinesNamed`
  */

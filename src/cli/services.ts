@@ -20,19 +20,16 @@ export async function serviceOf(context: Context, credentials: string | undefine
   const config = context.config()
   if (credentials === undefined) return needService(config)
   const { file, credentials: sets } = await readProjectFile(context.pipelines, config.env)
+  const notConfigured = (message: string, hint: string) =>
+    new ConfigError('SERVICE_NOT_CONFIGURED', `${message}. Nothing was read or sent.`, [], { where: file, hint })
   const set = sets[credentials]
-  const baseUrl = set?.base_url ?? config.service.baseUrl
-  if (set === undefined || baseUrl === undefined)
-    throw new ConfigError(
-      'SERVICE_NOT_CONFIGURED',
-      set === undefined
-        ? `there are no credentials "${credentials}" in ${file}. Nothing was read or sent.`
-        : `credentials "${credentials}" have no base_url, and SLUICE_BASE_URL is not set. Nothing was read or sent.`,
-      [],
-      {
-        where: file,
-        hint: set === undefined ? `add credentials.${credentials} to ${file}` : `add base_url to credentials.${credentials} in ${file}`,
-      },
+  if (set === undefined)
+    throw notConfigured(`there are no credentials "${credentials}" in ${file}`, `add credentials.${credentials} to ${file}`)
+  const baseUrl = set.base_url ?? config.service.baseUrl
+  if (baseUrl === undefined)
+    throw notConfigured(
+      `credentials "${credentials}" have no base_url, and SLUICE_BASE_URL is not set`,
+      `add base_url to credentials.${credentials} in ${file}`,
     )
   const withoutSlash = (url: string) => url.replace(/\/+$/, '')
   return {
@@ -58,8 +55,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns undefined for the credentials of the environment, then the sorted names of the sets that valid pipelines of the folder use. For
- * an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
+ * Returns the names of the credentials in use: first undefined, for those of the environment, then the sorted names of the sets that valid
+ * pipelines of the folder use. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
  *
  * @throws {ConfigError} `PROJECT_INVALID`
  */

@@ -3,8 +3,8 @@ import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
 /**
- * Opens and migrates the database, calls `work`, and closes the database. Closing stops the embedded server, unless another process uses
- * or keeps it, or `keep` is true. `connections`: number of connections to open immediately; default 1.
+ * Opens and migrates the database, calls `work`, and closes the database. Closing also stops the embedded server, unless another process
+ * uses it. `keep`: true to leave the server running from now on. `connections`: number of connections to open immediately; default 1.
  *
  * @throws as `openStore`
  */
@@ -32,7 +32,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Returns the option that restarts a stopped embedded server and logs that; empty for all commands except `serve` and `worker`. */
+/** Returns the option that restarts a stopped embedded server and logs each restart, for `serve` and `worker`; else no option. */
 function restartOption(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
   if (context.command !== 'serve' && context.command !== 'worker') return {}
   const log = context.log('info')

@@ -21,15 +21,18 @@ export interface WholeFile {
   /** Closes the file. Renames a temporary file to its final name; until then, an existing file of that name is unchanged. */
   readonly finish: () => void
   /**
-   * Closes and removes the temporary or exclusive file. Safe to call several times and after a failure. After `finish`, it
-   * would remove an exclusive file.
+   * Closes and removes the temporary or exclusive file. Safe to call several times and after a failure. Must not be called after
+   * `finish`, because it removes an exclusive file.
    */
   readonly discard: () => void
 }
 
 /** Mode of the file, and whether it may exist. */
 export interface WholeFileOptions {
-  /** True for mode 0600 from the first byte on, which a replaced file gets too. Default: its own mode; for a new file 0644. */
+  /**
+   * True: the file has mode 0600 from the first byte on, even if it replaces a file of another mode. Default: a replaced file keeps its
+   * mode, and a new file has 0644 less the umask.
+   */
   readonly private?: boolean
   /** True to fail with EEXIST if the file exists. */
   readonly exclusive?: boolean
@@ -64,8 +67,8 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   // A device or a pipe cannot be replaced by a file.
   const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
-  const written = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
-  const descriptor = openNamed(path, written, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
+  const writtenPath = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
+  const descriptor = openNamed(path, writtenPath, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
   let open = true
   const close = () => {
     if (open) closeSync(descriptor)
@@ -73,7 +76,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   }
   const discard = () => {
     close()
-    if (!direct || options.exclusive) rmSync(written, { force: true })
+    if (!direct || options.exclusive) rmSync(writtenPath, { force: true })
   }
   const discardOnError = (work: () => void) => {
     try {
@@ -89,24 +92,24 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
       discardOnError(() => {
         if (direct) return close()
         if (existing !== undefined) {
-          if (existing.uid !== process.getuid?.()) chownSync(written, existing.uid, existing.gid)
-          chmodSync(written, modeOf(existing, options))
+          if (existing.uid !== process.getuid?.()) chownSync(writtenPath, existing.uid, existing.gid)
+          chmodSync(writtenPath, modeOf(existing, options))
         }
         // Some file systems report a full disk or quota only here.
         fsyncSync(descriptor)
         close()
-        renameSync(written, target)
+        renameSync(writtenPath, target)
       }),
     discard,
   }
 }
 
-/** Opens `written`. An error names `path`, which the user knows. */
-function openNamed(path: string, written: string, flags: string, mode: number): number {
+/** Opens the file at `writtenPath`. An error names `path`, which the user knows. */
+function openNamed(path: string, writtenPath: string, flags: string, mode: number): number {
   try {
-    return openSync(written, flags, mode)
+    return openSync(writtenPath, flags, mode)
   } catch (error) {
-    throw error instanceof Error ? Object.assign(error, { path }) : error
+    throw withPath(error, path)
   }
 }
 
@@ -131,7 +134,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** Adds `path` to an error that names no path, such as that of a failed write. */
+/** Sets `path` in an error. Otherwise it would have no path (after a failed write) or the path of the temporary file. */
 function withPath(error: unknown, path: string): unknown {
-  return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error
+  return error instanceof Error ? Object.assign(error, { path }) : error
 }

@@ -10,7 +10,7 @@ const outputOptions: readonly OptionEntry[] = [
   { flags: '-h, --help', meaning: 'this text' },
 ]
 
-/** Options that every command accepts. A standalone command does not need the first two. */
+/** Options that every command accepts. A command with `standalone` uses neither of the first two. */
 export const globalOptions: readonly OptionEntry[] = [
   { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
   { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },

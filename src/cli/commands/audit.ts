@@ -16,7 +16,9 @@ export const run: CommandRun = async (context, invocation) => {
   return withEngine(
     context,
     async (engine) => {
-      const report = await engine.show(pipeline.name, (deps) => auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }))
+      const report = await engine.withProgress(pipeline.name, (deps) =>
+        auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
+      )
       if (context.json) writeJson(context, report)
       else context.stdout.write(auditSummary(report, context.stdout))
       return exitCodeOfStatus[report.status]

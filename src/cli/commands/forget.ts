@@ -42,8 +42,8 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
       where: '--pipeline',
       hint: 'sluice status   (lists every pipeline)',
     })
-  const run = async ({ show }: Engine) => {
-    const receipt = await show('forget', async (deps) =>
+  const run = async ({ withProgress }: Engine) => {
+    const receipt = await withProgress('forget', async (deps) =>
       forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
     )
     if (context.json) writeJson(context, receipt)
@@ -100,7 +100,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
       for (const { id, keys } of erasures) add(keys, await forget(deps, keys, { ...by(id), wait: waits(invocation) }))
     }
     if (credentials.has(service))
-      await withEngine(context, ({ show }) => show('forget', forgetAll), { credentials: credentials.get(service) })
+      await withEngine(context, ({ withProgress }) => withProgress('forget', forgetAll), { credentials: credentials.get(service) })
     else
       await withStore(context, async ({ db }) => {
         for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...by(id), service }))

@@ -36,7 +36,7 @@ export const run: CommandRun = async (context, invocation) => {
   const reports = await eachPipeline(context, pipelines, {
     async each(engine, pipeline) {
       const { runPipeline } = await loading
-      const report = await engine.show(pipeline.name, (deps) =>
+      const report = await engine.withProgress(pipeline.name, (deps) =>
         runPipeline(deps, pipeline, {
           trigger: 'manual',
           full: flag(invocation, 'full'),
@@ -61,7 +61,7 @@ export function runOnce(
   return withEngine(
     context,
     async (engine) => {
-      const report = await engine.show(label, call)
+      const report = await engine.withProgress(label, call)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
       return finishRuns(context, [report], false)
     },

@@ -6,9 +6,9 @@ import { nextCommands } from '../../sync/reports/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
 /** Maximum number of products shown of each kind of difference. `--json` has ten. */
-const shownProducts = 5
+const maxShownProducts = 5
 /** Maximum width of a value, in columns. */
-const shownValue = 60
+const maxValueWidth = 60
 
 /** Returns the result of an audit: counts, the first different products, the plan of `--repair`, guards, and up to two next commands. */
 export function auditSummary(report: AuditReport, output: Output): string {
@@ -47,7 +47,7 @@ export function driftTable(drift: Drift, fields = ''): string {
 const shownKinds = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
 
 function exampleLines(examples: readonly AuditExample[]): string {
-  const changed = examples.filter(({ found }) => found === 'changed').slice(0, shownProducts)
+  const changed = examples.filter(({ found }) => found === 'changed').slice(0, maxShownProducts)
   const lines = changed.flatMap(({ id, fields = [] }) =>
     fields.map(
       ({ field, ours, theirs, desired }) =>
@@ -55,7 +55,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
     ),
   )
   for (const [kind, name] of Object.entries(shownKinds)) {
-    const found = examples.filter((example) => example.found === kind).slice(0, shownProducts)
+    const found = examples.filter((example) => example.found === kind).slice(0, maxShownProducts)
     const names = found.map(
       ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,
     )
@@ -65,7 +65,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
 }
 
 function quoted(text: string | null): string {
-  return text === null ? 'nothing' : `"${cut(safe(text), shownValue)}"`
+  return text === null ? 'nothing' : `"${cut(safe(text), maxValueWidth)}"`
 }
 
 function planLine(report: AuditReport): string {

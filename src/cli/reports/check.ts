@@ -38,7 +38,7 @@ export interface SourceCheck {
   readonly rejected: number
   /** Rows that repeat another row. */
   readonly duplicates: number
-  /** Opted-out rows, rows of the same key, and rows of children; for a do-not-reach list, rows that remove a person. */
+  /** Rows that opt out, other rows of their keys, and rows of children; for a do-not-reach list, rows that remove a person. */
   readonly suppressed: number
   /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number
@@ -126,8 +126,8 @@ export function nextStep(checks: readonly Check[], output: Output): string {
 
 /** Returns the command that checks the pipelines with unreadable sources or problems again. */
 export function checkAgainLine(checks: readonly Check[]): string {
-  const names = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
-  return `Next  sluice check${names.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
+  const failing = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
+  return `Next  sluice check${failing.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
 }
 
 function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => string): string {

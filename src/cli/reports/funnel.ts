@@ -22,21 +22,22 @@ export interface Stage {
 export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
   const { rows: read, changes, notPlanned } = runSteps(counts)
-  const all = changes.whole
+  const plannedCount = changes.whole
   const { bold } = output.style
   const rows: FunnelRow[] = [
     ['read', read.whole, sumOf(read.parts)],
     ['mapped', counts.valid, ''],
     ['rejected', counts.rejected, codeCounts(report.rejectCodes, 3)],
     ...notPlanned.filter(isShown).map(rowOf),
-    ['planned', all, sumOf(changes.parts)],
+    ['planned', plannedCount, sumOf(changes.parts)],
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${plural(counts.requests, 'request')}`],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
   // An audit reads no source and sends nothing, so its report has only the drift and the planned repairs.
-  const shown = report.drift === undefined ? rows : rows.filter(([name]) => all > 0 && ['planned', 'withheld', 'deferred'].includes(name))
+  const shown =
+    report.drift === undefined ? rows : rows.filter(([name]) => plannedCount > 0 && ['planned', 'withheld', 'deferred'].includes(name))
   const found = report.drift === undefined ? '' : driftTable(report.drift)
   const body = table(
     shown.map(([name, value, note]) => [`  ${name}`, count(value), note]),
@@ -67,8 +68,8 @@ function outcomeRows(report: ShownRun): FunnelRow[] {
   const [failed, open] = isUnderWay(report)
     ? [figures(report.counts, 'refused'), figures(report.counts, 'ambiguous', 'pending')]
     : [figures(report.counts, 'refused', 'ambiguous'), figures(report.counts, 'pending')]
-  const all = failed.reduce((sum, { value }) => sum + value, 0)
-  return [['failed', all, all === 0 ? '' : sumOf(failed)], ...open.filter(isShown).map(rowOf)]
+  const failedCount = failed.reduce((sum, { value }) => sum + value, 0)
+  return [['failed', failedCount, failedCount === 0 ? '' : sumOf(failed)], ...open.filter(isShown).map(rowOf)]
 }
 
 /** Formats runs in the given order: one line per run, or several on a narrow terminal. */

@@ -124,11 +124,11 @@ function errorLine(report: RunReport): string {
   if (!report.error) return ''
   const where =
     report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(below(report.error.where))}\n`
-  return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
+  return `${where}error  ${report.error.code}  ${safe(report.error.message)}${endOfMessage(report)}\n`
 }
 
-/** Returns a sentence about what was sent, with the full stop before it; empty if the error message has such a sentence. */
-function sentLine({ error, counts }: RunReport): string {
+/** Returns `. Nothing was sent.` or `. What was confirmed is kept.`, to end the error message; empty if the message has such a sentence. */
+function endOfMessage({ error, counts }: RunReport): string {
   if (/sent|confirmed/.test(error?.message ?? '')) return ''
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
 }

@@ -25,8 +25,9 @@ function valueText(value: unknown): string {
 }
 
 /** Maximum rows of the Markdown table of a plan. A pull request description is limited to 65,536 characters. */
-const markdownRows = 200
-const cellLength = 160
+const maxMarkdownRows = 200
+/** Maximum characters of a cell in this table. */
+const maxCellLength = 160
 
 /** Returns the Markdown of one plan: counts, product sets, error and guards, next commands, and the first 200 changes. */
 export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
@@ -35,7 +36,7 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
   const rows: string[] = []
   let more = 0
   for await (const change of changes) {
-    if (rows.length < markdownRows) rows.push(markdownRow(change))
+    if (rows.length < maxMarkdownRows) rows.push(markdownRow(change))
     else more++
   }
   const counted = [...step.parts, ...notPlanned, ...figures(counts, 'rejected')]
@@ -64,7 +65,7 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
 
 function markdownRow({ action, key, fields, reason }: PlanChange): string {
   const details = reason ?? (action === 'create' ? '' : fields.map(fieldText).join('; '))
-  const cut = details.length > cellLength ? `${details.slice(0, cellLength)}…` : details
+  const cut = details.length > maxCellLength ? `${details.slice(0, maxCellLength)}…` : details
   return `| ${action} | ${escaped(key)} | ${escaped(cut)} |\n`
 }
 

@@ -1,7 +1,7 @@
 import type { ProductSetChange, RunReport } from '../../model/report.ts'
 import { safe } from '../terminal/text.ts'
 
-const shownNames = 3
+const maxShownNames = 3
 
 /** Returns `1 create (Summer) · 1 delete (Winter)`; empty if no set changes. Sets with a problem are left out. */
 export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
@@ -9,8 +9,8 @@ export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>)
     .flatMap((action) => {
       const names = productSets.filter((change) => change.action === action && !hasProblem(change)).map(({ name }) => name)
       if (names.length === 0) return []
-      const rest = names.length > shownNames ? ', …' : ''
-      return [`${names.length} ${action} (${safe(names.slice(0, shownNames).join(', '))}${rest})`]
+      const rest = names.length > maxShownNames ? ', …' : ''
+      return [`${names.length} ${action} (${safe(names.slice(0, maxShownNames).join(', '))}${rest})`]
     })
     .join(' · ')
 }

@@ -27,7 +27,7 @@ export interface ShownRejectGroup {
   readonly samples: readonly Pick<ShownReject, 'line' | 'message'>[]
 }
 
-const samplesShown = 3
+const maxSamples = 3
 
 /** Groups rejects by code and field, the most frequent first. */
 export function groupRejects(rejects: Iterable<ShownReject>): readonly ShownRejectGroup[] {
@@ -40,7 +40,7 @@ export function groupRejects(rejects: Iterable<ShownReject>): readonly ShownReje
     let group = groups.get(key)
     if (!group) groups.set(key, (group = { code, field, hint, count: 0, samples: [] }))
     group.count++
-    if (group.samples.length < samplesShown) group.samples.push({ line, message })
+    if (group.samples.length < maxSamples) group.samples.push({ line, message })
   }
   return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
 }

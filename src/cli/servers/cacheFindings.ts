@@ -2,15 +2,15 @@ import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Finding } from '../../model/report.ts'
 
-/** Maximum time in milliseconds to wait for the first findings. If the service does not answer, each of their requests takes 15 s. */
+/** Maximum time in milliseconds to wait for the first findings. If the service does not answer, each request of the checks takes 15 s. */
 const firstFindingsMs = 5_000
 /** Age in milliseconds from which findings are refreshed. Younger ones are reused, because the checks call the service. */
 const maxAgeMs = 60_000
 
 /**
  * Returns a function that returns the last findings of `examine`, and refreshes old ones in the background. Before the first findings, a
- * call waits for them. After 5 s it returns a warning that the checks are still running; if `examine` rejects before that, it rejects.
- * Later failures keep the last findings. All failures are logged.
+ * call waits for them up to 5 s, then returns a warning that the checks are still running. It rejects if `examine` rejects meanwhile. After
+ * a later failure, calls return the last findings. All failures are logged.
  */
 export function cacheFindings(
   { clock, log }: { readonly clock: Clock; readonly log: Logger },

@@ -24,6 +24,7 @@ export interface PresentedError {
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
+    // A name that does not exist may be personal data that the user gave in the place of a name.
     const hideArgument = (text: string) => hide(isUnknownName(error.code) ? redactPersonalData(text) : text)
     return {
       code: error.code,
@@ -105,8 +106,9 @@ export function stackLines(error: unknown, env: Environment): string {
 }
 
 /**
- * Returns the code of a fault of the database: a lost connection, a server that failed, was stopped or has no resources, a cancelled
- * statement, a read-only database or missing rights. Undefined for any other error. Returns no text of Postgres, which may contain values.
+ * Returns the code of a fault of the database, or `connection lost`. Such faults: a lost connection, a server that failed, was stopped or has
+ * no resources, a cancelled statement, a read-only database, missing rights. Undefined for any other error. Returns no text of Postgres,
+ * because it may contain values.
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
@@ -132,7 +134,7 @@ function systemFacts(error: unknown): SystemFacts {
 const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string; readonly hint: string }>> = {
   EADDRINUSE: {
     code: 'PORT_IN_USE',
-    message: 'another program listens there',
+    message: 'another program uses this port',
     hint: 'choose another port with --port, or --port 0 for a free one',
   },
   EACCES: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },
@@ -146,5 +148,5 @@ const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly
   EFBIG: { code: 'DISK_FULL', message: 'the file may not grow any further (ulimit -f)', hint: 'raise the limit, or choose another disk' },
   ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', hint: 'free some space; nothing that was confirmed is lost' },
   ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', hint: 'correct the path' },
-  EISDIR: { code: 'NOT_A_FILE', message: 'that is a folder', hint: 'name a file' },
+  EISDIR: { code: 'NOT_A_FILE', message: 'this is a folder', hint: 'name a file' },
 }

@@ -15,9 +15,13 @@ export interface ProgressView {
   readonly end: () => void
 }
 
-/** Minimum and maximum time in milliseconds between two progress lines of a stage. Its first and its last count are always logged. */
-const lineEveryMs = 10_000
-const silenceMs = 15_000
+/** Minimum time in milliseconds between two progress lines of a stage. Its first and its last count are always written. */
+const minLineMs = 10_000
+/** Maximum time in milliseconds between two progress lines. */
+const maxSilenceMs = 15_000
+/** Interval in milliseconds at which the silence is measured. */
+const silenceCheckMs = 1000
+/** Time in milliseconds between two frames of a bar. */
 const redrawMs = 100
 /** Milliseconds after which a terminal shows activity, even if a slow source has not answered yet. */
 const firstDrawMs = 400
@@ -34,7 +38,7 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
   let last: Progress | undefined
   let printed: Progress | undefined
   const begunAt = clock.monotonic()
-  let lastLineAt = begunAt - lineEveryMs
+  let lastLineAt = begunAt - minLineMs
   const rate = createRate(clock)
   const write = (stage: string, known: readonly Fact[]) =>
     output.write(
@@ -57,18 +61,18 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
   }
   // A stage without reports (one long statement, a slow source) still writes a line.
   const timer = setInterval(() => {
-    if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= silenceMs - 1000) {
+    if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= maxSilenceMs - silenceCheckMs) {
       if (last) writeProgress(last)
       else writeWaiting()
     }
-  }, 1000)
+  }, silenceCheckMs)
   timer.unref()
   return {
     update(progress) {
       const newStage = progress.stage !== last?.stage
       if (newStage) writeLastOfStage()
       last = progress
-      if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) writeProgress(progress)
+      if (newStage || clock.monotonic() - lastLineAt >= minLineMs) writeProgress(progress)
     },
     end: () => {
       clearInterval(timer)

@@ -16,7 +16,7 @@ export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
 /** Opens a prompt on stdin. The signal of `context` aborts a question. */
 export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // While readline waits for an answer, the process gets no SIGINT for Ctrl-C. So it is sent here.
+  // While readline waits for an answer, the process gets no SIGINT for Ctrl-C. So this handler sends the signal.
   prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   let ended = false
   prompt.once('close', () => (ended = true))

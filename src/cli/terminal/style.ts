@@ -11,7 +11,7 @@ export interface Style {
   readonly yellow: (text: string) => string
 }
 
-/** Returns the style of a stream: plain unless the stream is a terminal and neither `NO_COLOR` (not empty) nor `TERM=dumb` is set. */
+/** Returns the style of a stream. It is plain if the stream is not a terminal, `NO_COLOR` is not empty, or `TERM` is `dumb`. */
 export function styleFor(stream: { readonly isTTY?: boolean | undefined }, env: Environment): Style {
   const plain = stream.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
   // Node's styleText is not used, because it gives FORCE_COLOR priority over NO_COLOR and TERM.

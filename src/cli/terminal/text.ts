@@ -39,13 +39,13 @@ export function fold(text: string, columns: number | undefined): string {
 }
 
 function foldLine(line: string, columns: number): string {
-  let last = 2
+  let indentWidth = 2
   for (const { index, 0: spaces } of line.matchAll(/(?<! ) {2,}(?=\S)/g)) {
     const at = shownLength(line.slice(0, index + spaces.length))
     if (at > columns / 2) break
-    last = at
+    indentWidth = at
   }
-  const indent = ' '.repeat(last)
+  const indent = ' '.repeat(indentWidth)
   const lines: string[] = []
   let current = ''
   for (const [word] of line.matchAll(/(?:(?<! ) +)?[^ ]+/g)) {

@@ -7,7 +7,7 @@ let letters: Intl.Segmenter | undefined
 
 const ascii = /^[ -~]*$/
 
-/** Returns the width of a text without control characters and colour codes. An emoji of several code points has two columns. */
+/** Returns the width of a text, which must have no control characters or colour codes. An emoji of several code points has two columns. */
 export function width(text: string): number {
   if (ascii.test(text)) return text.length
   // Loaded by the first text that is not ASCII, because loading takes 10 ms.

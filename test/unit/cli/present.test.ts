@@ -4,11 +4,11 @@ import { RunError, UsageError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
 
 const lines = (hint: string, command?: string) =>
-  errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', hint })), command)
+  errorLines(presentError(new RunError('PORT_IN_USE', 'another program uses this port', { where: 'port 4010', hint })), command)
 
 test('a hint in words ends with the help command of the failed command', () => {
   expect(lines('choose another port with --port', 'sandbox')).toBe(
-    'where  port 4010\nerror  PORT_IN_USE  another program listens there\nhint   choose another port with --port   (sluice help sandbox)\n',
+    'where  port 4010\nerror  PORT_IN_USE  another program uses this port\nhint   choose another port with --port   (sluice help sandbox)\n',
   )
 })
 

@@ -26,7 +26,7 @@ export const startCommands: readonly CommandEntry[] = [
       { flags: '--country <CODE>', meaning: 'country of phone numbers without one, such as DE' },
       { flags: '--shop <URL>', meaning: 'address of the shop, for an export without links' },
       { flags: '--encoding <LABEL>', meaning: 'encoding of a source that is not UTF-8' },
-      { flags: '--member <NAME>', meaning: 'the file to read in a zip with several' },
+      { flags: '--member <NAME>', meaning: 'the file to read in a zip with several files' },
       { flags: '--item <ELEMENT>', meaning: 'the element of one record, in XML that is not a feed' },
       { flags: '--force', meaning: 'replace the pipeline file' },
     ],

@@ -180,7 +180,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
       throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: shippedFolder, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
     const before = await lastRequest(sandbox)
-    const report = await engine.show(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
+    const report = await engine.withProgress(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
     // The next command is removed, because it is useful only for the user's own files.

@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
   const pipelines = await pipelinesNamed(context, names)
   const reports = await eachPipeline<PlanReport>(context, pipelines, {
     async each(engine, pipeline) {
-      const report = await engine.show(pipeline.name, (deps) => planPipeline(deps, pipeline, { full: flag(invocation, 'full') }))
+      const report = await engine.withProgress(pipeline.name, (deps) => planPipeline(deps, pipeline, { full: flag(invocation, 'full') }))
       if (!context.json)
         context.stdout.write(
           flag(invocation, 'markdown')

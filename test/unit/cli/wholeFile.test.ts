@@ -1,0 +1,25 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { openWholeFile } from '../../../src/cli/wholeFile.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-whole-file-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('an error of the final rename names the path of the user, and the temporary file is removed', () => {
+  const path = join(folder, 'out.csv')
+  const file = openWholeFile(path)
+  file.write('a\n')
+  mkdirSync(join(path, 'inside'), { recursive: true })
+  expect(() => file.finish()).toThrow(expect.objectContaining({ path }))
+  expect(readdirSync(folder)).toEqual(['out.csv'])
+})
+
+test('a private file that replaces a readable one has mode 0600', () => {
+  const path = join(folder, 'tokens')
+  writeFileSync(path, 'old\n', { mode: 0o644 })
+  const file = openWholeFile(path, { private: true })
+  file.finish()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
