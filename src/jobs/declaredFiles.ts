@@ -29,7 +29,7 @@ export class DeclaredFiles {
   #readAt = Number.NEGATIVE_INFINITY
   #declaredAt = Number.NEGATIVE_INFINITY
   #declaredText = ''
-  /** Message of the error for which no file can be used; empty if there is none. */
+  /** Message of the error that makes all files unusable; empty if there is none. */
   #unusable = ''
 
   constructor(deps: JobDeps) {
@@ -73,8 +73,8 @@ export class DeclaredFiles {
   }
 
   /**
-   * Reads the files. If `sluice.yaml` or the folder cannot be used, all scheduled pipelines of the last reading count as broken. The first
-   * reading throws instead.
+   * Reads the files. `broken`: error by name of each invalid file or conflicting pipeline, whose ticks are skipped. If `sluice.yaml` or the
+   * folder cannot be used, it contains all scheduled pipelines of the last reading. The first reading throws instead.
    */
   async #read(): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> {
     try {
@@ -96,7 +96,10 @@ export class DeclaredFiles {
   async #declare(declaration: Declared['declaration'], versions: ReadonlyMap<string, string>): Promise<void> {
     const { db, service, clock, log } = this.#deps
     for (const pipeline of await declareSchedules(db, declaration, new Date(clock.now())))
-      log.warn({ pipeline }, 'the last tick of this schedule was in the future, because the clock of the database was ahead: it begins now')
+      log.warn(
+        { pipeline },
+        'the last tick of this schedule was in the future, because the clock of the database was ahead: the schedule begins now',
+      )
     const definitions = declaration.schedules.map(({ destinationId, pipeline: name }) => ({
       destinationId,
       name,
@@ -127,7 +130,7 @@ export class DeclaredFiles {
   }
 }
 
-/** Returns the error of the file of a pipeline, also if the pipeline is a market of that file. */
+/** Returns the error of the file of a pipeline, also if the pipeline is a market (docs/pipelines.md#markets), named `FILE-MARKET`. */
 function errorOf(broken: LoadedPipelines['broken'], pipeline: string): ConfigError | undefined {
   return broken.get(pipeline) ?? [...broken].find(([file]) => pipeline.startsWith(`${file}-`))?.[1]
 }

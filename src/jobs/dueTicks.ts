@@ -1,7 +1,7 @@
 /**
- * Decides every tick of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the time of
- * the database, and croner for the times of ticks. A late poll also decides the ticks that were missed, at most the newest 1,000 of a
- * schedule.
+ * Decides every tick (scheduled time) of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick): a tick
+ * runs, is queued, skipped or missed. Uses the time of the database, and croner for the times of ticks. A late poll also decides the ticks
+ * since the last one, at most the newest 1,000 of a schedule.
  */
 import { errorJson, RunError } from '../errors.ts'
 import type { Logger } from '../log.ts'
@@ -32,8 +32,8 @@ export interface DueTicksDeps {
 /** Result of one pass over all schedules. */
 export interface DecidedTicks {
   /** Number of ticks that were decided, with the missed ones. */
-  readonly decided: number
-  /** Time until the next schedule is due, in milliseconds; infinity if there is none. */
+  readonly decidedCount: number
+  /** Time until the next schedule is due, in milliseconds; 0 if one was due in this pass; infinity if there is none. */
   readonly quietMs: number
 }
 
@@ -41,13 +41,14 @@ export interface DecidedTicks {
 export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
   const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
-  let decided = 0
-  for (const { id } of schedules.filter(isDue)) decided += await decide(deps, id, (tx, schedule, at) => queueTick(deps, tx, schedule, at))
+  let decidedCount = 0
+  for (const { id } of schedules.filter(isDue))
+    decidedCount += await decide(deps, id, (tx, schedule, at) => queueTick(deps, tx, schedule, at))
   for (const { id } of broken.filter(isDue))
-    decided += await decide(deps, id, async (_, schedule, at) =>
+    decidedCount += await decide(deps, id, async (_, schedule, at) =>
       skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
     )
-  return { decided, quietMs: quietMs(deps.nextDue, now, [...schedules, ...broken]) }
+  return { decidedCount, quietMs: quietMs(deps.nextDue, now, [...schedules, ...broken]) }
 }
 
 /**

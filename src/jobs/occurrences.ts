@@ -10,7 +10,7 @@ export interface CronTimes {
 }
 
 /** Maximum number of due ticks that are returned. Older ticks are left out. */
-const listedAtMost = 1_000
+const maxDueTicks = 1_000
 
 /** Returns the occurrences after `after`, up to `now` inclusive, oldest first; only the newest 1,000 if there are more. */
 export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[] {
@@ -21,7 +21,7 @@ export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[]
   for (let spanMs = 60_000; ; spanMs *= 4) {
     const from = new Date(Math.max(after.getTime(), now.getTime() - spanMs))
     const due = listBetween(cron, from, now)
-    if (due.length >= listedAtMost || from.getTime() === after.getTime()) return due.slice(-listedAtMost)
+    if (due.length >= maxDueTicks || from.getTime() === after.getTime()) return due.slice(-maxDueTicks)
   }
 }
 
@@ -100,13 +100,13 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 /**
  * Returns true if a time of day of this schedule does not exist, or exists twice, on a day of this year or the next one, because the clocks
  * of its zone change. Ignores the days of the cron expression, because the days of clock changes differ from year to year. Returns false
- * for schedules of every hour, because they have no fixed time of day.
+ * for an hour field that begins with `*` or contains every hour, because such schedules have no fixed time of day.
  */
 export function isTouchedByClockChange({ cron, timezone }: CronTimes, now: Date): boolean {
   const fields = cron.trim().split(/\s+/)
   const hour = fields[fields.length - 4]
   if (hour === undefined || hour.startsWith('*')) return false
-  // UTC stands for the local time, in which no hour is missing.
+  // Local times are computed as if they were UTC, in which no hour is missing or repeated.
   const daily = (time: string) => cronOf({ cron: `${time} * * *`, timezone: 'UTC' })
   const midnight = Date.UTC(2026, 0, 1)
   if (listBetween(daily(`0 0 ${hour}`), new Date(midnight - 1), new Date(midnight + dayMs - 1)).length === 24) return false
@@ -131,7 +131,7 @@ function clockChanges(timezone: string, year: number): readonly ClockChange[] {
   return cached(knownChanges, `${timezone} ${year}`, () => findClockChanges(timezone, year))
 }
 
-/** Finds the days on which the offset of the zone differs, then the minute of the change by bisection. */
+/** Finds the days whose offset from UTC differs between their start and their end, then the minute of the change by bisection. */
 function findClockChanges(timezone: string, year: number): readonly ClockChange[] {
   const offsetMs = offsetOf(timezone)
   const changes: ClockChange[] = []

@@ -30,7 +30,7 @@ export interface QueueRequest {
   readonly key?: string
 }
 
-/** Run that a request got. */
+/** Result of a request for a run. */
 export interface QueueResult {
   /** `r_` and the number of the run. The run is queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string
@@ -57,9 +57,9 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, current, request.key)
-    const asked = JSON.stringify({ full: request.full ?? false, approveDeletes: request.approveDeletes ?? null })
+    const requestedOptions = JSON.stringify({ full: request.full ?? false, approveDeletes: request.approveDeletes ?? null })
     if (known !== undefined) {
-      if (known.options !== null && known.options !== asked) throw keyReused(pipeline.name, known.runId)
+      if (known.options !== null && known.options !== requestedOptions) throw keyReused(pipeline.name, known.runId)
       return { runId: `r_${known.runId}`, coalesced: true }
     }
     const [pause] = await listPauses(tx, destination.id)
@@ -84,7 +84,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         options,
       }))
     if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
-    if (request.key !== undefined) await rememberRequest(tx, { ...current, key: request.key, runId, options: asked })
+    if (request.key !== undefined) await rememberRequest(tx, { ...current, key: request.key, runId, options: requestedOptions })
     const { actor, key: _, planId, ...detail } = request
     await logAction(tx, {
       actor,

@@ -10,15 +10,15 @@ const lookAgainAfterMs = 3_000
 /** Selection of queued runs by one worker. */
 export interface RunSelection {
   /**
-   * Returns the first run that is not postponed and whose pipeline this worker can load; undefined if there is none. The claim checks the
-   * version later.
+   * Returns the first run that is not postponed and whose pipeline this worker can load; undefined if there is none. Does not compare the
+   * version of the pipeline with that of the run: the claim does.
    */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /** Omits a run from `firstRunnable` for three seconds, because this worker cannot claim it now. */
   readonly postpone: (runId: number) => void
 }
 
-/** Creates the selection, with a cache of the pipelines for three seconds. */
+/** Creates the selection. It caches each loaded pipeline for three seconds. */
 export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): RunSelection {
   const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
   const postponed = new Map<number, number>()

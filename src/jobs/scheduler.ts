@@ -45,9 +45,9 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     const { isDeclared, ...declared } = await files.current()
     if (isDeclared) quietUntil = Number.NEGATIVE_INFINITY
     while (clock.monotonic() >= quietUntil) {
-      const { decided, quietMs } = await decideDueTicks({ db, queues, log, nextDue, ...declared })
-      // `quietMs` is of the time before the decisions, so after a decision the schedules are read again.
-      if (decided === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
+      const { decidedCount, quietMs } = await decideDueTicks({ db, queues, log, nextDue, ...declared })
+      // `quietMs` is computed from the times before the decisions, so after a decision the schedules are read again.
+      if (decidedCount === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
     }
     polledAt = clock.monotonic()
   }

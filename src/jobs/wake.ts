@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
 
-/** Sleep of a polling loop that a notification ends early. */
+/** Sleep between two polls. A notification of the database ends it early. */
 export interface Wake {
   /** Sleeps up to `ms`, or until `signal` aborts. Returns immediately if a notification came since the last sleep ended. Never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>

@@ -41,6 +41,9 @@ const idleHeartbeatMs = 20_000
 const maintainEveryMs = 3_600_000
 /** Poll intervals of the queue library in seconds. The worker's own poll finds the same work sooner. */
 const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
+/** Maximum number of workers that are woken to help with one plan, and the number of batches for each of them. */
+const maxHelpers = 8
+const batchesPerHelper = 4
 
 /** Starts a worker. `shared`: queues that the caller closes; without them, the worker opens and closes its own. */
 export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worker> {
@@ -94,19 +97,20 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       const next = await selection.firstRunnable(queued)
       if (next === undefined || deps.signal.aborted) return
       crashPoint('worker.run_found')
-      const own: string[] = []
+      const ownPlans: string[] = []
       try {
         const report = await executeRun(deps, next.run.id, next.pipeline, async (planId, batches) => {
-          // The run itself pushes the plan in this process. Only other workers may help.
-          own.push(planId)
+          // The run itself pushes the plan in this process, so `helpPush` must not. Only other workers may help.
+          ownPlans.push(planId)
           plans.set(planId, Promise.resolve())
-          await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
+          await queues.wakeForPush({ planId }, Math.min(maxHelpers, Math.ceil(batches / batchesPerHelper)))
         })
+        // Another run has locked the destination. A later poll tries again.
         if (report === 'busy') return
         if (report === 'not_claimable') selection.postpone(next.run.id)
         else logRunEnd(deps.log, report)
       } finally {
-        for (const planId of own) plans.delete(planId)
+        for (const planId of ownPlans) plans.delete(planId)
       }
     }
   }
@@ -159,7 +163,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         recoveredAt = clock.monotonic()
         await recoverExpiredRuns(deps)
         await recoverBatches(db, await findEndedWorkers(db), deps.settings.horizonMs, deps.service)
-        // Not before `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
+        // Waits `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
         if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) await skipUnclaimed(deps)
       }
       if (open) await startOpenWork(deps, work)

@@ -82,7 +82,7 @@ describe('a tick of the scheduler', () => {
     expect(await declareSchedules(db, deps.declaration)).toEqual(['p'])
     expect(await declareSchedules(db, deps.declaration)).toEqual([])
     const decideOne = async () => {
-      while ((await decideDueTicks(deps)).decided === 0) await new Promise((resolve) => setTimeout(resolve, 100))
+      while ((await decideDueTicks(deps)).decidedCount === 0) await new Promise((resolve) => setTimeout(resolve, 100))
     }
     await decideOne()
     expect(await runs(db)).toHaveLength(1)
