@@ -23,9 +23,9 @@ export const run: CommandRun = async (context, invocation) => {
   const person = { emails: listOption(invocation, 'email'), phones: listOption(invocation, 'phone'), keys: listOption(invocation, 'key') }
   const exportFile = option(invocation, 'export')
   const replayFile = option(invocation, 'replay')
-  const named = person.emails.length + person.phones.length + person.keys.length > 0
-  const chosen = [named, flag(invocation, 'list'), exportFile !== undefined, replayFile !== undefined].filter(Boolean).length
-  if (chosen !== 1) throw selectionError(chosen)
+  const namesPerson = person.emails.length + person.phones.length + person.keys.length > 0
+  const actionCount = [namesPerson, flag(invocation, 'list'), exportFile !== undefined, replayFile !== undefined].filter(Boolean).length
+  if (actionCount !== 1) throw selectionError(actionCount)
   if (flag(invocation, 'list')) return listAll(context)
   if (exportFile !== undefined) return exportTo(context, exportFile)
   if (replayFile !== undefined) return replay(context, invocation, replayFile)
@@ -81,11 +81,11 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   const reason = option(invocation, 'reason')
   const exported = readExport(readText(file), file)
   const credentials = await credentialsByService(context)
-  const [other] = exported.erasures.map(({ service }) => service)
-  if (other !== undefined && !exported.erasures.some(({ service }) => credentials.has(service)))
+  const [exportedFrom] = exported.erasures.map(({ service }) => service)
+  if (exportedFrom !== undefined && !exported.erasures.some(({ service }) => credentials.has(service)))
     throw new UsageError(
       'INVALID_VALUE',
-      `${file} is from ${other}, but this environment uses ${[...credentials.keys()].join(', ')}. Nothing was erased.`,
+      `${file} is from ${exportedFrom}, but this environment uses ${[...credentials.keys()].join(', ')}. Nothing was erased.`,
       {
         where: '--replay',
         hint: 'run it in the environment that the file was exported from',
@@ -93,8 +93,8 @@ async function replay(context: Context, invocation: Invocation, file: string): P
     )
   const missing = await withStore(context, ({ db }) => missingErasures(db, exported))
   const by = (id: string) => operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
-  const done: { readonly receipt: Receipt; readonly keys: number }[] = []
-  const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keys: keys.records.length })
+  const done: { readonly receipt: Receipt; readonly keyCount: number }[] = []
+  const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keyCount: keys.records.length })
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
     const forgetAll = async (deps: EngineDeps) => {
       for (const { id, keys } of erasures) add(keys, await forget(deps, keys, { ...by(id), wait: waits(invocation) }))
@@ -109,13 +109,13 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   const receipts = done.map(({ receipt }) => receipt)
   if (context.json) writeJson(context, receipts)
   else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
-  else context.stdout.write(done.map(({ receipt, keys }) => receiptText(receipt, keys)).join('\n'))
+  else context.stdout.write(done.map(({ receipt, keyCount }) => receiptText(receipt, keyCount)).join('\n'))
   return exitCodeOfErasures(receipts, waits(invocation))
 }
 
 /**
- * Returns the name of the credentials for the address of each service of the environment and of the pipelines; undefined for the
- * credentials of the environment. Leaves out the environment if it has no service and pipelines name credentials.
+ * Returns a map from the address of each service that the environment or a pipeline uses to the name of its credentials; undefined for
+ * those of the environment. Leaves out the environment if it has no service and pipelines name credentials.
  */
 async function credentialsByService(context: Context): Promise<ReadonlyMap<string, string | undefined>> {
   const sets = await credentialSets(context)
@@ -155,12 +155,12 @@ async function listAll(context: Context): Promise<number> {
 /** Returns false with `--no-wait`. */
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
 
-/** Returns the receipt as text. `keys`: number of suppressed customer keys. */
-function receiptText(receipt: Receipt, keys: number): string {
+/** Returns the receipt as text. `keyCount`: number of suppressed customer keys. */
+function receiptText(receipt: Receipt, keyCount: number): string {
   const { deletes, identifiers } = receipt
-  const open = deletes.planned - deletes.confirmed
-  const digests = identifiers === 0 && keys > 0 ? [] : [plural(identifiers, 'digest')]
-  const suppressed = [...digests, ...(keys === 0 ? [] : [plural(keys, 'customer key')])].join(' and ')
+  const unconfirmed = deletes.planned - deletes.confirmed
+  const digests = identifiers === 0 && keyCount > 0 ? [] : [plural(identifiers, 'digest')]
+  const suppressed = [...digests, ...(keyCount === 0 ? [] : [plural(keyCount, 'customer key')])].join(' and ')
   return [
     `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
     `  suppressed   ${suppressed}: no run sends them again`,
@@ -168,7 +168,7 @@ function receiptText(receipt: Receipt, keys: number): string {
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
     ...(receipt.audiences === null ? [`hint: sluice run   (with credentials of ${receipt.service}: it plans and sends the deletes)`] : []),
-    ...(open === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${open})`]),
+    ...(unconfirmed === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${unconfirmed})`]),
     '',
   ].join('\n')
 }
@@ -180,11 +180,11 @@ function lineOf(receipt: Receipt, show: { readonly service: boolean }): string {
   return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}${show.service ? `  ${receipt.service}` : ''}\n`
 }
 
-/** Returns the error for a command line without an action, or with several. `chosen`: number of actions. */
-function selectionError(chosen: number): UsageError {
+/** Returns the error for a command line without an action, or with several. */
+function selectionError(actionCount: number): UsageError {
   return new UsageError(
-    chosen === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
-    chosen === 0
+    actionCount === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
+    actionCount === 0
       ? 'forget needs --email, --phone or --key, or else --list, --export or --replay. Nothing was erased.'
       : 'forget takes a person, --list, --export or --replay, one at a time. Nothing was erased.',
     { where: 'forget', hint: 'sluice forget --email jane@example.com' },

@@ -49,7 +49,7 @@ export const run: CommandRun = async (context, invocation) => {
     },
     failed: (report) => report,
   })
-  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
+  return finishRuns(context, reports, { asList: names.length > 1 || pipelines.length > 1 })
 }
 
 /** Runs `call` with the engine of these credentials, prints the report, and returns the exit code. `label`: name in progress lines. */
@@ -63,19 +63,19 @@ export function runOnce(
     async (engine) => {
       const report = await engine.withProgress(label, call)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-      return finishRuns(context, [report], false)
+      return finishRuns(context, [report], { asList: false })
     },
     { credentials },
   )
 }
 
-/** Prints the `--json` document of runs or plans: a list if `several` are requested, else the only report. Returns the worst exit code. */
-export function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
+/** Prints the `--json` document of runs or plans: all reports with `asList`, else the only one. Returns the worst exit code. */
+export function finishRuns(context: Context, reports: readonly RunReport[], { asList }: { readonly asList: boolean }): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null
       ? report
       : { ...report, error: { ...report.error, where: below(report.error.where) } },
   )
-  if (context.json) writeJson(context, several ? shown : shown[0])
+  if (context.json) writeJson(context, asList ? shown : shown[0])
   return worstExitCode(reports.map((report) => exitCodeOfStatus[report.status]))
 }

@@ -27,8 +27,8 @@ function actionLines(actions: readonly StoredAction[]): string {
     .toReversed()
     .map(({ at, actor, what, detail }) => {
       const { approveDeletes, reason } = detail
-      const number = typeof approveDeletes === 'number' ? `   up to ${plural(approveDeletes, 'delete')}` : ''
-      return `${what}   ${safe(actor)}   ${instant(at)}${number}${typeof reason === 'string' ? `   ${safe(reason)}` : ''}\n`
+      const approval = typeof approveDeletes === 'number' ? `   up to ${plural(approveDeletes, 'delete')}` : ''
+      return `${what}   ${safe(actor)}   ${instant(at)}${approval}${typeof reason === 'string' ? `   ${safe(reason)}` : ''}\n`
     })
     .join('')
 }

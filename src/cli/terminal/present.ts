@@ -36,13 +36,13 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
         : {}),
     }
   }
-  const { code, path } = systemFacts(error)
+  const { code, place } = systemFacts(error)
   const known = systemErrors[code]
   if (known)
     return {
       code: known.code,
-      message: hide(`${known.message}${path === undefined ? '' : `: ${path}`}`),
-      where: path === undefined ? null : hide(path),
+      message: hide(`${known.message}${place === undefined ? '' : `: ${place}`}`),
+      where: place === undefined ? null : hide(place),
       hint: known.hint,
     }
   const full = diskFault(error)
@@ -117,24 +117,24 @@ function databaseFault(error: unknown, code: string): string | undefined {
 
 interface SystemFacts {
   readonly code: string
-  /** Path, or `port 8080`. */
-  readonly path: string | undefined
+  /** Path, address, or `port 8080`. */
+  readonly place: string | undefined
 }
 
-/** Returns the code of an error, empty if it has none, and the path or port that it names. */
+/** Returns the code of an error, empty if it has none, and the place that it names. */
 function systemFacts(error: unknown): SystemFacts {
-  const { code, path, port } = recordOf(error)
-  return {
-    code: typeof code === 'string' ? code : '',
-    path: typeof path === 'string' ? path : typeof port === 'number' ? `port ${port}` : undefined,
-  }
+  const { code, path, address, port } = recordOf(error)
+  const known = typeof code === 'string' ? code : ''
+  if (typeof path === 'string') return { code: known, place: path }
+  if (code === 'EADDRNOTAVAIL' && typeof address === 'string') return { code: known, place: address }
+  return { code: known, place: typeof port === 'number' ? `port ${port}` : undefined }
 }
 
 /** Errors of the operating system that the user can correct, by Node's code. */
 const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string; readonly hint: string }>> = {
   EADDRINUSE: {
     code: 'PORT_IN_USE',
-    message: 'another program uses this port',
+    message: 'in use by another program',
     hint: 'choose another port with --port, or --port 0 for a free one',
   },
   EACCES: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },

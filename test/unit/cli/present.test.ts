@@ -4,11 +4,21 @@ import { RunError, UsageError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
 
 const lines = (hint: string, command?: string) =>
-  errorLines(presentError(new RunError('PORT_IN_USE', 'another program uses this port', { where: 'port 4010', hint })), command)
+  errorLines(presentError(new RunError('PORT_IN_USE', 'in use by another program', { where: 'port 4010', hint })), command)
 
 test('a hint in words ends with the help command of the failed command', () => {
   expect(lines('choose another port with --port', 'sandbox')).toBe(
-    'where  port 4010\nerror  PORT_IN_USE  another program uses this port\nhint   choose another port with --port   (sluice help sandbox)\n',
+    'where  port 4010\nerror  PORT_IN_USE  in use by another program\nhint   choose another port with --port   (sluice help sandbox)\n',
+  )
+})
+
+test('an address or port that cannot be used is named', () => {
+  const facts = { address: '10.9.9.9', port: 8080 }
+  expect(presentError(Object.assign(new Error('listen'), { code: 'EADDRNOTAVAIL', ...facts })).message).toBe(
+    'this machine has no such address: 10.9.9.9',
+  )
+  expect(presentError(Object.assign(new Error('listen'), { code: 'EADDRINUSE', ...facts })).message).toBe(
+    'in use by another program: port 8080',
   )
 })
 

@@ -37,7 +37,7 @@ export const run: CommandRun = async (context, invocation) => {
   }
 }
 
-/** Returns true for a status outside of 2xx, and for an HTML page, except of a call that returns one. */
+/** Returns true for a status outside of 2xx, and for an HTML page unless the endpoint returns one. */
 function isFailure(answer: Answer, call: Call): boolean {
   const returnsPage = routeOf(call.method, call.path).endpoint?.answer.resource === 'page'
   const isPage = !returnsPage && decodeAnswer(answer).kind === 'html'
@@ -58,7 +58,7 @@ function readCall(invocation: Invocation): Call {
   // The first slash may be left out, as in `gh api`.
   const target = /^[\w.]+\//.test(named) ? `/${named}` : named
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
-    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, such as /12/accounts. Nothing was sent.', {
+    throw new UsageError('INVALID_VALUE', 'PATH must be a path below the host, such as /12/accounts. Nothing was sent.', {
       where: 'PATH',
       hint: 'sluice api GET /12/accounts',
     })
@@ -69,15 +69,15 @@ function readCall(invocation: Invocation): Call {
   const query = oneForEachName([...new URLSearchParams(search)], endpoint)
   const data = readData(option(invocation, 'data'))
   const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonBody(fields, endpoint) : undefined)
-  const inQuery = data !== undefined || (json === undefined && (method === 'GET' || method === 'DELETE'))
+  const fieldsInQuery = data !== undefined || (json === undefined && (method === 'GET' || method === 'DELETE'))
   return {
     method,
     host,
     path,
     auth: flag(invocation, 'bearer') ? 'bearer' : defaultAuth(auth),
-    query: inQuery ? { ...query, ...fields } : query,
+    query: fieldsInQuery ? { ...query, ...fields } : query,
     ...(json === undefined ? {} : { json }),
-    ...(inQuery || json !== undefined ? {} : { form: fields }),
+    ...(fieldsInQuery || json !== undefined ? {} : { form: fields }),
   }
 }
 
@@ -111,7 +111,7 @@ function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint:
     if (earlier !== undefined && type !== undefined && type !== 'csv' && type !== 'csv-enum')
       throw new UsageError('INVALID_VALUE', `${name} is given more than once and is not a list. Nothing was sent.`, {
         where: name,
-        hint: `Give ${name} once`,
+        hint: `give ${name} once`,
       })
     values.set(name, earlier === undefined ? value : `${earlier},${value}`)
   }
@@ -195,15 +195,15 @@ function print(context: Context, answer: Answer, include: boolean): void {
  */
 async function withAllPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<Answer> {
   const text = first.body.toString('utf8')
-  const whole = isJson(text) ? recordOf(parse(text)) : {}
-  if (!Array.isArray(whole['data'])) return first
+  const firstPage = isJson(text) ? recordOf(parse(text)) : {}
+  if (!Array.isArray(firstPage['data'])) return first
   const where = `${call.method} ${call.path}`
   // The service accepts with_total_count only without a cursor (docs/spec-notes.md#errors).
   const { with_total_count: _total, ...query } = call.query ?? {}
   const items: unknown[] = []
   const includes: Record<string, unknown[]> = {}
-  let last: Readonly<Record<string, unknown>> = whole
-  const parameter = nextPage(whole)?.name ?? 'cursor'
+  let last: Readonly<Record<string, unknown>> = firstPage
+  const parameter = nextPage(firstPage)?.name ?? 'cursor'
   const laterPage = async (cursor: string) => {
     const answer = await caller.answer({ ...call, query: { ...query, [parameter]: cursor } })
     if (isFailure(answer, call)) throw serviceError(answer, call, context.clock.now())
@@ -212,7 +212,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
     throw new RunError('SERVICE_ANSWER_UNREADABLE', 'a later page is not JSON', { where, hint: 'sluice doctor' })
   }
   const fetchPage = async (cursor: string | undefined) => {
-    const page = cursor === undefined ? whole : await laterPage(cursor)
+    const page = cursor === undefined ? firstPage : await laterPage(cursor)
     return { page, nextCursor: nextPage(page)?.value }
   }
   for await (const { page } of eachPage(fetchPage, where)) {
@@ -220,7 +220,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
     items.push(...listOf(page['data']))
     addIncludes(includes, page)
   }
-  const { next_cursor: _cursor, meta, ...rest } = whole
+  const { next_cursor: _cursor, meta, ...rest } = firstPage
   const body = {
     ...rest,
     data: items,

@@ -26,10 +26,9 @@ export const run: CommandRun = async (context, invocation) => {
   const pendingFile = join(config.dataDir, 'login.json')
   return withClient(context, service, async (calls) => {
     const pin = option(invocation, 'pin')
-    const request = pin === undefined ? undefined : readPending(pendingFile)
     const access =
-      pin !== undefined && request
-        ? await exchangePin(calls, request, pin)
+      pin !== undefined
+        ? await exchangePin(calls, readPending(pendingFile), pin)
         : flag(invocation, 'callback')
           ? await signInByCallback(context, calls)
           : await signInByPin(context, calls, pendingFile)
@@ -50,7 +49,7 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** Access token of a user, with the user's id and name. An empty text: the service did not return it. */
+/** Access token of a user, with the user's id and name. A value that the service did not return is empty. */
 interface Access extends UserToken {
   readonly userId: string
   readonly handle: string

@@ -29,7 +29,7 @@ export function tokenFiles(env: Environment, out: string | undefined): TokenFile
   const unset = tokenFile === undefined ? tokenVariable : secretVariable
   throw new UsageError(
     'INVALID_VALUE',
-    `one of ${tokenVariable} and ${secretVariable} is set, so half of the sign-in would be lost. Nothing was sent.`,
+    `only one of ${tokenVariable} and ${secretVariable} is set, so half of the sign-in would be lost. Nothing was sent.`,
     {
       where: unset,
       hint: `set ${unset} too, or: sluice auth login --out new.env`,

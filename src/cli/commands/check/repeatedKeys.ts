@@ -21,8 +21,8 @@ export interface Repeats {
 
 /**
  * Finds the rows of all sources of a pipeline that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts).
- * An opted-out row opts out all rows of its key. Other rows with equal content are duplicates. Different content rejects all rows of the
- * key.
+ * An opted-out row opts out all rows of its key. Otherwise rows with equal content are duplicates, and different content rejects all rows
+ * of the key. With `duplicates: last`, all rows but the last are duplicates, and none is rejected.
  */
 export class RepeatedKeys {
   readonly #names: readonly string[]
@@ -69,7 +69,7 @@ export class RepeatedKeys {
     return { line, code: 'DUPLICATE_CONFLICT', field, message, hint: hintOf('DUPLICATE_CONFLICT') }
   }
 
-  /** Returns at most ten lines, with their sources if there are several. */
+  /** Returns at most ten lines, each with its source if the rows are in several sources. */
   #places(rows: Seen['rows']): string {
     const shown = rows.slice(0, 10)
     if (rows[0]?.source === rows.at(-1)?.source) return `lines ${shown.map(({ line }) => line).join(', ')}`

@@ -12,10 +12,10 @@ import type { RepeatedKeys, Repeats } from './repeatedKeys.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
-const sampleSize = 3
+const maxSamples = 3
 
 /**
- * Numbers and outcomes of the mapped rows of a source. `columns`: of the header, or of the first row; empty before it was read.
+ * Numbers and outcomes of the mapped rows of a source. `columns`: of the header, or of the first row; empty before a row was read.
  * `warnings` about unmapped columns of consent or identifiers have a hint with the setting for this file.
  */
 export interface RowOutcomes extends Pick<
@@ -34,6 +34,7 @@ export interface RowOutcomes extends Pick<
 export class RowTally {
   readonly #type: Destination
   readonly #uri: string
+  /** Mapper without the checks of `#mapper`. It describes which columns fill the fields. */
   readonly #plain: DescribingMapper
   readonly #mapper: WatchedMapper
   readonly #records: SampleRecord[] = []
@@ -88,7 +89,7 @@ export class RowTally {
     if (record.kind === 'member' && !record.desired) this.#suppressed++
     else this.#valid++
     this.#keys.add(record, this.#source)
-    if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
+    if (this.#records.length < maxSamples) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
   /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row. */

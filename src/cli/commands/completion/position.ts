@@ -43,29 +43,30 @@ const nothing: Expected = { kind: 'nothing' }
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
   const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
   let here: Place = rootOf(catalogue)
-  let given = 0
-  let flag: string | undefined
+  let argumentCount = 0
+  /** Previous word, if it is a flag that needs a value. */
+  let flagBefore: string | undefined
   for (const word of words.slice(0, -1)) {
-    const [name, value] = flag === undefined ? splitFlag(word) : [flag, word]
-    if (flag === undefined && value === undefined && word.startsWith('-')) {
-      flag = valueOf(here, word) === undefined ? undefined : word
+    const [name, value] = flagBefore === undefined ? splitFlag(word) : [flagBefore, word]
+    if (flagBefore === undefined && value === undefined && word.startsWith('-')) {
+      flagBefore = valueOf(here, word) === undefined ? undefined : word
       continue
     }
-    flag = undefined
+    flagBefore = undefined
     if (name === '--pipelines' && value !== undefined) flags.pipelines = value
     else if (name === '--database' && value !== undefined) flags.database = value
     if (value !== undefined) continue
     const next: Place | undefined = here.commands.get(word)
-    if (next === undefined) given++
+    if (next === undefined) argumentCount++
     else here = next
   }
   const last = words.at(-1) ?? ''
-  if (flag !== undefined) return { ...flags, expected: valueOf(here, flag) ?? nothing, typed: last, prefix: '' }
+  if (flagBefore !== undefined) return { ...flags, expected: valueOf(here, flagBefore) ?? nothing, typed: last, prefix: '' }
   const [name, value] = splitFlag(last)
   if (value !== undefined) return { ...flags, expected: valueOf(here, name) ?? nothing, typed: value, prefix: `${name}=` }
   const expected: Expected = last.startsWith('-')
     ? { kind: 'words', words: here.options.flatMap(({ flags, meaning }) => spellings(flags).map((word) => ({ word, meaning }))) }
-    : here.argument(given)
+    : here.argument(argumentCount)
   return { ...flags, expected, typed: last, prefix: '' }
 }
 

@@ -2,8 +2,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Writes the inputs of day two. A second export of the feed, with new descriptions, replaces the first. Of the customers, one in 100 is
- * removed and about one in 33 gets a new phone number; 40 customers are added. Deterministic. `folder`: folder of the demo's sources.
+ * Writes the inputs of day two. A second export of the feed, with new descriptions, replaces the first. One customer in 100 is removed,
+ * about one in 33 gets a new phone number, and 40 are added. Deterministic. `folder`: folder of the demo's sources.
  */
 export function makeDayTwo(folder: string): void {
   renameSync(join(folder, 'catalog-day-two.xml'), join(folder, 'catalog.xml'))

@@ -6,7 +6,8 @@ import type { ReportFinding } from './finding.ts'
 
 /**
  * Reports whether the service accepted the credentials. `answer`: the list of accounts, or a 401 or 403. Returns the ids of the accessible
- * accounts on the first page; undefined for a 401 or 403. `refused`: names of the variables that may be wrong, if they were tested.
+ * accounts on the first page; undefined for a 401 or 403. `refused`: result of `Transport.refusedCredentials`, which sends test requests and
+ * returns the names of the variables that may be wrong.
  */
 export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
@@ -28,7 +29,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
   const refusal = refusalOf(answer.status, code)
-  // The transport names all four variables if its tests do not show which one is wrong.
+  // If the test requests do not show which variable is wrong, `refused` has all four.
   const isConsumer = refused?.includes('CONSUMER') === true && !refused.includes('ACCESS')
   report({
     check: 'credentials',

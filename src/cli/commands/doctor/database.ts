@@ -9,8 +9,8 @@ import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
 /**
- * Opens and migrates the database. Then checks whether it is a copy, and its free disk space, rights, connections and clock. Returns false
- * if the database cannot be used.
+ * Opens and migrates the database. Then checks whether it is a copy (docs/database.md#copies), and its free disk space, rights, connections
+ * and clock. Returns false if the database cannot be used.
  */
 export async function examineDatabase(context: Context, report: ReportFinding): Promise<boolean> {
   try {

@@ -142,17 +142,15 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
 
 /** If no inspected row is valid, removes each proposed transform whose removal lowers the number of rejects of its field. */
 function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
+  const rejectsOf = (field: string, { rejects }: Pick<Draft, 'rejects'>) => rejects.filter((reject) => reject.field === field).length
   let best = settings
   let tried = tryRows(resolved(best, target), inspection)
   for (const [field, value] of Object.entries(settings.map ?? {})) {
     if (tried.valid > 0 || options.map[field] !== undefined || !isTransformed(value)) continue
-    if (!tried.rejects.some((reject) => reject.field === field)) continue
+    if (rejectsOf(field, tried) === 0) continue
     const other = { ...best, map: { ...best.map, [field]: value.column } }
     const outcome = tryRows(resolved(other, target), inspection)
-    if (
-      outcome.rejects.filter((reject) => reject.field === field).length >= tried.rejects.filter((reject) => reject.field === field).length
-    )
-      continue
+    if (rejectsOf(field, outcome) >= rejectsOf(field, tried)) continue
     best = other
     tried = outcome
   }

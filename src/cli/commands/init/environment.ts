@@ -68,11 +68,11 @@ function emptyVariables(env: Readonly<Record<string, string | undefined>>): Read
  * existing values are kept. Idempotent. Pure.
  */
 export function addToDotenv(existing: string, values: Readonly<Record<string, string>>, comment: readonly string[]): DotenvChange {
-  const there = parse(existing)
-  const kept = Object.keys(values).filter((name) => (there[name] ?? '') !== '')
-  const added = Object.keys(values).filter((name) => !kept.includes(name) && there[name] !== values[name])
+  const current = parse(existing)
+  const kept = Object.keys(values).filter((name) => (current[name] ?? '') !== '')
+  const added = Object.keys(values).filter((name) => !kept.includes(name) && current[name] !== values[name])
   if (added.length === 0) return { text: undefined, added, kept }
-  const filled = added.filter((name) => name in there)
+  const filled = added.filter((name) => name in current)
   let text = existing
   for (const name of filled)
     text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, 'm'), (_, head: string) => `${head}${values[name]}`)

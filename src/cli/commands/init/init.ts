@@ -55,7 +55,7 @@ function writeSchema(context: Context): string {
 /**
  * Returns the path of the new pipeline file.
  *
- * @throws {UsageError} `FILE_EXISTS` if a pipeline has this name, also with another file ending; not for the same file with `--force`
+ * @throws {UsageError} `FILE_EXISTS` if a pipeline has this name, also with another file ending. With `--force`, the same file may exist.
  */
 function freePath(context: Context, name: string, options: InitOptions): string {
   const file = join(context.pipelines, `${name}.yaml`)

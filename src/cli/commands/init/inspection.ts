@@ -27,7 +27,7 @@ export interface Inspection {
   readonly encodingSamples?: readonly string[]
 }
 
-const inspectedRows = 200
+const maxInspectedRows = 200
 
 /**
  * Reads the first rows and keeps them, so that several `map:` settings can be tried on them.
@@ -52,7 +52,7 @@ async function inspect(context: Context, definition: SourceDefinition): Promise<
   try {
     reading: for await (const batch of source.rows) {
       for (const row of batch) {
-        if (rows.length === inspectedRows) {
+        if (rows.length === maxInspectedRows) {
           whole = false
           break reading
         }

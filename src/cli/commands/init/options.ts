@@ -77,8 +77,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
 
 /**
  * Returns the command line with all known options, then the `added` flags, quoted for a shell. Leaves out consent tests that a flag cannot
- * express, so that `init` asks for them again. Hides secrets in the source's
- * address.
+ * express, so that `init` asks for them again. Hides secrets in the source's address.
  */
 export function commandLineOf(options: InitOptions, added: readonly string[]): string {
   const { name, source, kind, targetId, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options

@@ -78,7 +78,8 @@ export async function inspectWithAnswers(
 
 /**
  * Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it suggests no
- * setting and names no files, or if this was tried before. Throws `MISSING_OPTION` if a file must be chosen and `ask` is undefined.
+ * setting and names no files, or if the suggested setting or a chosen file was already used. Throws `MISSING_OPTION` if a file must be
+ * chosen and `ask` is undefined.
  */
 async function inspectWithSetting(
   context: Context,
@@ -213,7 +214,7 @@ async function askOptional(ask: Ask | undefined, question: string): Promise<stri
  * the proposed consent tests if all are certain.
  *
  * @throws {UsageError} `MISSING_OPTION` for a required question without an answer, or if the proposed columns reject every row. Without
- *   `ask`, it has the flags of all required questions. Also throws as `draftPipeline`.
+ *   `ask`, the error has the flags of all required questions. Also throws as `draftPipeline`.
  */
 export async function completeDraft(inspection: Inspection, target: Target, given: InitOptions, ask: Ask | undefined): Promise<Draft> {
   let options = given

@@ -106,8 +106,8 @@ function hasDigests(inspection: Inspection, column: string): boolean {
 }
 
 /**
- * Returns the columns to use as the key, because the key column is missing, not unique or partly empty: the first column of emails and
- * the first of phone numbers. Without such columns and without a key column, returns a column named like an email. Otherwise undefined.
+ * Returns the columns to use as the key if the key column is missing, not unique or partly empty: the first column of emails and the first
+ * of phone numbers. If there are none and the key column is missing, returns a column named like an email. Otherwise undefined.
  */
 function keyOf(
   map: Readonly<Record<string, unknown>>,
@@ -123,7 +123,7 @@ function keyOf(
   return named === undefined && called !== undefined ? [called] : undefined
 }
 
-/** Maps each field to all columns of a repeated name, in their order. A run uses the first filled cell, of identifiers all cells. */
+/** Maps each field to all columns of a repeated name, in their order. A run uses the first filled cell; for identifiers, all cells. */
 function addRepeats(
   map: Record<string, unknown>,
   inspection: Inspection,

@@ -30,5 +30,5 @@ export const run: CommandRun = async (context, invocation) => {
     failed: (report) => ({ ...report, trigger: 'plan', planId: '', updateFields: [], requests: 0, minutes: null, proof: '' }),
     end: async (db, all) => (out === undefined ? undefined : writePlans(db, out, all)),
   })
-  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
+  return finishRuns(context, reports, { asList: names.length > 1 || pipelines.length > 1 })
 }

@@ -15,7 +15,7 @@ export function planSummary(report: PlanReport, output: Output): string {
     `${bold(report.pipeline)}   plan ${bold(report.planId)}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`,
   ]
   const { changes, notPlanned } = runSteps(counts)
-  const left = figures(counts, 'rejected', 'duplicates', 'suppressed', 'filtered')
+  const leftOut = figures(counts, 'rejected', 'duplicates', 'suppressed', 'filtered')
   const signs: Partial<Record<Figure['countName'], string>> = {
     creates: green('+'),
     updates: yellow('~'),
@@ -26,9 +26,9 @@ export function planSummary(report: PlanReport, output: Output): string {
     filtered: ' ',
   }
   const fields = report.updateFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
-  for (const { countName: name, name: word, value, note } of [...changes.parts, ...notPlanned, ...left].filter(isShown)) {
-    const text = name === 'updates' ? fields.join(' · ') : name === 'rejected' ? codeCounts(report.rejectCodes, 2) : note
-    lines.push(`  ${signs[name] ?? '!'} ${word.padEnd(10)} ${count(value).padStart(11)}${text === '' ? '' : `   ${text}`}`)
+  for (const { countName, name, value, note } of [...changes.parts, ...notPlanned, ...leftOut].filter(isShown)) {
+    const text = countName === 'updates' ? fields.join(' · ') : countName === 'rejected' ? codeCounts(report.rejectCodes, 2) : note
+    lines.push(`  ${signs[countName] ?? '!'} ${name.padEnd(10)} ${count(value).padStart(11)}${text === '' ? '' : `   ${text}`}`)
   }
   const sets = setSummary(report)
   if (sets !== '') lines.push(`  ${yellow('~')} ${'sets'.padEnd(10)} ${sets}`)

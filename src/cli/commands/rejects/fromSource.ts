@@ -14,8 +14,8 @@ import { loadRunSources, reasonCells, reasonColumns, rejectsTable } from '../../
 
 /**
  * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store, into `target.file`
- * (mode 0600). Returns the number of rejects written. A changed source may have other line numbers, and only its end shows a change. So
- * the file gets its final name only after the last source, and not after an error.
+ * (mode 0600). Returns the number of rejects written. A changed source may have other line numbers, and the digest of a source is known
+ * only at its end. So the file gets its final name only after the last source, and not after an error.
  *
  * @throws {RunError} `SOURCE_CHANGED`, and as `openSource`
  * @throws {UsageError} `UNKNOWN_RUN`, and as `pipelineNamed` if the pipeline no longer has a file

@@ -67,7 +67,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
       lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
     }
   })
-  const scheduled = pipelines.some(({ schedule }) => schedule !== undefined)
+  const hasSchedules = pipelines.some(({ schedule }) => schedule !== undefined)
   return {
     pipelines: shown,
     needs: [
@@ -77,7 +77,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
         hint: hint === '' ? 'sluice check' : hint,
         ...(where === undefined ? {} : { where }),
       })),
-      ...(scheduled && !states.scheduler
+      ...(hasSchedules && !states.scheduler
         ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is running', hint: 'sluice serve' }]
         : []),
     ],
