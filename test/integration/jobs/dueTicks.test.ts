@@ -172,10 +172,10 @@ describe('a tick of the scheduler', () => {
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
     const changed = declaring([{ ...everyMinute, destinationId: deps.destinationId, cron: '*/2 * * * *' }])
     await declareSchedules(db, changed.declaration)
-    expect(await decideDueTicks({ db, ...changed })).toMatchObject({ decided: 0 })
+    expect(await decideDueTicks({ db, ...changed })).toMatchObject({ decidedCount: 0 })
     const removed = declaring([])
     await declareSchedules(db, removed.declaration)
-    expect(await decideDueTicks({ db, ...removed })).toMatchObject({ decided: 0 })
+    expect(await decideDueTicks({ db, ...removed })).toMatchObject({ decidedCount: 0 })
   })
 
   test('a removed schedule starts when it is declared again', async () => {
@@ -186,7 +186,7 @@ describe('a tick of the scheduler', () => {
     await db.execute(old)
     await declareSchedules(db, declaring([]).declaration)
     await declareSchedules(db, deps.declaration)
-    expect(await decideDueTicks(deps)).toMatchObject({ decided: 0 })
+    expect(await decideDueTicks(deps)).toMatchObject({ decidedCount: 0 })
   })
 
   test("another folder leaves a folder's schedules alone", async () => {
@@ -196,7 +196,7 @@ describe('a tick of the scheduler', () => {
     const other = declaring([], ['p'], '/other')
     await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`)
     await declareSchedules(db, other.declaration)
-    expect(await decideDueTicks({ db, ...other })).toMatchObject({ decided: 0 })
+    expect(await decideDueTicks({ db, ...other })).toMatchObject({ decidedCount: 0 })
     // As its own scheduler does when it reads its files again: an undeclared schedule would begin now.
     await declareSchedules(db, deps.declaration)
     await decideDueTicks(deps)
