@@ -87,6 +87,7 @@ const upcomingKnown = new Map<string, { readonly next: Date; readonly from: numb
  * and computing them takes 0.7 ms per pipeline.
  */
 const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
+/** Maximum number of entries of each cache by cron expression. A full cache is emptied. */
 const maxKnown = 10_000
 
 /** Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. */

@@ -39,8 +39,8 @@ export interface Queues {
 
 const day = 86_400
 /**
- * Interval in seconds at which the library handles expired jobs. Until then, the job of an expired worker blocks further jobs for its
- * destination. Runs of that destination are not blocked, because the notification of a queued run wakes every worker.
+ * Interval in seconds of the library's maintenance, which also ends expired jobs. Until then, the job of an expired worker blocks further
+ * jobs for its destination. Runs of that destination are not blocked, because the notification of a queued run wakes every worker.
  */
 const upkeepS = 300
 // Jobs are few and long, so heartbeats show that they are active. Ended jobs are deleted after a day, to keep the tables small.

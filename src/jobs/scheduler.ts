@@ -19,7 +19,7 @@ export interface Scheduler {
 
 const pollPattern = '*/15 * * * * *'
 /** Maximum time of the timer in milliseconds. For a later tick no timer is set, because node-cron starts further polls before it. */
-const timerMs = 20_000
+const maxTimerMs = 20_000
 /** Wait in milliseconds after a failed poll, or after a poll that found a due schedule locked by another scheduler. */
 const retryMs = 1_000
 
@@ -67,7 +67,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
   }
   const armTimer = (ms: number) => {
     clearTimeout(timer)
-    if (!isStopping && ms <= timerMs) timer = setTimeout(() => void poll(), ms)
+    if (!isStopping && ms <= maxTimerMs) timer = setTimeout(() => void poll(), ms)
   }
 
   // UTC has no clock changes. Late polls are harmless, so node-cron's warnings about them are off.

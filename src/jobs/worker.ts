@@ -22,9 +22,9 @@ export interface Worker {
   readonly stop: () => Promise<void>
 }
 
-/** Number of runs that one worker executes in parallel, each for another destination. */
+/** Number of runs that a worker executes in parallel, each for another destination. Also the number of its loops that take push jobs. */
 const parallelRuns = 4
-/** Poll interval in milliseconds while work is open. */
+/** Poll interval in milliseconds while work is open: a run is queued or running, or a request is in flight. */
 const pollMs = 1_000
 /**
  * Poll interval in milliseconds while no work is open. A notification ends the interval early, so the interval is the maximum delay

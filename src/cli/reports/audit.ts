@@ -51,7 +51,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
   const lines = changed.flatMap(({ id, fields = [] }) =>
     fields.map(
       ({ field, ours, theirs, desired }) =>
-        `changed  ${safe(id)}  ${field}  ${quoted(ours)} is ${quoted(theirs)}${desired === undefined ? '' : `, desired ${quoted(desired)}`}\n`,
+        `changed  ${safe(id)}  ${field}  confirmed ${quoted(ours)}, listed ${quoted(theirs)}${desired === undefined ? '' : `, desired ${quoted(desired)}`}\n`,
     ),
   )
   for (const [kind, name] of Object.entries(shownKinds)) {

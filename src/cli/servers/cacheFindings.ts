@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Finding } from '../../model/report.ts'
 
-/** Maximum time in milliseconds to wait for the first findings. If the service does not answer, each request of the checks takes 15 s. */
+/** Maximum wait in milliseconds for the first findings of the doctor. If the service does not answer, each of its requests takes 15 s. */
 const firstFindingsMs = 5_000
 /** Age in milliseconds from which findings are refreshed. Younger ones are reused, because the checks call the service. */
 const maxAgeMs = 60_000

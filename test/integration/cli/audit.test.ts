@@ -35,7 +35,7 @@ test('an unchanged catalog exits 0; a changed one exits 3 and shows product, fie
     '  ~ changed     1  price 1',
     '  - not listed  1  confirmed before',
     '  + unmanaged   1  not written by this pipeline; never touched',
-    'changed  SKU-1  price  "19.99 EUR" is "0.99 EUR"',
+    'changed  SKU-1  price  confirmed "19.99 EUR", listed "0.99 EUR"',
     'not listed  SKU-3',
     'unmanaged  STRANGER',
     'Next  sluice audit shop --repair',

@@ -76,7 +76,7 @@ export const lookCommands: readonly CommandEntry[] = [
   {
     name: 'audit',
     args: '<PIPELINE>',
-    summary: 'compare the catalog at the service: detect drift',
+    summary: 'compare the catalog at the service with what was confirmed',
     examples: ['sluice audit shop', 'sluice audit shop --repair', 'sluice audit shop --json'],
     options: [{ flags: '--repair', meaning: 'also plan the corrections, for sluice apply' }],
     notes: [

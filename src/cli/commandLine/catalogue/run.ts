@@ -9,7 +9,7 @@ export const runCommands: readonly CommandEntry[] = [
     examples: ['sluice plan shop', 'sluice plan shop --full --out plan.json', "sluice plan 'shop-*' --markdown"],
     options: [
       { flags: '--full', meaning: 'plan to send everything again' },
-      { flags: '--out <FILE>', meaning: 'write every change to FILE: JSON, or Markdown for .md' },
+      { flags: '--out <FILE>', meaning: 'write the changes to FILE: all as JSON, or the first 200 as Markdown (.md)' },
       { flags: '--markdown', meaning: 'print Markdown, for a pull request' },
     ],
     notes: ['Exits 4 when a guard would withhold something.'],
@@ -39,7 +39,7 @@ export const runCommands: readonly CommandEntry[] = [
   {
     name: 'backfill',
     args: '<PIPELINE>',
-    summary: 'send a backfill source; never deletes missing rows',
+    summary: 'send the rows of another source; deletes no missing rows',
     examples: ['sluice backfill shop --source late-products.csv'],
     options: [{ flags: '--source <URI>', meaning: 'required: the source to read instead of the one in the file' }],
   },
