@@ -16,7 +16,7 @@ export const audit = sluice.table(
     runId: bigint('run_id', { mode: 'number' }),
     planId: text('plan_id'),
     batchId: bigint('batch_id', { mode: 'number' }),
-    /** Pipeline of an operator's action. */
+    /** Pipeline that an operator's action is about; null for all other lines. */
     pipeline: text('pipeline'),
     detail: jsonb('detail').notNull().default({}),
   },

@@ -4,7 +4,7 @@ import { instant, sluice } from './sluice.ts'
 
 /**
  * Shared rate budget of one user of the service for one class of limit. `class` contains the names of service, user and limit. The grants
- * are in `budget_slot`. Written by `db/budget.ts`.
+ * (permissions to send one request) are in `budget_slot`. Written by `db/budget.ts`.
  */
 export const budget = sluice.table('budget', {
   class: text('class').primaryKey(),

@@ -1,5 +1,6 @@
 /**
- * Defines the tables of erasures. They contain the packed identifiers of erased people, but no raw email or phone number (docs/erasure.md).
+ * Defines the tables of erasures (docs/erasure.md). They contain the packed identifiers of erased people (`PackedIdentifier` in
+ * `model/record.ts`), but no raw email or phone number.
  */
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { batch } from './sending.ts'
@@ -48,7 +49,7 @@ export const erasedKey = sluice.table(
   ],
 )
 
-/** Delete that an erasure planned. Written by `db/erasures.ts`. */
+/** Batch with a delete that an erasure planned. Written by `db/erasures.ts`. */
 export const erasureDelete = sluice.table(
   'erasure_delete',
   {

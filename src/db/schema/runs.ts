@@ -9,7 +9,7 @@ export const destination = sluice.table(
   'destination',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    /** Address of the advertising host, so that the state of a sandbox is never used for the service. */
+    /** Address of the advertising host. It is part of the row's identity, so that the state of a sandbox is never used for the service. */
     service: text('service').notNull(),
     /** Application and user that the destination belongs to (docs/decisions/fence.md). Null until its first run. */
     credentials: text('credentials'),
@@ -54,7 +54,7 @@ export const run = sluice.table(
     destinationId: integer('destination_id').references(() => destination.id),
     trigger: text('trigger').$type<RunTrigger>().notNull(),
     status: text('status').$type<StoredRunStatus>().notNull(),
-    /** For scheduled runs: the tick, as an instant. */
+    /** Time of the tick for which a schedule requested the run; null for all other runs. */
     scheduledFor: instant('scheduled_for'),
     /** Requested version of the pipeline. A worker needs this version to claim the run. Null: any version. */
     definition: text('definition'),
@@ -102,7 +102,7 @@ export const run = sluice.table(
 )
 
 /**
- * Result of one read of a pipeline's sources. Only in a closed snapshot does a missing row cause a delete
+ * Result of one read of a pipeline's sources. Only in a closed snapshot (a complete read) does a missing row cause a delete
  * (docs/guarantees.md#deletes-need-proof).
  * Written by `db/snapshots.ts`.
  */
@@ -117,7 +117,7 @@ export const snapshot = sluice.table(
       .notNull()
       .references(() => run.id),
     status: text('status').notNull(),
-    /** SourceFacts of each source. */
+    /** `SourceFacts` of each source. */
     sources: jsonb('sources').notNull().default([]),
     definitionHash: text('definition_hash').notNull(),
     /** Sum of `desired_version` of the do-not-reach lists that the read applied. */

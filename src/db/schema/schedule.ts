@@ -1,12 +1,12 @@
-/** Defines the tables of schedules and ticks. */
+/** Defines the tables of schedules and of their ticks (the times at which a schedule is due). */
 import { sql } from 'drizzle-orm'
 import { bigint, check, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so that each tick is
- * decided only once. A scheduler does not end schedules of other folders (docs/decisions/fence.md).
+ * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so that only one
+ * scheduler decides if a tick starts a run. A scheduler does not end schedules of other folders (docs/decisions/fence.md).
  * Written by `db/schedules.ts`.
  */
 export const pipelineSchedule = sluice.table(

@@ -7,7 +7,7 @@ import { bytea, instant, now, sluice } from './sluice.ts'
 
 /**
  * Plan: frozen operations of one run, which are sent unchanged. Written in one transaction (docs/guarantees.md#atomic-plan), or in one
- * transaction for each part of a first load.
+ * transaction for each part of a first load (docs/decisions/first-load-in-parts.md).
  * Written by `db/plans.ts`.
  */
 export const plan = sluice.table(
@@ -30,8 +30,8 @@ export const plan = sluice.table(
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),
     /**
-     * Data for a review, such as update fields. `desiredVersion`: version of the destination's desired content after this plan.
-     * `writesContent`: true if the plan gave changed groups their new content.
+     * Data for a review, such as the fields that updates change. `desiredVersion`: version of the destination's desired content after this
+     * plan. `writesContent`: true if the plan wrote the new content of changed groups; otherwise an apply writes it.
      */
     review: jsonb('review').notNull().default({}),
     /** `{ rules, changes }`: rules of the product sets that an apply keeps, and the expected changes. Null if there are none. */
@@ -79,18 +79,22 @@ export const batch = sluice.table(
     leaseUntil: instant('lease_until'),
     attempts: integer('attempts').notNull().default(0),
     /**
-     * True if the service may have applied an entry of the batch: by an attempt whose outcome is unknown, of this batch or of a batch whose
-     * entries moved to this one. Never set to false again.
+     * True if the service may have applied an entry of the batch, because the outcome of an attempt is unknown: an attempt of this batch,
+     * or of a batch whose entries moved to this one. Also true for a new delete beside an update (`insertDeleteBatch`). Never set to false
+     * again.
      */
     maybeApplied: boolean('maybe_applied').notNull().default(false),
     /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
     miscounts: integer('miscounts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
-    /** For a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`): number of the run. Null for other batches. */
+    /**
+     * Run of the first load that the batch is part of; null for other batches. The keys of such a batch may be implied, without rows in
+     * `remote` (`db/impliedKeys.ts`).
+     */
     loadId: bigint('load_id', { mode: 'number' }),
     /** Lowest record key of a batch of a load. All its record keys are below the `first_key` of the next batch of the load. */
     firstKey: bytea('first_key'),
-    /** True for a batch of a load whose keys are no longer implied. */
+    /** True once no key of the batch is implied any more; always false for batches without `load_id`. */
     keysStored: boolean('keys_stored').notNull().default(false),
     /** Code of the reason for which the batch is open again, parked, split, superseded or waiting. */
     reason: text('reason'),
@@ -139,14 +143,14 @@ export const entry = sluice.table(
     ord: integer('ord').notNull(),
     destinationId: integer('destination_id').notNull(),
     /**
-     * Key of the record; for several users that of the first one. For a delete of identifiers: their group, or the first identifier if the
-     * person is suppressed or erased.
+     * Key of the record; for several users that of the first one. For a delete of identifiers: the key of their group, or the first
+     * identifier if the person is suppressed or erased.
      */
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
     change: text('change').$type<Change>().notNull(),
-    /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for deletes. */
+    /** `desired_hash` of the keys, which becomes their `synced_hash` when the operation is confirmed; null for deletes. */
     hash: bytea('hash'),
     expiresAt: instant('expires_at'),
     users: integer('users').notNull().default(1),

@@ -15,8 +15,8 @@ export const record = sluice.table(
     /** Products: the written fields as JSON. Null for members. */
     body: text('body'),
     /**
-     * Packed identifiers, sorted: for members with an identifier that is not a digest, that lost an opted-out identifier, or that an
-     * earlier version wrote. Null for all others.
+     * Packed identifiers (`PackedIdentifier` in `model/record.ts`), sorted. Null for products, and if `joined_identifiers` has them. Used
+     * for a member with an identifier that is not a digest, that lost an opted-out identifier, or that an earlier version wrote.
      */
     identifiers: bytea('identifiers').array(),
     effectiveAt: instant('effective_at'),
@@ -51,7 +51,7 @@ export const record = sluice.table(
 )
 
 /**
- * Digests of the raw records of the last closed snapshot with their record keys, in chunks (docs/benchmarks.md). Stored only if every valid
+ * Digests of the raw records of the last complete read with their record keys, in chunks (docs/benchmarks.md). Stored only if every valid
  * record has a digest. Written by `db/digests.ts`.
  */
 export const recordDigest = sluice.table(
@@ -79,7 +79,8 @@ export const recordDigest = sluice.table(
 )
 
 /**
- * Row statistics for gated reads: the feature sets that the numbers beside the digests refer to, and values that occur on many rows
+ * Row statistics for reads that skip unchanged records (docs/architecture.md#three-gates-work-that-is-skipped-safely): the feature sets
+ * (combinations of warnings, currency, stock …) that the numbers beside the digests refer to, and values that occur on many rows
  * (mapping/statistics/readStatistics.ts). Stored only together with digests.
  * Written by `db/digests.ts`.
  */
@@ -104,15 +105,15 @@ export const remote = sluice.table(
      */
     refCount: integer('ref_count').notNull().default(0),
     /**
-     * True if its last record was suppressed. Then no guard withholds its delete (docs/guarantees.md#mass-delete-guard,
+     * True if the last record with the key was suppressed. Then no guard withholds its delete (docs/guarantees.md#mass-delete-guard,
      * docs/guarantees.md#suppression-wins).
      */
     suppressed: boolean('suppressed').notNull().default(false),
     /** Identifiers: key of the record under which the identifier is sent, together with other identifiers. Null for products. */
     groupKey: bytea('group_key'),
     /**
-     * Hash of the desired content; null for a product that is not desired. For identifiers: a hash of their own times, or a constant for
-     * identifiers without own times, or a new value if the group must be sent again.
+     * Hash of the desired content; null for a product that is not desired. For identifiers: a hash of the times of their row
+     * (`effective_at`, `expires_at`), a constant if the row has no times, or a new value if the group must be sent again.
      */
     desiredHash: bytea('desired_hash'),
     /** `desired_hash` of the confirmed content; null if none is confirmed. A marker if it was invalidated (`db/invalidated.ts`). */
@@ -161,7 +162,7 @@ export const impliedKey = sluice.table(
 )
 
 /**
- * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may make a key out of sync, and
+ * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may put a key out of sync, and
  * deleted after a plan is applied and the key is in sync. May be incomplete while `destination.all_changed` is true. A key may be in
  * several rows, or without a row in `remote`. Written by `db/changedKeys.ts`.
  */
