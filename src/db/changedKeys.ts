@@ -4,10 +4,10 @@
  * of a destination change, one flag replaces them (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
-import { markAllChanged } from './destinations.ts'
+import { storeAllChanged } from './destinations.ts'
 import type { Row } from './row.ts'
 
-/** SQL condition: key `m` is out of sync, so its desired and synced content differ. */
+/** SQL condition: the key of row `m` of `remote` is out of sync, so its desired and synced content differ. */
 export const outOfSync =
   '((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))'
 
@@ -16,8 +16,8 @@ export const outOfSync =
  * million keys takes longer.
  */
 const allChangedFrom = 100_000
-/** Share of the keys of a destination. The flag stays set if more keys than this share plus 1,000 are out of sync. */
-const openShare = 0.1
+/** Returns the number of keys out of sync above which the flag stays set. `keys`: number of keys of the destination. */
+const maxOutOfSync = (keys: number): number => 1_000 + keys * 0.1
 
 /**
  * Returns SQL that adds the keys that the query `keys` returns, as one row. One row and index entry per key took four times as much
@@ -69,12 +69,12 @@ export class ChangedKeys {
   /** Marks all keys as changed. */
   async addAll(): Promise<void> {
     if (this.#all) return
-    await markAllChanged(this.#db, this.#destinationId, true)
+    await storeAllChanged(this.#db, this.#destinationId, true)
     this.#all = true
   }
 
   /** Marks all keys as changed if `records` is at least `allChangedFrom`. Must be called before this number of records changes. */
-  async expect(records: number): Promise<void> {
+  async expectChanges(records: number): Promise<void> {
     if (records >= allChangedFrom) await this.addAll()
   }
 
@@ -102,15 +102,15 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
     }
     // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
-    const [found] = await tx.query<{ keys: number; open: number }>(
-      `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,
+    const [counted] = await tx.query<{ keys: number; out_of_sync: number }>(
+      `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as out_of_sync from remote m where destination_id = $1`,
       [destinationId],
     )
-    if (found === undefined || found.open > 1_000 + found.keys * openShare) return
-    if (found.open > 0) {
+    if (counted === undefined || counted.out_of_sync > maxOutOfSync(counted.keys)) return
+    if (counted.out_of_sync > 0) {
       await tx.execute(addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
     }
-    await markAllChanged(tx, destinationId, false)
+    await storeAllChanged(tx, destinationId, false)
   })
 }
 

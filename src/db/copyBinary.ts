@@ -9,6 +9,8 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const byteaOid = 17
 const int4Oid = 23
 const textOid = 25
+/** Number of bytes of the header of an array with one dimension: five integers (`#arrayHead`). */
+const arrayHeadBytes = 20
 /** Microseconds between 1970 and 2000, the origin of Postgres' timestamps. */
 const epoch2000Micro = 946_684_800_000_000n
 /** Number of bytes passed to the socket at a time. */
@@ -22,8 +24,8 @@ const firstBytes = 16 * 1024
 /** COPY that starts when other statements of the connection have ended. */
 export interface LaterCopy {
   readonly after: Promise<unknown>
-  /** Number of bytes that may wait for `after` before `flush` waits. */
-  readonly waitingBytes: number
+  /** Maximum number of bytes that may wait for `after` before `flush` waits. */
+  readonly maxWaitingBytes: number
   /** Buffers that earlier COPYs no longer use. This COPY takes buffers from the array and returns them to it. */
   readonly spares: Buffer[]
 }
@@ -43,7 +45,7 @@ export class CopyWriter {
    */
   constructor(client: pg.PoolClient, target: string, later?: LaterCopy) {
     this.#spares = later?.spares ?? []
-    const options = later === undefined ? {} : { highWaterMark: later.waitingBytes }
+    const options = later === undefined ? {} : { highWaterMark: later.maxWaitingBytes }
     this.#stream = copyFrom(`copy ${target} from stdin (format binary)`, options)
     const start = () => void client.query(this.#stream)
     if (later === undefined) start()
@@ -127,7 +129,7 @@ export class CopyWriter {
 
   /** Writes a `bytea[]` of one dimension. */
   byteaArray(values: readonly Uint8Array[]): void {
-    let size = 20
+    let size = arrayHeadBytes
     for (const value of values) size += 4 + value.length
     this.#need(4 + size)
     let at = this.#arrayHead(size, byteaOid, values.length)
@@ -141,13 +143,14 @@ export class CopyWriter {
    */
   byteaSlices(bytes: Uint8Array, length: number | Int32Array): void {
     const count = typeof length === 'number' ? bytes.length / length : length.length
-    this.#need(24 + count * 4 + bytes.length)
-    let at = this.#arrayHead(20 + count * 4 + bytes.length, byteaOid, count)
+    const arrayBytes = arrayHeadBytes + count * 4 + bytes.length
+    this.#need(4 + arrayBytes)
+    let at = this.#arrayHead(arrayBytes, byteaOid, count)
     const buffer = this.#buffer
     for (let i = 0, from = 0; i < count; i++) {
       const size = typeof length === 'number' ? length : (length[i] ?? 0)
       at = put32(buffer, at, size)
-      // The index is below the length.
+      // The cast holds because the index is below the length.
       for (const to = from + size; from < to; from++) buffer[at++] = bytes[from] as number
     }
     this.#at = at
@@ -155,7 +158,7 @@ export class CopyWriter {
 
   /** Writes a `bytea[]` of one dimension. `values`: in hex. */
   hexArray(values: readonly string[]): void {
-    let size = 20
+    let size = arrayHeadBytes
     for (const value of values) size += 4 + value.length / 2
     this.#need(4 + size)
     const buffer = this.#buffer
@@ -169,8 +172,9 @@ export class CopyWriter {
 
   /** Writes an `integer[]` of one dimension. */
   int4Array(values: ArrayLike<number> & Iterable<number>): void {
-    this.#need(24 + values.length * 8)
-    let at = this.#arrayHead(4 * 5 + values.length * 8, int4Oid, values.length)
+    const arrayBytes = arrayHeadBytes + values.length * 8
+    this.#need(4 + arrayBytes)
+    let at = this.#arrayHead(arrayBytes, int4Oid, values.length)
     for (const value of values) at = put32(this.#buffer, put32(this.#buffer, at, 4), value)
     this.#at = at
   }
@@ -178,7 +182,7 @@ export class CopyWriter {
   /** Writes a `text[]` of one dimension. */
   textArray(values: readonly string[]): void {
     const encoded = values.map((value) => Buffer.from(value))
-    const size = encoded.reduce((sum, value) => sum + 4 + value.length, 20)
+    const size = encoded.reduce((sum, value) => sum + 4 + value.length, arrayHeadBytes)
     this.#need(4 + size)
     let at = this.#arrayHead(size, textOid, values.length)
     for (const value of encoded) at = putBytes(this.#buffer, at, value)
@@ -191,6 +195,7 @@ export class CopyWriter {
    */
   #arrayHead(size: number, oid: number, length: number): number {
     let at = put32(this.#buffer, this.#at, size)
+    // Number of dimensions, no nulls, type of the elements, their number, and the index of the first one.
     for (const field of [1, 0, oid, length, 1]) at = put32(this.#buffer, at, field)
     return at
   }
@@ -282,14 +287,14 @@ function putBytes(buffer: Buffer, at: number, value: Uint8Array): number {
 /** Writes bytes. Returns the position after them. */
 function putValue(buffer: Buffer, from: number, value: Uint8Array): number {
   if (value.length > 64) buffer.set(value, from)
-  // The index is below the length.
+  // The cast holds because the index is below the length.
   else for (let i = 0; i < value.length; i++) buffer[from + i] = value[i] as number
   return from + value.length
 }
 
 /** Writes `length` bytes of `source`. Returns the position after them. */
 function putSlice(buffer: Buffer, to: number, source: Uint8Array, at: number, length: number): number {
-  // The index is within the source.
+  // The cast holds because the index is within the source.
   for (let i = 0; i < length; i++) buffer[to + i] = source[at + i] as number
   return to + length
 }

@@ -27,20 +27,20 @@ export function forgetCause(client: pg.PoolClient): void {
 }
 
 /**
- * Yields portions of `rows` rows; the last one may have fewer. Requires an open transaction. `query`: trusted SQL without parameters. Only
- * one cursor of the same `name` may be open.
+ * Yields portions of `portionRows` rows; the last one may have fewer. Requires an open transaction. `query`: trusted SQL without
+ * parameters. Only one cursor of the same `name` may be open.
  */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   name: string,
   query: string,
-  rows: number,
+  portionRows: number,
 ): AsyncGenerator<Row[]> {
   forgetCause(client)
   await client.query(`declare ${name} no scroll cursor for ${query}`)
   try {
     const fetch = () => {
-      const portion = client.query<Row>(`fetch ${rows} from ${name}`)
+      const portion = client.query<Row>(`fetch ${portionRows} from ${name}`)
       // After an error each later statement of the transaction fails too, first of all `close`, whose error replaces this one.
       portion.catch((error: unknown) => setCause(client, error))
       return portion
@@ -48,7 +48,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
     let next = fetch()
     for (;;) {
       const portion = (await next).rows
-      const last = portion.length < rows
+      const last = portion.length < portionRows
       if (!last) next = fetch()
       if (portion.length > 0) yield portion
       if (last) break

@@ -153,7 +153,7 @@ export async function raiseDesiredVersion(tx: Queryable, destinationId: number, 
 }
 
 /** Stores the flag `all_changed`: true if any key may be out of sync, false if only keys in `changed_key` may be. */
-export async function markAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
+export async function storeAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
   await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
 }
 

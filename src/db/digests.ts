@@ -5,9 +5,9 @@ import type { Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
 
 /** Maximum number of digests in a chunk. */
-const chunkRecords = 4_096
+const maxChunkDigests = 4_096
 /** Share of outdated digests above which `loadDigests` returns undefined, so that a full read rewrites the chunks. */
-const outdatedShare = 0.3
+const maxOutdatedShare = 0.3
 
 /** Digests of the last complete snapshot. */
 export interface StoredDigests {
@@ -27,7 +27,10 @@ export interface StoredChunk {
   readonly chunk: number
   /** Digests of 16 bytes. */
   readonly digests: Uint8Array
-  /** Two bytes per digest, big-endian: the number of the record's feature set. */
+  /**
+   * Two bytes per digest, big-endian: the number of the record's feature set, which is a combination of warnings, currency, stock …
+   * (docs/architecture.md#three-gates-work-that-is-skipped-safely).
+   */
   readonly featureSets: Uint8Array
   /** Positions of digests that are no longer current, from 0. */
   readonly outdated: readonly number[]
@@ -51,7 +54,7 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
   )
   const stored = chunks.reduce((sum, { count }) => sum + count, 0)
   const outdated = chunks.reduce((sum, chunk) => sum + chunk.outdated.length, 0)
-  if (stored === 0 || outdated > stored * outdatedShare) return undefined
+  if (stored === 0 || outdated > stored * maxOutdatedShare) return undefined
   const quality = await loadQuality(tx, destinationId)
   if (quality === undefined) return undefined
   return {
@@ -70,7 +73,8 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
       )
       for await (const value of values) {
         const entry = chunks[at++]
-        if (entry?.count !== value.length / 18) throw new Error('the digests changed while they were read')
+        // A digest has 16 bytes, and the number of a feature set has two.
+        if (entry?.count !== value.length / (16 + 2)) throw new Error('the digests changed while they were read')
         const digests = value.subarray(0, entry.count * 16)
         yield { chunk: entry.chunk, digests, featureSets: value.subarray(digests.length), outdated: entry.outdated }
       }
@@ -96,8 +100,8 @@ async function storeQuality(tx: Transaction, destinationId: number, quality: unk
 
 /**
  * Returns SQL of the chunks of destination `$1` that meet the condition `where`. Because of the concatenations, Postgres reads each chunk
- * from its storage once, and not once per position. The latter took 0.1 s for 10,000 positions of 1,000,000. The column `length` is the
- * length of each key if all are equally long, else null.
+ * from its storage once. One read per position took 0.1 s for 10,000 positions of 1,000,000. The column `length` is the length of each key
+ * if all are equally long, else null.
  */
 const chunksWhere = (where: string) => `(
          select keys || ''::bytea as keys, key_ends || '{}'::int[] as key_ends, outdated, octet_length(digests) / 16 as count,
@@ -127,7 +131,7 @@ export async function deleteDigests(tx: Transaction, destinationId: number): Pro
 }
 
 /** Number of chunks in memory (2 MB) after which `StagedDigests` should be stored. */
-const chunksInMemory = 16
+const maxChunksInMemory = 16
 
 /** Chunk that is being filled. */
 interface DigestChunk {
@@ -140,7 +144,7 @@ interface DigestChunk {
 
 /**
  * Collects the digests of the valid rows of a full read in the order of the file, and writes them to the temporary table `staged_digest`.
- * Collecting them from the stage took 2.4 of 27 s of a first load of a million people.
+ * Collecting them from the table `stage` took 2.4 of 27 s of a first load of a million people.
  */
 export class StagedDigests {
   #stored = 0
@@ -155,13 +159,13 @@ export class StagedDigests {
   /** Adds the digest of a valid row (16 bytes), the number of its feature set, and its record key. */
   add(digest: Uint8Array, featureSet: number, key: Uint8Array): void {
     let chunk = this.#chunks.at(-1)
-    if (chunk === undefined || chunk.count === chunkRecords) {
+    if (chunk === undefined || chunk.count === maxChunkDigests) {
       chunk = {
         count: 0,
-        digests: Buffer.allocUnsafe(chunkRecords * 16),
-        featureSets: Buffer.allocUnsafe(chunkRecords * 2),
-        keys: Buffer.allocUnsafe(chunkRecords * 16),
-        keyEnds: new Int32Array(chunkRecords),
+        digests: Buffer.allocUnsafe(maxChunkDigests * 16),
+        featureSets: Buffer.allocUnsafe(maxChunkDigests * 2),
+        keys: Buffer.allocUnsafe(maxChunkDigests * 16),
+        keyEnds: new Int32Array(maxChunkDigests),
       }
       this.#chunks.push(chunk)
     }
@@ -170,7 +174,7 @@ export class StagedDigests {
     const from = chunk.keyEnds[at - 1] ?? 0
     const end = from + key.length
     if (end > chunk.keys.length) chunk.keys = Buffer.concat([chunk.keys], end * 2)
-    // Faster than `set` for few bytes; the indexes are below the lengths.
+    // Faster than `set` for few bytes. The casts hold because the indexes are below the lengths.
     for (let i = 0; i < 16; i++) chunk.digests[at * 16 + i] = digest[i] as number
     for (let i = 0; i < key.length; i++) chunk.keys[from + i] = key[i] as number
     chunk.featureSets.writeUInt16BE(featureSet, at * 2)
@@ -179,7 +183,7 @@ export class StagedDigests {
 
   /** True if `store` should be called, because many chunks are in memory. */
   get full(): boolean {
-    return this.#chunks.length > chunksInMemory
+    return this.#chunks.length > maxChunksInMemory
   }
 
   /**
@@ -236,8 +240,8 @@ export async function replaceDigests(tx: Transaction, destinationId: number, val
 }
 
 /**
- * Stores the result of a gated read: appends the digests of the staged valid rows, marks the digests `unseen` as outdated, and replaces the
- * row statistics. `validKind`: kind of valid rows in `stage`.
+ * Stores the result of a gated read, which skipped the records with known digests: appends the digests of the staged valid rows, marks the
+ * digests `unseen` as outdated, and replaces the row statistics. `validKind`: kind of valid rows in `stage`.
  */
 export async function updateDigests(
   tx: Transaction,
@@ -292,7 +296,7 @@ async function appendDigests(tx: Transaction, destinationId: number, validKind: 
        select part, string_agg(digest, '') as digests, string_agg(int2send(feature_set), '') as feature_sets, string_agg(key, '') as keys,
          array_agg(octet_length(key)) as lengths
        from (
-         select digest, feature_set, key, (row_number() over () - 1) / ${chunkRecords} as part
+         select digest, feature_set, key, (row_number() over () - 1) / ${maxChunkDigests} as part
          from ${table} where kind = ${validKind} and digest is not null) s
        group by part) c`,
       [destinationId],

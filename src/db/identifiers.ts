@@ -1,7 +1,8 @@
 /**
- * Builds the SQL to read the identifiers of a row of `record` or of the stage, which has one of two forms (docs/decisions/packed-state.md).
- * Usually all identifiers are digests, and are concatenated in `joined_identifiers`. Otherwise they are in the array `identifiers`: if one
- * is a `partner_user_id`, whose length varies, or if an earlier version wrote the row.
+ * Builds the SQL to read the identifiers of a row of `record`, or of `stage` (the rows of the current read). The identifiers have one of
+ * two forms (docs/decisions/packed-state.md). Usually all of them are digests, and are concatenated in `joined_identifiers`. The array
+ * `identifiers` has them if one is a `partner_user_id`, whose length varies, if the row lost an opted-out identifier, or if an earlier
+ * version wrote the row.
  */
 import { identifierBytes } from '../model/record.ts'
 

@@ -10,12 +10,12 @@ export const prefixBytes = 4
 /** Number of leading bytes of a record key in an entry. */
 export const shortKeyBytes = 6
 /** Number of chunks of a destination. Digests with the same first 12 bits are in one chunk. */
-export const chunks = 4_096
+export const chunkCount = 4_096
 /** Number of bits of an entry's digest after the first 12. */
 export const otherBits = prefixBytes * 8 - 12
 
 /**
- * Identifiers to find, by chunk and by the other bits of their digest. Without identifiers of at most `prefixBytes` bytes, which have no
+ * Identifiers to find, by chunk and by the other bits of their digest. Leaves out identifiers of at most `prefixBytes` bytes, which have no
  * entry.
  */
 export type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
@@ -37,6 +37,7 @@ export function byChunk(identifiers: readonly Buffer[]): Wanted {
 /** Place of an entry whose digest begins like the digest of an identifier. */
 export interface Place {
   readonly chunk: number
+  /** Number of the part: a load may write a chunk in several parts. */
   readonly part: number
   /** Index of the entry in its part of the chunk, from 0. */
   readonly place: number

@@ -1,14 +1,17 @@
-/** Writes the table `implied_key`, the index of implied identifiers (docs/decisions/implied-keys.md). */
+/**
+ * Writes the table `implied_key`, the index of implied identifiers (docs/decisions/implied-keys.md). `impliedKeyEntries.ts` defines
+ * entries, chunks and parts.
+ */
 import { CopyWriter } from './copyBinary.ts'
 import { eachPortion } from './cursor.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { rowIdentifiers } from './identifiers.ts'
-import { byChunk, chunks, otherBits, placesOf, prefixBytes, shortKeyBytes } from './impliedKeyEntries.ts'
-import { behindAll, recordImplies } from './impliedKeys.ts'
+import { byChunk, chunkCount, otherBits, placesOf, prefixBytes, shortKeyBytes } from './impliedKeyEntries.ts'
+import { behindAll, recordMayImply } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 
 /** Maximum number of entries in memory (5 MB). Once it is reached, the entries are stored as one more part of each chunk. */
-const partEntries = 2 ** 19
+const defaultMaxEntries = 2 ** 19
 
 /** Removes all entries of a destination. */
 export async function dropImpliedKeys(tx: Queryable, destinationId: number): Promise<void> {
@@ -27,13 +30,13 @@ export class ImpliedKeyIndex {
   #entries = 0
   #parts: number
 
-  /** `firstPart`: number of parts that the load has already stored. `entriesOfPart`: maximum number of entries in memory. */
-  constructor(tx: Transaction, destinationId: number, { firstPart = 0, entriesOfPart = partEntries } = {}) {
+  /** `firstPart`: number of parts that the load has already stored. `maxEntries`: maximum number of entries in memory. */
+  constructor(tx: Transaction, destinationId: number, { firstPart = 0, maxEntries = defaultMaxEntries } = {}) {
     this.#tx = tx
     this.#destinationId = destinationId
     this.#parts = firstPart
-    this.#digests = new Uint32Array(entriesOfPart)
-    this.#keys = Buffer.allocUnsafe(entriesOfPart * shortKeyBytes)
+    this.#digests = new Uint32Array(maxEntries)
+    this.#keys = Buffer.allocUnsafe(maxEntries * shortKeyBytes)
   }
 
   /** Adds the identifiers of records, and stores parts when the memory is full. `keys`: packed identifiers in hex, joined by commas. */
@@ -61,7 +64,7 @@ export class ImpliedKeyIndex {
   addOne(digest: number, source: Buffer, at: number): void {
     this.#digests[this.#entries] = digest
     const to = this.#entries * shortKeyBytes
-    // The index is within the key.
+    // The cast holds because the index is within the key.
     for (let i = 0; i < shortKeyBytes; i++) this.#keys[to + i] = source[at + i] as number
     this.#entries++
   }
@@ -74,13 +77,13 @@ export class ImpliedKeyIndex {
 
   /** Stores the entries so far as one more part of each chunk, after `after` has ended. Further identifiers may be added meanwhile. */
   async store(after?: Promise<void>): Promise<void> {
-    const ends = new Uint32Array(chunks)
+    const ends = new Uint32Array(chunkCount)
     for (let i = 0; i < this.#entries; i++) {
       const chunk = (this.#digests[i] ?? 0) >>> otherBits
       ends[chunk] = (ends[chunk] ?? 0) + 1
     }
-    const places = new Uint32Array(chunks)
-    for (let chunk = 1; chunk < chunks; chunk++) {
+    const places = new Uint32Array(chunkCount)
+    for (let chunk = 1; chunk < chunkCount; chunk++) {
       places[chunk] = ends[chunk - 1] ?? 0
       ends[chunk] = (ends[chunk] ?? 0) + (ends[chunk - 1] ?? 0)
     }
@@ -98,7 +101,7 @@ export class ImpliedKeyIndex {
     await after
     const copy = new CopyWriter(this.#tx.client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
     let start = 0
-    for (let chunk = 0; chunk < chunks; chunk++) {
+    for (let chunk = 0; chunk < chunkCount; chunk++) {
       const end = ends[chunk] ?? 0
       if (end === start) continue
       copy.row(5)
@@ -128,7 +131,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
     const keys = places.map((place) => row.record_keys.subarray(place * shortKeyBytes, (place + 1) * shortKeyBytes))
     const implied = await tx.query<{ key: Buffer }>(
       `select k.key from unnest($2::bytea[]) as k (key) where exists (
-         select from record r where r.destination_id = $1 and ${recordImplies('r')} and r.key >= k.key and r.key < k.key || ${behindAll})`,
+         select from record r where r.destination_id = $1 and ${recordMayImply('r')} and r.key >= k.key and r.key < k.key || ${behindAll})`,
       [destinationId, keys],
     )
     const outdated = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))
@@ -149,7 +152,7 @@ export async function dropOutdatedKeys(tx: Transaction, destinationId: number): 
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(tx, destinationId)
   const records = `select key, replace(array_to_string(${rowIdentifiers('record')}, ','), '\\x', '') as keys from record
-    where destination_id = ${destinationId} and ${recordImplies('record')}`
+    where destination_id = ${destinationId} and ${recordMayImply('record')}`
   for await (const rows of eachPortion<{ key: Buffer; keys: string }>(tx.client, 'record_cursor', records, 5_000)) await index.add(rows)
   await index.end()
 }

@@ -1,10 +1,10 @@
-/** Searches the index of implied identifiers (docs/decisions/implied-keys.md). */
+/** Searches the index of implied identifiers (docs/decisions/implied-keys.md). `impliedKeyEntries.ts` defines its entries and chunks. */
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, placesOf, prefixBytes, shortKeyBytes, type Place } from './impliedKeyEntries.ts'
-import { behindAll, implyingBatch, recordImplies } from './impliedKeys.ts'
+import { behindAll, implyingBatch, recordMayImply } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
@@ -12,7 +12,7 @@ const filterBits = 24
 /** Number of chunks that a search by COPY reads as one message: 32 kB of digests for a million users with two identifiers each. */
 const chunksPerMessage = 16
 /** Maximum number of chunks per query. */
-const chunksAtOnce = 256
+const maxChunksPerQuery = 256
 /** Up to this many identifiers are searched in Postgres by one query. More are searched by COPY, in portions of this size. */
 const identifiersAtOnce = 50_000
 
@@ -32,10 +32,10 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
   const wanted = byChunk(identifiers)
   const found: ImpliedKey[] = []
   const chunkNumbers = [...wanted.keys()]
-  for (let from = 0; from < chunkNumbers.length; from += chunksAtOnce) {
+  for (let from = 0; from < chunkNumbers.length; from += maxChunksPerQuery) {
     const rows = await db.query<Row<'implied_key', 'chunk' | 'part' | 'digests'>>(
       'select chunk, part, digests from implied_key where destination_id = $1 and chunk = any($2::int[])',
-      [destinationId, chunkNumbers.slice(from, from + chunksAtOnce)],
+      [destinationId, chunkNumbers.slice(from, from + maxChunksPerQuery)],
     )
     found.push(
       ...(await recordsAt(
@@ -136,7 +136,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
          join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
        cross join lateral (
          select lr.destination_id, lr.key, ${rowIdentifiers('lr')} as identifiers, lr.load_id from record lr
-         where lr.destination_id = $1 and ${recordImplies('lr')} and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
+         where lr.destination_id = $1 and ${recordMayImply('lr')} and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
        cross join ${implyingBatch('r')} b
      where w.identifier = any(r.identifiers)`,
     [

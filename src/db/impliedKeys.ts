@@ -7,7 +7,7 @@ import { rowIdentifiers } from './identifiers.ts'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
-/** SQL of the desired content of identifiers without own times. */
+/** SQL of the `desired_hash` of an identifier whose row has no times of its own (`effective_at`, `expires_at`). */
 export const plainTimes = `'\\x01'::bytea`
 
 /** SQL of a value that is greater than every record key. */
@@ -23,7 +23,7 @@ export const implyingBatch = (r: string): string =>
      where not lb.keys_stored)`
 
 /** Returns the SQL condition that the keys of record `r` may be implied. They are implied only if `implyingBatch` returns a row. */
-export const recordImplies = (r: string) => `${r}.load_id is not null`
+export const recordMayImply = (r: string) => `${r}.load_id is not null`
 
 /** Returns the SQL condition that batch `b` is part of a load. */
 export const isOfLoad = (b: string) => `${b}.load_id is not null`
@@ -82,7 +82,7 @@ export async function countImpliedRecords(tx: Queryable, destinationId: number, 
   // Usually no batch of the load has stored keys. Then the query reads only records, which takes a quarter of the time (15 of 60 ms).
   const implying =
     batches.length === 1
-      ? `select from record r where r.destination_id = $1 and ${recordImplies('r')}`
+      ? `select from record r where r.destination_id = $1 and ${recordMayImply('r')}`
       : `select from (select b.*, ${nextKeyOf('b')} as next_key from batch b where b.destination_id = $1 and ${mayImply('b')}) b
          cross join ${recordsOf('b')} r`
   const [row] = await tx.query<{ n: number }>(`select count(*)::int as n from (${implying} limit $2) c`, [destinationId, enough ?? null])

@@ -5,7 +5,7 @@
 import { recordKeyBytes } from '../destinations/updateWriter.ts'
 import { CopyWriter, type LaterCopy } from './copyBinary.ts'
 import type { Transaction } from './database.ts'
-import { recordImplies } from './impliedKeys.ts'
+import { recordMayImply } from './impliedKeys.ts'
 import type { Queryable } from './queryable.ts'
 import type { ColumnName } from './row.ts'
 
@@ -40,7 +40,7 @@ const lineBytes = 8
 /** Number of bytes of a person's record key, content hash and line (`RecordCopy`). */
 export const recordContentBytes = recordKeyBytes + hashBytes + lineBytes
 /** Maximum number of bytes of records that wait for Postgres, as much as a step of a first load has (sync/plan/loadParts.ts). */
-const waitingBytes = 8_000_000
+const maxWaitingBytes = 8_000_000
 
 const loadedColumns = [
   'destination_id',
@@ -53,7 +53,7 @@ const loadedColumns = [
 ] as const satisfies readonly ColumnName<'record'>[]
 
 /**
- * Writer of the records of a first load of people, by COPY. To insert them from the stage takes 2.7 times as much processor time of
+ * Writer of the records of a first load of people, by COPY. To insert them from the table `stage` takes 2.7 times as much processor time of
  * Postgres, and 50 B more log per record.
  */
 export class RecordCopy {
@@ -69,35 +69,38 @@ export class RecordCopy {
 
   /** Begins a COPY when `after` ends. Records may be added earlier. */
   begin(after: Promise<unknown>): void {
-    this.#copy = new CopyWriter(this.#tx.client, `record (${loadedColumns.join(', ')})`, { after, waitingBytes, spares: this.#spares })
+    this.#copy = new CopyWriter(this.#tx.client, `record (${loadedColumns.join(', ')})`, { after, maxWaitingBytes, spares: this.#spares })
   }
 
-  /** Adds a record. `content`: position in `source` of its key, hash and line. `identifiers`: position of `length` bytes of identifiers. */
-  add(source: Buffer, content: number, identifiers: number, length: number): void {
-    const copy = this.#open
+  /**
+   * Adds a record from the bytes in `source`: key, hash and line from `contentAt` on, and `identifiersLength` bytes of identifiers from
+   * `identifiersAt` on.
+   */
+  add(source: Buffer, contentAt: number, identifiersAt: number, identifiersLength: number): void {
+    const copy = this.#openCopy
     copy.row(loadedColumns.length)
     copy.int4(this.#read.destinationId)
     copy.int8(this.#read.snapshotId)
     copy.int8(this.#read.loadId)
-    copy.slice(source, content, recordKeyBytes)
-    copy.slice(source, content + recordKeyBytes, hashBytes)
-    copy.slice(source, content + recordKeyBytes + hashBytes, lineBytes)
-    copy.slice(source, identifiers, length)
+    copy.slice(source, contentAt, recordKeyBytes)
+    copy.slice(source, contentAt + recordKeyBytes, hashBytes)
+    copy.slice(source, contentAt + recordKeyBytes + hashBytes, lineBytes)
+    copy.slice(source, identifiersAt, identifiersLength)
   }
 
   /** True if `flush` should be awaited before more records are added. */
   get full(): boolean {
-    return this.#open.full
+    return this.#openCopy.full
   }
 
   /** Passes the added records to the connection, and waits if too many bytes wait for Postgres. */
   async flush(): Promise<void> {
-    await this.#open.flush()
+    await this.#openCopy.flush()
   }
 
   /** Ends the COPY. The next one may begin before the promise resolves. */
   async end(): Promise<void> {
-    const copy = this.#open
+    const copy = this.#openCopy
     this.#copy = undefined
     await copy.end()
   }
@@ -107,7 +110,7 @@ export class RecordCopy {
     this.#copy?.abort()
   }
 
-  get #open(): CopyWriter {
+  get #openCopy(): CopyWriter {
     if (this.#copy === undefined) throw new Error('no COPY is open')
     return this.#copy
   }
@@ -182,7 +185,7 @@ export async function replaceMissing(
  */
 export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
-    `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and ${recordImplies('r')}`,
+    `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and ${recordMayImply('r')}`,
     [destinationId, ...values],
   )
 }

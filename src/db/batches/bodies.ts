@@ -16,8 +16,8 @@ export async function dropOldBodies(db: Queryable): Promise<number> {
 }
 
 /**
- * Removes the bodies of the batches with the ids `batches`. Also removes the body of every ended batch of the audience that contains one of
- * `texts`.
+ * Removes the bodies of the batches with the ids `batches`. Also removes the body of an ended batch of the audience if the body contains
+ * one of the `texts`.
  */
 export async function eraseBodies(
   tx: Queryable,

@@ -43,8 +43,8 @@ export interface ClaimedBatch {
   readonly reason: string | null
   /** True if the earliest end of its memberships has passed. */
   readonly expired: boolean
-  /** True for a batch of a first load whose keys were not stored as rows yet (`mayImply` in `db/impliedKeys.ts`). */
-  readonly ofLoad: boolean
+  /** True for a batch of a first load whose keys were not stored as rows of `remote` yet (`mayImply` in `db/impliedKeys.ts`). */
+  readonly mayImplyKeys: boolean
 }
 
 /**
@@ -55,8 +55,8 @@ const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 /**
- * SQL condition: batch `b` waits for a sibling or for the end of an isolation. `coalesce` saves time: with a null reason Postgres would
- * evaluate `exists` for each batch of the plan.
+ * SQL condition: batch `b` waits for an earlier batch of the same parent, or for the end of an isolation. `coalesce` saves time: with a
+ * null reason Postgres would evaluate `exists` for each batch of the plan.
  */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
@@ -96,7 +96,7 @@ export const scopeValues = (scope: BatchScope) => [
 
 const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
    b.parent_id, b.maybe_applied, b.attempts, b.miscounts, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
-   ${mayImply('b')} as of_load`
+   ${mayImply('b')} as may_imply_keys`
 
 /**
  * Claims up to `count` batches that may be sent now. Prefers ambiguous batches. Returns the claimed batches in the order of `seq`, which is
@@ -145,8 +145,8 @@ export interface OpenWork {
   /** Number of claimed batches, also of those whose lease has expired. */
   readonly inFlight: number
   /**
-   * Number of batches that may be sent now or later in this run, after a backoff, a horizon, a delete or a sibling. Leaves out batches of
-   * phase 2 that wait for a parked delete.
+   * Number of batches that may be sent now or later in this run: after a backoff, after a late arrival is no longer possible, or after
+   * another batch. Leaves out batches of phase 2 that wait for a parked delete.
    */
   readonly waiting: number
   /** Milliseconds until the first waiting batch may be sent, as far as a time is known; else 0. */
@@ -196,7 +196,7 @@ type BatchRow = BodyRow &
     | 'attempts'
     | 'miscounts'
     | 'reason'
-  > & { readonly expired: boolean; readonly of_load: boolean }
+  > & { readonly expired: boolean; readonly may_imply_keys: boolean }
 
 function toBatch(row: BatchRow): ClaimedBatch {
   return {
@@ -217,6 +217,6 @@ function toBatch(row: BatchRow): ClaimedBatch {
     miscounts: row.miscounts,
     reason: row.reason,
     expired: row.expired,
-    ofLoad: row.of_load,
+    mayImplyKeys: row.may_imply_keys,
   }
 }

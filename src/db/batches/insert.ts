@@ -24,23 +24,21 @@ export interface FrozenBatch {
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 
-const frozenBatchColumns = (
-  [
-    'id',
-    'plan_id',
-    'destination_id',
-    'seq',
-    'phase',
-    'operation',
-    'body',
-    'body_sha256',
-    'entry_count',
-    'user_count',
-    'expires_at',
-    'load_id',
-    'first_key',
-  ] satisfies ColumnName<'batch'>[]
-).join(', ')
+const frozenBatchColumns = [
+  'id',
+  'plan_id',
+  'destination_id',
+  'seq',
+  'phase',
+  'operation',
+  'body',
+  'body_sha256',
+  'entry_count',
+  'user_count',
+  'expires_at',
+  'load_id',
+  'first_key',
+] as const satisfies readonly ColumnName<'batch'>[]
 
 /** Reserves the ids of `count` batches. */
 export async function reserveBatchIds(tx: Transaction, count: number): Promise<readonly number[]> {
@@ -53,9 +51,9 @@ export async function reserveBatchIds(tx: Transaction, count: number): Promise<r
 
 /** Inserts the batches of a plan by COPY. */
 export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch (${frozenBatchColumns})`)
+  const copy = new CopyWriter(tx.client, `batch (${frozenBatchColumns.join(', ')})`)
   for (const batch of batches) {
-    copy.row(13)
+    copy.row(frozenBatchColumns.length)
     copy.int8(batch.id)
     copy.text(batch.planId)
     copy.int4(batch.destinationId)

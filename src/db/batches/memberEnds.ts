@@ -5,7 +5,10 @@
 import { mayImply } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Ends that make a membership due for renewal: times up to `before`, and times later than `after`. Both are SQL of a time. */
+/**
+ * Ends that make a membership due for renewal: times up to `before`, and times later than `after`, which the setting `expires_in` no longer
+ * permits. Both are SQL of a time.
+ */
 export interface DueEnds {
   readonly before: string
   readonly after: string

@@ -73,7 +73,7 @@ export async function releaseBatch(
 
 /**
  * Recovers batches in flight whose lease has expired, or whose worker is in `endedWorkerIds`. Returns their number. If an attempt was
- * started, the batch becomes ambiguous: its bytes may have been sent, and may arrive until the horizon. Otherwise the batch is pending or
+ * started, the batch becomes ambiguous: its bytes may have been sent, and may arrive within `horizonMs`. Otherwise the batch is pending or
  * ambiguous as before the claim, without a wait. Does not change batches of another environment, whose horizon may differ.
  */
 export async function recoverBatches(db: Database, endedWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
@@ -114,9 +114,9 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
 }
 
 /**
- * Sets the attempts of the destination's ambiguous batches to 1 and ends their waits; also those of its pending batches with attempts. Does
- * not change deletes of erasures. A delete of a suppressed identifier keeps its wait until it was claimed once, because an earlier update
- * could restore the identifier before the horizon.
+ * Sets the attempts to 1 and ends the waits of the destination's batches that are ambiguous, or pending with attempts. Does not change
+ * deletes of erasures. A delete of a suppressed identifier keeps its wait until it was claimed once, because an earlier update
+ * could restore the identifier during the wait.
  */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
@@ -167,7 +167,7 @@ const supersedeSql = (rest: string): string =>
      update batch b set status = 'superseded', settled_at = statement_timestamp(), ${rest} returning b.plan_id, b.reason)
    ${auditLinesSql(`select 'plan', 'batches.superseded', plan_id, null, jsonb_build_object('reason', reason, 'batches', count(*)) from ended group by plan_id, reason`)}`
 
-/** Ends batches as split whose entries all moved to one new batch (`mergeBatches` in `split.ts`). */
+/** Ends as split the batches whose entries all moved to one new batch (`mergeBatches` in `split.ts`). */
 export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {
   await tx.execute(
     `with merged as (

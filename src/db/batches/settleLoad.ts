@@ -6,10 +6,10 @@ import type { ClaimedBatch } from './claim.ts'
 import { settledAt } from './release.ts'
 
 /**
- * Settles a batch of a load whose answer confirms all users. Writes no key, because all keys of the batch are implied. Finishes the
- * attempt, adds the line of the audit log, and raises the version of the synced state. Returns false if nothing was written, for one of
- * these reasons: some keys of the batch are stored, another process has recovered or claimed the batch, or the statement failed by a
- * deadlock or a serialization failure. `confirmed`: number of entries.
+ * Settles a batch of a load whose answer confirms all users. Writes no key, because all keys of the batch are implied, without rows in
+ * `remote`. Finishes the attempt, adds the line of the audit log, and raises the version of the synced state. Returns false if nothing was
+ * written, for one of these reasons: some keys of the batch are stored, another process has recovered or claimed the batch, or the
+ * statement failed by a deadlock or a serialization failure. `confirmed`: number of entries.
  */
 export async function settleLoad(
   db: Queryable,

@@ -21,6 +21,7 @@ export interface Part {
   /** True if the new batch has no attempts left in this run. */
   readonly parked: boolean
   readonly attempts: number
+  /** Number of consecutive complete answers with wrong counts. */
   readonly miscounts: number
   readonly reason: string | null
   /** Milliseconds until the new batch may be sent; 0: immediately. */

@@ -120,7 +120,7 @@ export const batchesOfKeys = (destination: string, keys: string): string =>
    select ea.batch_id from batch_entries ea where ea.destination_id = ${destination} and ${hasKey('ea.keys', keys)}`
 
 /**
- * Returns the SQL condition that one of the entries has one of `keys`. `joined`: SQL of the concatenated keys of each entry.
+ * Returns the SQL condition that one of the entries has one of `keys`. `joined`: SQL of an array with the concatenated keys of each entry.
  */
 const hasKey = (joined: string, keys: string) =>
   `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${identifierBytes}) as eg (at)
@@ -155,7 +155,7 @@ export function bodyOf(row: BodyRow): Buffer {
 /**
  * Returns SQL of the last confirmed update, by an earlier plan, of each record that an entry in `o` changes. Its columns are `seq` and
  * `ord` of the entry in `o`, and batch, keys, offset and length of that update. Offset and length are null if the update is in a row of
- * `batch_entries`. `o`: table with entries of one destination. `planId`: SQL of their plan.
+ * `batch_entries`. `o`: table with entries of one plan. `planId`: SQL of this plan.
  */
 export const formerEntries = (o: string, planId: string): string => {
   const changed = `select record_key from ${o} where change <> 'create'`

@@ -115,14 +115,14 @@ async function writeAsOneRow(tx: Transaction, destinationId: number, batches: re
     copy.bytes(high)
     copy.byteaArray(items.map(({ recordKey }) => recordKey))
     copy.hexArray(items.map(({ keys }) => keys.join('')))
-    copy.textArray(withoutEquals(items.map(({ change }) => change)))
+    copy.textArray(oneIfAllEqual(items.map(({ change }) => change)))
     const hashes = items.flatMap(({ hash }) => (hash === null ? [] : [hash]))
     copy.byteaArray(hashes.every((hash) => hash.equals(hashes[0] ?? hash)) ? hashes.slice(0, 1) : hashes)
-    copy.int4Array(withoutEquals(items.map(({ users }) => users)))
+    copy.int4Array(oneIfAllEqual(items.map(({ users }) => users)))
     if (first.expiresAtMs === null) copy.null()
     else copy.timestamp(first.expiresAtMs)
     copy.int4(offsets[0] ?? 0)
-    copy.int4Array(withoutEquals(lengths))
+    copy.int4Array(oneIfAllEqual(lengths))
     if (template === undefined) copy.null()
     else copy.bytes(template)
     if (copy.full) await copy.flush()
@@ -150,12 +150,13 @@ export async function writeLoadedEntries(tx: Transaction, destinationId: number,
     copy.bytes(recordKeys.subarray(-recordKeyBytes))
     copy.byteaSlices(recordKeys, recordKeyBytes)
     copy.byteaSlices(keys, keyLengths)
+    // An array with one element means that all entries have this value.
     copy.textArray(['create'])
     copy.byteaArray([hash])
     copy.int4Array([1])
     copy.timestamp(expiresAtMs)
     copy.int4(firstOffset)
-    copy.int4Array(withoutEquals(lengths))
+    copy.int4Array(oneIfAllEqual(lengths))
     copy.bytes(template)
     if (copy.full) await copy.flush()
   }
@@ -163,8 +164,8 @@ export async function writeLoadedEntries(tx: Transaction, destinationId: number,
 }
 
 /** Returns only the first element if all elements are equal; otherwise all elements. */
-function withoutEquals<Values extends readonly unknown[] | Int32Array>(values: Values): Values
-function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
+function oneIfAllEqual<Values extends readonly unknown[] | Int32Array>(values: Values): Values
+function oneIfAllEqual(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
   for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return values
   return values.slice(0, 1)
 }

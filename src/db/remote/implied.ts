@@ -1,9 +1,12 @@
-/** Stores implied keys as rows of `remote`, before their state changes (docs/decisions/implied-keys.md). */
+/**
+ * Stores implied keys as rows of `remote`, before their state changes (docs/decisions/implied-keys.md). Implied keys are those keys of a
+ * first load that have no row in `remote`.
+ */
 import { isDue, type DueEnds } from '../batches/memberEnds.ts'
 import { openStatuses } from '../batches/states.ts'
 import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'
 import { rowIdentifiers } from '../identifiers.ts'
-import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, recordImplies, recordsOf } from '../impliedKeys.ts'
+import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, recordMayImply, recordsOf } from '../impliedKeys.ts'
 import { dropImpliedKeys } from '../impliedKeyIndex.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
@@ -30,8 +33,8 @@ const columns = (
  */
 async function insertImpliedKeys(tx: Queryable, destinationId: number, records: string, values: readonly unknown[] = []): Promise<void> {
   const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
-    join record r on r.destination_id = $1 and r.key = k.key and ${recordImplies('r')}`
-  await tx.execute(inserted(rows, unchanged), [destinationId, ...values])
+    join record r on r.destination_id = $1 and r.key = k.key and ${recordMayImply('r')}`
+  await tx.execute(insertSql(rows, unchanged), [destinationId, ...values])
 }
 
 /** SQL of the columns of record `r` from which its implied keys are computed. */
@@ -49,18 +52,19 @@ interface StoredState {
 const unchanged: StoredState = { refCount: '1', suppressed: 'false', desired: plainTimes, joins: '' }
 
 /**
- * Inserts implied keys together with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
- * `load_id`: `recordColumns`, and the columns that `state` uses. Adds to the changed keys those whose desired content differs from the
+ * Inserts implied keys together with the changes of a plan, so that no key is written twice. `records`: SQL of records with a `load_id`,
+ * each once, with `recordColumns` and the columns that `state` uses. Adds to the changed keys those whose desired content differs from the
  * confirmed content. The caller must add the removed keys.
  */
 export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
   await changed.write(
-    `${inserted(records, { ...unchanged, ...state })} returning key, ref_count, desired_hash, synced_hash`,
+    `${insertSql(records, { ...unchanged, ...state })} returning key, ref_count, desired_hash, synced_hash`,
     'ref_count > 0 and desired_hash <> synced_hash',
   )
 }
 
-const inserted = (records: string, { refCount, suppressed, desired, joins }: StoredState): string =>
+/** Returns SQL that inserts the implied keys of `records` with the values of a `StoredState`. */
+const insertSql = (records: string, { refCount, suppressed, desired, joins }: StoredState): string =>
   `insert into remote (${columns})
    select r.destination_id, i.identifier, ${refCount}, ${suppressed}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
      case when b.settled then b.expires_at end, case when b.settled then b.id end
@@ -72,7 +76,7 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
   if (records.length === 0) return
   const open = await tx.query<Row<'batch', 'id'>>(
     `select distinct b.id from record r cross join ${implyingBatch('r')} b
-     where r.destination_id = $1 and r.key = any($2::bytea[]) and ${recordImplies('r')} and not b.settled`,
+     where r.destination_id = $1 and r.key = any($2::bytea[]) and ${recordMayImply('r')} and not b.settled`,
     [destinationId, records],
   )
   await storeKeysOfBatches(
@@ -116,7 +120,7 @@ export async function storeOpenKeys(tx: Queryable, destinationId: number, change
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
     [destinationId],
   )
-  await changed.expect(rows.reduce((sum, { user_count }) => sum + user_count, 0))
+  await changed.expectChanges(rows.reduce((sum, { user_count }) => sum + user_count, 0))
   await storeKeysOfBatches(
     tx,
     rows.map(({ id }) => id),

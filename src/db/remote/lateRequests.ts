@@ -1,4 +1,4 @@
-/** Writes `remote.late_until`: the time until which late requests may change a key. */
+/** Writes `remote.late_until`: the time until which late requests may change a key (docs/decisions/late-arrival-horizon.md). */
 import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from './implied.ts'
@@ -23,7 +23,7 @@ export async function markLate(tx: Queryable, batchIds: readonly (number | strin
 
 /**
  * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored: the clock of the database was ahead when they
- * were stored. The caller must have waited for a horizon before.
+ * were stored. The caller must have waited for the time in which a lost request may still arrive (the horizon).
  */
 export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   await db.execute(

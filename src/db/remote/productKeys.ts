@@ -16,7 +16,7 @@ export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outc
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
   const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
-  // The service should never change the product key of a product.
+  // The service should never change the product key of a product, so a change is logged.
   await tx.execute(
     auditLinesSql(
       `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,

@@ -1,5 +1,6 @@
 /**
- * Writes the desired state of keys to `remote`: the number of records with the key (reference count), its group and its desired content.
+ * Writes the desired state of keys to `remote`: the number of records with the key (reference count), its group (the record with which an
+ * identifier is sent) and its desired content.
  * Most functions get the keys as SQL with named columns. `$1` in that SQL is the destination.
  */
 import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'

@@ -105,7 +105,7 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
  * it refused this one. Then keys are marked as synced with unknown content, until an answer confirms their content or their delete
  * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  *
- * With `staysIfApplied`, true for audiences, this applies to all keys. Otherwise it applies only to keys with a product_key. A product
+ * With `staysIfApplied` (true for audiences) all refused keys are marked. Otherwise only keys with a product_key are marked: a product
  * without a product_key cannot be deleted, so its delete would be retried forever. A refused entry of a do-not-reach list counts as not
  * suppressed (`db/suppressed.ts`).
  */

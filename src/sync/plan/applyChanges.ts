@@ -82,7 +82,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const updateFields = await desired.updatedFields(found.updates)
   // An unchanged source has no upserts. To skip this block saves 20 ms.
   if (!isUnchanged) {
-    await context.changed.expect(found.creates + found.updates)
+    await context.changed.expectChanges(found.creates + found.updates)
     await desired.applyUpserts()
     await refreshStatistics(tx, destinationId, input.rows.valid)
   }
@@ -98,10 +98,10 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erasedCounts.stale - listedCounts.stale - otherRowsCounts.stale,
     suppressed: found.suppressed + listedCounts.missing + listedCounts.stale + erasedCounts.suppressed,
   }
-  // If very many records change, `expect` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row of
+  // If very many records change, `expectChanges` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row of
   // `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback would
   // undo the flag.
-  await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
+  await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
 

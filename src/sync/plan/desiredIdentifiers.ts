@@ -8,7 +8,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { countImpliedRecords, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
+import { countImpliedRecords, plainTimes, recordMayImply } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
@@ -75,7 +75,7 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
       changed,
       `select ${recordColumns}, k.suppressed
        from (select key, bool_or(cause = 'suppressed') as suppressed from removal group by key) k
-         join record r on r.destination_id = $1 and r.key = k.key and ${recordImplies('r')}`,
+         join record r on r.destination_id = $1 and r.key = k.key and ${recordMayImply('r')}`,
       { refCount: '0', suppressed: 'r.suppressed' },
     )
   await changed.add(`select unnest(${rowIdentifiers('r')}) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
@@ -110,9 +110,9 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
   }
   await insertChangedKeys(
     changed,
-    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where ${recordImplies('former')}
+    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where ${recordMayImply('former')}
      union all
-     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and ${recordImplies('r')}
+     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and ${recordMayImply('r')}
      where not exists (select from former f where f.key = r.key)`,
     {
       refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',

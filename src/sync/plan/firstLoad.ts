@@ -9,7 +9,7 @@
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { recordImplies } from '../../db/impliedKeys.ts'
+import { recordMayImply } from '../../db/impliedKeys.ts'
 import { dropImpliedKeys } from '../../db/impliedKeyIndex.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/referenceCounts.ts'
@@ -130,7 +130,7 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
     `select i.identifier as key, ${hasShared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
        ${hasShared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
-     where r.destination_id = $1 and not ${recordImplies('r')} ${hasShared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
+     where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
 

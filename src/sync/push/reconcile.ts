@@ -67,7 +67,7 @@ export async function reconcile(
   const { destination, by } = context
   const { db, settings } = context.deps
   const attempt = { id: attemptId, sent: sentResult(exchange) }
-  if (batch.ofLoad && confirmsAll(destination, outcome)) {
+  if (batch.mayImplyKeys && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }

@@ -51,7 +51,7 @@ export interface Staging {
 }
 
 /** Number of bytes of rows that may wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
-const waitingBytes = 2_000_000
+const maxWaitingBytes = 2_000_000
 
 /** Source to stage. */
 interface StagedSource {
@@ -139,7 +139,7 @@ export class SourceStager {
     this.#writer = new staging.writerClass(tx, {
       source: this.#index,
       tally,
-      later: { after: this.#between, waitingBytes, spares: this.#spares },
+      later: { after: this.#between, maxWaitingBytes, spares: this.#spares },
     })
   }
 

@@ -11,7 +11,7 @@ import type { Database } from '../../db/database.ts'
 import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
-import { implyingBatch, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
+import { implyingBatch, plainTimes, recordMayImply } from '../../db/impliedKeys.ts'
 import { wasRead } from '../../db/digests.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
@@ -349,7 +349,7 @@ const memberKeys = `
   select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
     case when b.settled then b.id end
   from record r cross join ${implyingBatch('r')} b cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
-  where r.destination_id = $1 and r.key = any($2) and ${recordImplies('r')}`
+  where r.destination_id = $1 and r.key = any($2) and ${recordMayImply('r')}`
 
 const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
   products: {

@@ -76,7 +76,7 @@ test('a COPY that waits for other statements has its rows, and none of them if i
   const client = await fresh.db.connect()
   const source = Buffer.from('before, value, after')
   const copyAfter = async (after: Promise<unknown>, work: (copy: CopyWriter) => Promise<void>) => {
-    const copy = new CopyWriter(client, 't', { after, waitingBytes: 100_000_000, spares: [] })
+    const copy = new CopyWriter(client, 't', { after, maxWaitingBytes: 100_000_000, spares: [] })
     for (let n = 0; n < 200_000; n++) {
       copy.row(2)
       copy.int4(n)

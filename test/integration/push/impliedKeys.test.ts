@@ -380,7 +380,7 @@ test('a load that is indexed in several parts is found whole, and one person is 
   const { pairs, identifiers } = await storedIdentifiers(engine)
   await engine.db.transaction(async (tx) => {
     await tx.execute('delete from implied_key')
-    const index = new ImpliedKeyIndex(tx, 1, { entriesOfPart: 64 })
+    const index = new ImpliedKeyIndex(tx, 1, { maxEntries: 64 })
     const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>(
       `select key, ${rowIdentifiers('record')} as identifiers from record order by key`,
     )
