@@ -8,9 +8,9 @@ export interface Unresolved {
   readonly pipeline: string
   /** Number of operations: each is for one user or product. */
   readonly operations: number
-  /** Time at which the oldest of these batches was created, by its plan or by a split. */
+  /** Time at which the oldest batch of these requests was created, by its plan or by a split. */
   readonly since: Date
-  /** Latest run whose plan has such a request. */
+  /** Latest run whose plan has one of these requests. */
   readonly runId: string
 }
 

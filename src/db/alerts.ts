@@ -116,7 +116,7 @@ const sendingForS = 60
 
 /** Facts that decide if and when conditions are checked. */
 export interface AlertActivity {
-  /** Changes whenever runs or actions of operators may have changed a condition. */
+  /** Text that changes whenever runs or actions of operators may have changed a condition. */
   readonly mark: string
   /** True if a run is queued or running. */
   readonly open: boolean

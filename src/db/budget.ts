@@ -33,10 +33,10 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<nu
 }
 
 /**
- * Seconds by which the time of a grant may be later than that of a statement that runs after it. A statement has the time at which its
- * message arrived, and a message that arrived later may have got the lock of the row first.
+ * Maximum number of seconds by which the time of a grant may be later than that of a statement that runs after it. A statement has the time
+ * at which its message arrived, and a message that arrived later may have got the lock of the row first.
  */
-const aheadS = 60
+const maxAheadS = 60
 
 /** Maximum seconds of a block: the longest requested wait (`longestRequestedWaitMs`) with a margin. A later end is ignored. */
 const longestBlockS = 1_200
@@ -55,20 +55,20 @@ export interface Granted {
  * Sends three statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The others
  * see the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
  *
- * If the newest grant is more than `aheadS` seconds in the future, the clock was ahead. Then all such grants count as granted now;
+ * If the newest grant is more than `maxAheadS` seconds in the future, the clock was ahead. Then all such grants count as granted now;
  * otherwise nothing would be sent until that time. Only the newest grant is tested, so that the ring is not searched each time.
  *
  * @throws {RangeError} `count` is not a positive integer
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
-  if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
+  if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`the number of grants must be a positive integer: ${count}`)
   const key = pg.escapeLiteral(name)
   const results = await db.pool.query(`
     select 1 from budget where class = ${key} for update;
     update budget_slot set granted_at = statement_timestamp()
-    where class = ${key} and granted_at > statement_timestamp() + ${aheadS} * interval '1 second'
+    where class = ${key} and granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second'
       and exists (select from budget b join budget_slot s on s.class = b.class and s.slot = (b.granted + ${ringSize - 1}) % ${ringSize}
-        where b.class = ${key} and s.granted_at > statement_timestamp() + ${aheadS} * interval '1 second');
+        where b.class = ${key} and s.granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second');
     with head as materialized (
       select granted, request_limit, window_ms, statement_timestamp() as t,
         case when blocked_until < statement_timestamp() + ${longestBlockS} * interval '1 second' then blocked_until end as blocked_until

@@ -51,7 +51,7 @@ export async function awaitErasures(tx: Queryable): Promise<void> {
 
 /** Keys of an erased person. */
 export interface ErasedKeys {
-  /** Packed identifiers, for all audiences of the service. */
+  /** Packed identifiers (`PackedIdentifier` in `model/record.ts`), for all audiences of the service. */
   readonly identifiers: readonly Buffer[]
   /** Record keys of single audiences. */
   readonly records: readonly { readonly destinationId: number; readonly key: Buffer }[]
@@ -132,7 +132,7 @@ export async function loadErased(db: Queryable, erasureId: number): Promise<Eras
   }
 }
 
-/** Erasure for an export, whose record keys have the ids of their audience at the service. */
+/** Erasure with its keys, for an export. Each record key has the ids of its audience at the service. */
 export interface StoredErasure {
   readonly service: string
   readonly id: number
@@ -142,7 +142,8 @@ export interface StoredErasure {
 }
 
 /**
- * Returns the erasures of all services that have keys, oldest first. A repeated erasure has none, because keys stay with the first erasure.
+ * Returns the erasures that have keys, of all services, oldest first. A repeated erasure has no keys, because they stay with the first
+ * erasure.
  */
 export async function listErasures(db: Queryable): Promise<readonly StoredErasure[]> {
   const rows = await db.query<
@@ -244,7 +245,7 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** SQL condition: the delete `b` of one entry is confirmed. Reads the attempts, because retention deletes the entries. */
+/** SQL condition: batch `b`, whose only entry is a delete, is confirmed. Reads the attempts, because retention deletes the entries. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**
@@ -313,7 +314,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseChanged(tx, destinationId, keys.identifiers)
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
-    // Without digests the next run reads the whole source.
+    // The digests are stored with the record keys. Without digests the next run reads the whole source.
     await deleteDigests(tx, destinationId)
   }
   const hashed = keys.identifiers.filter((key) => key[0] !== plainType)

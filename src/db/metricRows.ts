@@ -31,7 +31,10 @@ export async function runsOf(db: Queryable, ids: readonly number[]): Promise<rea
   return (await db.query<MetricRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toMetricRun)
 }
 
-/** A run that was never claimed has the epoch 0. If such a run was skipped or cancelled, its times show how long it waited. */
+/**
+ * A run that was never claimed has the epoch 0. If such a run was skipped or cancelled, its times show how long it waited, not how long it
+ * ran.
+ */
 const columns = `id, pipeline, status, trigger, counts,
   case when epoch > 0 then extract(epoch from finished_at - started_at)::float8 end as seconds`
 
@@ -77,9 +80,12 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
 
 /** Current state, as gauges show it. */
 export interface GaugeValues {
-  /** `succeededAt`: end of the last successful run. `withheld`: deletes that the last ended run withheld. Plans do not count. */
+  /**
+   * `succeededAt`: end of the last successful run. `withheld`: deletes that the last ended run withheld. Runs with the trigger `plan` do
+   * not count.
+   */
   readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
-  /** Operations without a clear answer. `oldestS`: seconds since the oldest of them was planned. */
+  /** Operations without a clear answer. `oldestS`: seconds since the oldest of their batches was created. */
   readonly unresolved: readonly { readonly pipeline: string; readonly operations: number; readonly oldestS: number }[]
   /** `limit`: maximum number of requests in a window. `used`: requests in the last window. */
   readonly budgets: readonly { readonly class: string; readonly limit: number; readonly used: number }[]

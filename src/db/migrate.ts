@@ -65,15 +65,15 @@ export async function migrationStatus(url: string, schema = defaultSchema): Prom
 }
 
 /**
- * Compares the journal of a migrated schema with the migrations of this version, over a connection of the pool. `isSame`: true if the
+ * Compares the journal of a migrated schema with the migrations of this version, over a connection of the pool. `isPrefix`: true if the
  * applied migrations are the first ones of this version, even if later ones are missing.
  */
-export async function compareJournal(db: Database): Promise<MigrationStatus & { readonly isSame: boolean }> {
+export async function compareJournal(db: Database): Promise<MigrationStatus & { readonly isPrefix: boolean }> {
   // The files are read once, because an upgrade replaces them while this version still runs.
   knownHashes ??= readMigrations(db.schema).map(({ hash }) => hash)
   const known = knownHashes
   const applied = await db.query<{ hash: string }>('select hash from migration order by position')
-  return { applied: applied.length, known: known.length, isSame: applied.every(({ hash }, i) => hash === known[i]) }
+  return { applied: applied.length, known: known.length, isPrefix: applied.every(({ hash }, i) => hash === known[i]) }
 }
 
 let knownHashes: readonly string[] | undefined

@@ -9,7 +9,7 @@ import { connectionFault, safeUrl } from './connectionFault.ts'
 export interface Store {
   readonly db: Database
   /** True for the embedded server below the data directory. */
-  readonly embedded: boolean
+  readonly isEmbedded: boolean
   /** Closes the pool; stops the embedded server unless another command uses or keeps it. */
   readonly close: () => Promise<void>
 }
@@ -69,13 +69,17 @@ export async function openStore(options: {
     await close()
     throw error
   }
-  return { db, embedded: embedded !== undefined, close }
+  return { db, isEmbedded: embedded !== undefined, close }
 }
 
 /** Encodings of databases that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */
 const encodings = new Set(['UTF8', 'SQL_ASCII'])
 
-/** @throws {RunError} `DATABASE_TOO_OLD`; `DATABASE_UNUSABLE` if the encoding cannot store every text */
+/**
+ * Checks version and encoding of the database.
+ *
+ * @throws {RunError} `DATABASE_TOO_OLD`; `DATABASE_UNUSABLE` if the encoding cannot store every text
+ */
 async function checkServer(client: pg.Client, url: string): Promise<void> {
   let version: number
   let encoding: string

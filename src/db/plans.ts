@@ -39,18 +39,19 @@ export const decodeReview = jsonColumn('plan', 'review', review)
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
 /**
- * SQL of the plans `p` with their runs `u`, except plans of `sluice plan` that were never applied. Retention supersedes such a plan too, so
- * its status does not show that it was applied.
+ * SQL of the plans `p` with their runs `u`, except plans of `sluice plan` that were never applied. The status `superseded` does not show
+ * that a plan was applied, because retention gives it to stale plans too.
  */
 export const begunPlans = `plan p join run u on u.id = p.run_id and (u.trigger <> 'plan' or p.applied_at is not null)`
 /** SQL of the order of `begunPlans`: by the time at which a plan was started, else stored, the last one first. */
 const lastBegunFirst = 'coalesce(p.applied_at, p.created_at) desc'
 
 /**
- * SQL of the last begun plan of each destination. Retention keeps it, because the next plan reads its cleared deletes and outstanding keys.
+ * SQL of the last begun plan of each destination. Retention keeps this plan, because the next plan reads its unconfirmed deletes and
+ * outstanding keys.
  */
 export const lastPlans = lastPlansWhere('true')
-/** SQL of the last such plans with deletes. The next plan sends their unconfirmed deletes without a new approval. */
+/** SQL of the last begun plan with deletes of each destination. The next plan sends its unconfirmed deletes without a new approval. */
 export const lastDeletingPlans = lastPlansWhere(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
 
 /** Returns SQL of the last begun plan of one destination. */

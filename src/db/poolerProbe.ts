@@ -10,6 +10,7 @@ import { commandConnectMs, connectionFault, safeUrl } from './connectionFault.ts
  */
 export type Pooler = 'none' | 'session' | 'transaction'
 
+/** Number of comparisons of two connections, because a single one may miss that they share a process. */
 const rounds = 3
 /** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait for it without end. */
 const answerMs = 5_000
@@ -87,7 +88,7 @@ async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boole
   } catch (error) {
     // Statement mode rejects transactions.
     if (error instanceof pg.DatabaseError) return true
-    // A session pooler with a single server connection never answers. Otherwise the connection was lost.
+    // A timeout means a session pooler with a single server connection. Any other error means that the connection was lost.
     if (error instanceof Error && /timeout/i.test(error.message)) return false
     throw error
   }

@@ -44,7 +44,10 @@ export async function insertRejects(db: Queryable, runId: number, rejects: reado
 export const addRejectsSql = (rows: string): string =>
   `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
 
-/** Cells of a contradicting row. Its reject is found by line, key, and place among the rejects with this line and key. */
+/**
+ * Cells of a contradicting row (`DUPLICATE_CONFLICT`). Its reject is found by line, key, and place among the rejects with this line and
+ * key.
+ */
 export interface FoundCells {
   readonly line: number
   /** Record key in hex. */

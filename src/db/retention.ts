@@ -26,7 +26,7 @@ export async function applyRetention(
     // Frozen bodies contain digests, and are not needed after the end of their batch.
     bodies: (await dropOldBodies(db)) + (await dropOldTemplates(db)),
     operations: await dropOldEntries(db),
-    // Cells are deleted earlier than the rejects themselves.
+    // Cells (the values of a rejected row) are deleted earlier than the rejects themselves.
     cells: await dropOldCells(db),
     rejects: await dropOldRejects(db),
     keys: await dropUnusedKeys(db),

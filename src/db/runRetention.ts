@@ -23,8 +23,9 @@ export const defaultKeepRunsDays = 400
 const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
 /**
- * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later snapshots: the last complete
- * read of the pipeline's own sources, the last such read in whose plans no guard fired, and the last complete read of any source.
+ * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`). These are the last complete read of the
+ * pipeline's own sources with all later snapshots, the last complete read of these sources in whose plans no guard fired, and the last
+ * complete read of any source.
  */
 const comparedSnapshots = `
   select s.id from snapshot s join (

@@ -34,7 +34,7 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
-/** Returns the SQL condition that the row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
+/** Returns the SQL condition that the run in row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
 export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and ${run}.options ->> 'source' is null`
 
 /**
@@ -74,7 +74,7 @@ export async function requestRun(
 
 /**
  * Adds the options of a request that joins a queued run. The run becomes a full refresh if one of the requests is a full refresh, and uses
- * the higher limit of approved deletes. `options`: without `full` unless it is true. Does nothing if the run is no longer queued.
+ * the higher limit of approved deletes. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
  */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(
@@ -86,8 +86,8 @@ export async function widenRun(db: Queryable, runId: number, options: RunOptions
 }
 
 /**
- * Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. Leaves out runs of the last
- * 5 s.
+ * Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. Leaves out runs that
+ * were requested within the last 5 s.
  */
 export async function updateQueuedDefinitions(
   db: Queryable,

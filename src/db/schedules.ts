@@ -26,7 +26,10 @@ export interface Declaration {
   /** Real path of the folder. */
   readonly folder: string
   readonly schedules: readonly DeclaredSchedule[]
-  /** Names of files that are invalid at present, and of conflicting pipelines. Their schedules are kept, also those of their markets. */
+  /**
+   * Names of files that are invalid at present, and of conflicting pipelines. Their schedules are kept, also those of their markets
+   * (docs/pipelines.md#markets).
+   */
   readonly broken: readonly string[]
 }
 
@@ -34,7 +37,7 @@ export interface Declaration {
 export const declaredForS = 60
 
 /** Maximum difference in seconds at which the clock of the scheduler confirms the clock of the database. */
-const clocksAgreeS = 300
+const maxClockDifferenceS = 300
 
 /** Returns SQL of the declared schedules as rows `d`. `parameter`: SQL parameter with their JSON. */
 const declared = (parameter: string) =>
@@ -91,7 +94,7 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
     const ahead = await tx.query<Row<'pipeline_schedule', 'pipeline'>>(
       `update pipeline_schedule set last_scheduled_for = statement_timestamp()
        where credentials = $1 and last_scheduled_for > statement_timestamp() + interval '1 minute'
-         and abs(extract(epoch from statement_timestamp() - $2::timestamptz)) < ${clocksAgreeS}
+         and abs(extract(epoch from statement_timestamp() - $2::timestamptz)) < ${maxClockDifferenceS}
        returning pipeline`,
       [credentials, processTime],
     )
@@ -207,7 +210,7 @@ export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: 
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }
 
-/** Returns true only for the first call of a day (UTC, by the database's clock). Stores this as a tick with an empty pipeline. */
+/** Returns true only for the first call of a day (UTC, by the database's clock). Stores the first call as a tick with an empty pipeline. */
 export async function claimDailyRetention(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)

@@ -5,18 +5,18 @@ import type { Value } from './row.ts'
 /** Figures of webhook events. */
 export interface WebhookState {
   /** Time of the last event; null if there is none. */
-  readonly last: Date | null
+  readonly lastAt: Date | null
   /** Number of events of the last 24 hours. */
-  readonly day: number
+  readonly lastDayCount: number
 }
 
 /** Returns the figures of the stored webhook events. */
 export async function webhookState(db: Queryable): Promise<WebhookState> {
-  const [row] = await db.query<{ last: Value<'webhook_event', 'received_at'> | null; day: number }>(
-    `select (select max(received_at) from webhook_event) as last,
-       (select count(*)::int from webhook_event where received_at > statement_timestamp() - interval '1 day') as day`,
+  const [row] = await db.query<{ last_at: Value<'webhook_event', 'received_at'> | null; last_day_count: number }>(
+    `select (select max(received_at) from webhook_event) as last_at,
+       (select count(*)::int from webhook_event where received_at > statement_timestamp() - interval '1 day') as last_day_count`,
   )
-  return { last: row?.last ?? null, day: row?.day ?? 0 }
+  return { lastAt: row?.last_at ?? null, lastDayCount: row?.last_day_count ?? 0 }
 }
 
 /** Deletes events after 35 days. Returns their number. */

@@ -119,7 +119,8 @@ function hostScope(): string {
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Field 22, counted after the name of the command, which may contain spaces and brackets. State Z is a zombie.
+    // Field 22, counted after the name of the command, which may contain spaces and brackets. The states Z and X are of processes that have
+    // ended.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
   } catch {

@@ -182,14 +182,14 @@ alerts:
 }
 
 function webhooks({ webhooks: state, now }: SystemData): Html {
-  if (state.last === null)
+  if (state.lastAt === null)
     return html`<p class="muted">No event was received yet.</p>
       <p>${command('sluice webhooks add https://hooks.example.com/webhooks')}</p>`
   return html`<dl class="facts-list">
     <dt>Last event</dt>
-    <dd>${ago(state.last, now)}</dd>
+    <dd>${ago(state.lastAt, now)}</dd>
     <dt>Last 24 hours</dt>
-    <dd>${plural(state.day, 'event')}</dd>
+    <dd>${plural(state.lastDayCount, 'event')}</dd>
   </dl>`
 }
 

@@ -23,8 +23,8 @@ export interface Places {
   /** Folder for copies of the binaries, if the account cannot read the original. */
   readonly binaries: string
   /**
-   * File in `home` that contains the name of the folder of `data`, so that a moved data directory still finds its database. Written once
-   * the database exists. Undefined if `data` is below `home`.
+   * File in `home` that contains the name of the folder of `data`, so that a moved data directory still finds its database. Not written
+   * before the database exists. Undefined if `data` is below `home`.
    */
   readonly elsewhere: { readonly file: string; readonly name: string } | undefined
   /** File with the password. */
@@ -42,8 +42,8 @@ export interface Places {
 
 /**
  * Returns the paths for a data directory. Creates missing folders, and for root the user of the server (account.ts).
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder or a copy of a folder whose files are elsewhere, or if the user
- * cannot be created
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder, if it is a copy of a data directory whose files are elsewhere, or
+ * if the user cannot be created
  * @throws {UsageError} `WRONG_USER`
  */
 export function preparePlaces(dataDir: string): Places {
@@ -88,11 +88,11 @@ function baseOf(home: string): string {
       ? home
       : join(systemFolder, hash('sha256', home).slice(0, 16))
   const base = join(systemFolder, name)
-  const owner = readText(join(base, 'home'))
-  if (owner !== undefined && owner !== home && readText(placeFile(owner)) === name)
+  const original = readText(join(base, 'home'))
+  if (original !== undefined && original !== home && readText(placeFile(original)) === name)
     throw unavailable(
-      `${home} is a copy of ${owner}, which has the same database`,
-      `run it in ${owner}; or start here with an empty database, which knows nothing of what was sent: rm ${placeFile(home)}`,
+      `${home} is a copy of ${original}, which has the same database`,
+      `run it in ${original}; or start here with an empty database, which knows nothing of what was sent: rm ${placeFile(home)}`,
     )
   return base
 }
@@ -128,10 +128,10 @@ function sweepOrphans(): void {
   for (const name of readdirSync(systemFolder)) {
     const base = join(systemFolder, name)
     try {
-      const owner = readFileSync(join(base, 'home'), 'utf8')
-      if (existsSync(owner) || !owner.startsWith(temporary)) continue
-      const pid = join(base, `postgres-${version}`, 'postmaster.pid')
-      if (existsSync(pid) && processExists(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
+      const home = readFileSync(join(base, 'home'), 'utf8')
+      if (existsSync(home) || !home.startsWith(temporary)) continue
+      const pidFile = join(base, `postgres-${version}`, 'postmaster.pid')
+      if (existsSync(pidFile) && processExists(Number(readFileSync(pidFile, 'utf8').split('\n')[0]))) continue
       rmSync(base, { recursive: true, force: true })
     } catch {
       // These are not the files of a server (the binaries are stored here too), or another process has just removed them.

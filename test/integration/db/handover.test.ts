@@ -66,7 +66,7 @@ describe('a role without the right to create schemas', () => {
     const open = () => openQueues(store.db, { supervise: false, log: silentLogger })
     await expect(open()).rejects.toMatchObject({ hint: expect.stringContaining('sluice db migrate --sql') as unknown })
     const findings: Finding[] = []
-    const examineQueue = () => examineRights({ ...store, embedded: false }, (finding) => findings.push(finding))
+    const examineQueue = () => examineRights({ ...store, isEmbedded: false }, (finding) => findings.push(finding))
     await examineQueue()
     expect(findings.at(-1)).toMatchObject({
       check: 'queue',

@@ -26,7 +26,7 @@ async function examined(url: string): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const db = openDatabase(url)
   try {
-    await examineRights({ db, embedded: false, close: () => db.close() }, (finding) => findings.push(finding))
+    await examineRights({ db, isEmbedded: false, close: () => db.close() }, (finding) => findings.push(finding))
   } finally {
     await db.close()
   }

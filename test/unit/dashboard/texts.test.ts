@@ -18,7 +18,7 @@ const system = (more: Partial<SystemData>): SystemData => ({
   budgets: [],
   deliveries: [],
   receivers: [],
-  webhooks: { last: null, day: 0 },
+  webhooks: { lastAt: null, lastDayCount: 0 },
   now: 0,
   ...more,
 })
@@ -39,7 +39,7 @@ test('workers that are up come first, and the others are counted', async () => {
 
 test('one of something is in the singular', async () => {
   const page = systemPage(
-    system({ findings: [{ check: 'service', state: 'failed', message: 'no answer' }], webhooks: { last: new Date(0), day: 1 } }),
+    system({ findings: [{ check: 'service', state: 'failed', message: 'no answer' }], webhooks: { lastAt: new Date(0), lastDayCount: 1 } }),
   )
   expect(page.state).toBe('1 check failed')
   expect(String(await page.body)).toMatch(/\b1 event\b/)

@@ -10,10 +10,10 @@ export const run: CommandRun = async (context) =>
   withStore(
     context,
     async (store) => {
-      const url = store.embedded ? store.db.url : safeUrl(store.db.url)
-      if (context.json) writeJson(context, { url, embedded: store.embedded })
+      const url = store.isEmbedded ? store.db.url : safeUrl(store.db.url)
+      if (context.json) writeJson(context, { url, embedded: store.isEmbedded })
       else context.stdout.write(`${url}\n`)
-      if (store.embedded && context.stderr.isTTY)
+      if (store.isEmbedded && context.stderr.isTTY)
         context.stderr.write('the embedded Postgres keeps running; stop it with: sluice db stop\n')
       return 0
     },

@@ -23,7 +23,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
       report({
         check: 'database',
         state: 'ok',
-        message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
+        message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.isEmbedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
       })
       const elsewhere = await countSyncedElsewhere(store.db)
       if (elsewhere > 0)
@@ -33,7 +33,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
           message: `a copy, or restored from a dump: ${plural(elsewhere, 'destination')} synced from another database`,
           hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
         })
-      if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
+      if (store.isEmbedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
       await examineRights(store, report)
       // Leases and schedules use the database's clock, deadlines the clock of this machine.
       if (offsetS > clockWarningS)

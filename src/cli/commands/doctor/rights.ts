@@ -32,7 +32,7 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
       reportFailure(permissionFault(error, db) ?? error, check, report)
     }
   }
-  if (!store.embedded)
+  if (!store.isEmbedded)
     await reportProbe('pooler', async () => {
       const pooler = await probePooler(db.url)
       return {
