@@ -5,7 +5,7 @@ import { systemClock } from '../src/clock.ts'
 import { silentLogger } from '../src/log.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
 import { createTransport } from '../src/service/client/index.ts'
-import { hasImpliedKeys } from '../src/db/impliedKeySearch.ts'
+import { mayHaveImpliedKeys } from '../src/db/impliedKeySearch.ts'
 import { customersWithPhone } from './data.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
 import { connectionOf, openDatabase } from '../src/db/database.ts'
@@ -118,7 +118,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           tx,
           destinationId,
           snapshotId: snapshot.snapshotId,
-          mayImplyKeys: await hasImpliedKeys(tx, destinationId),
+          mayImplyKeys: await mayHaveImpliedKeys(tx, destinationId),
           changed: new ChangedKeys(tx, destinationId, false),
           newContent: undefined,
         }).applyUpserts()

@@ -35,8 +35,8 @@ export async function beginAttempt(
 
 /**
  * SQL of the id of the run that made attempt `a` of a batch of plan `p`. The attempts of an apply are stored with the run that made the
- * plan: the result is the last apply that started before the attempt. Only plans of `sluice plan` are applied; for others the search would
- * read all later runs of the pipeline.
+ * plan. For such an attempt the result is the last apply that started before it. Only plans of `sluice plan` are applied; for others the
+ * search would read all later runs of the pipeline.
  */
 export const sendingRun = `coalesce(case when (select o.trigger from run o where o.id = p.run_id) = 'plan' then (
     select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'

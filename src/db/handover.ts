@@ -41,7 +41,7 @@ export function handoverScript({ schema, database, role, hasSchema, statements, 
     `grant execute on all functions in schema ${s} to ${to};`,
     `alter default privileges in schema ${s} grant ${rights} on tables to ${to};`,
     `alter default privileges in schema ${s} grant usage, select on sequences to ${to};`,
-    `-- Statistics of tables that grow tenfold in one run; before Postgres 17 only their owner may take them.`,
+    '-- MAINTAIN: a run can analyze the tables that it filled. Before Postgres 17 only the owner of a table can analyze it.',
     `do $$ begin if current_setting('server_version_num')::int >= 170000 then execute '${grantMaintain.replaceAll("'", "''")}'; end if; end $$;`,
     'commit;',
   ]

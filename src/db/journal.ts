@@ -1,5 +1,6 @@
 /**
- * Reads the migration journal, and builds the statements that write it. The journal is a table in the schema with its applied migrations.
+ * Reads the migration journal, and builds the statements that write it. The journal is the table `migration` in each schema, with the
+ * migrations that were applied to this schema.
  * Earlier versions used drizzle's default journal, which all applications of a database share. The rows of Sluice are moved from that
  * journal, by hash.
  */

@@ -42,7 +42,7 @@ const number = z.number()
 /** Count with the default 0, for runs of versions that did not store this count. */
 const count = number.default(0)
 
-/** Result of an audit. Earlier versions stored `gone`, `foreign` and `unsettled`. */
+/** Result of an audit. Earlier versions stored `gone`, `foreign` and `unsettled` instead of `notListed`, `unmanaged` and `unresolved`. */
 const drift: z.ZodType<Drift> = z
   .object({
     listed: count,
@@ -64,10 +64,10 @@ const drift: z.ZodType<Drift> = z
     unresolved: unresolved + unsettled,
   }))
 
-/** Stored counts of a run, with `settled` and `drift`, which reports show separately. */
+/** Stored counts of a run, with the counts of earlier runs that it settled and the result of an audit, which reports show separately. */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
-const reported = {
+const reportedCounts = {
   read: count,
   rejected: count,
   duplicates: count,
@@ -91,7 +91,7 @@ const reported = {
 
 /** Schema of the counts of a run or a plan. */
 export const runCounts: z.ZodType<StoredCounts> = z.object({
-  ...reported,
+  ...reportedCounts,
   settled: z.object({ confirmed: number, refused: number }).exactOptional(),
   drift: drift.exactOptional(),
 })
@@ -103,7 +103,7 @@ export type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number
  * Counts for metrics. `unconfirmed`: null for a run that has sent no plan yet, and for a run of an earlier version, which did not store it.
  */
 const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | null }> = z.object({
-  ...reported,
+  ...reportedCounts,
   unconfirmed: z.record(text, z.record(text, number)).nullable().default(null),
 })
 

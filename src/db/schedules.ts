@@ -49,7 +49,7 @@ const isSame = (stored: 's' | 'o') =>
 
 /**
  * Returns the SQL condition that the stored schedule `s` is of a broken file, or of a market of such a file (`FILE-MARKET`) that no valid
- * file declares.
+ * file declares. The arguments are SQL parameters: the names `broken`, and the JSON of the declared schedules.
  */
 const isBroken = (broken: string, schedules: string) =>
   `(s.pipeline = any(${broken}::text[])

@@ -67,6 +67,7 @@ export async function startServer(places: Places, maxConnections = 200): Promise
     if ((await runningAddress(places)) !== undefined) return createDatabase(places)
     const started = await startOnce(places, maxConnections)
     if (typeof started === 'string') return started
+    // These errors mean that processes of a killed server still use the files.
     if (!/postmaster\.pid" already exists|pre-existing shared memory/.test(started.written) || performance.now() > deadline)
       throw serverFailure('the embedded Postgres did not start', started.written, places.home, places.log)
     await sleep(200)

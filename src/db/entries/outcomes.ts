@@ -13,21 +13,22 @@ export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: re
   await tx.execute(
     `update entry e set outcome = x.outcome, code = x.code, message = x.message
      from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
-    [
-      batchId,
-      outcomes.map((_, ord) => ord),
-      outcomes.map((entry) => entry.outcome),
-      outcomes.map((entry) => (entry.outcome !== 'confirmed' ? entry.code : entry.warnings ? 'WARNING' : null)),
-      outcomes.map((entry) =>
-        entry.outcome === 'refused'
-          ? entry.message
-          : entry.outcome === 'confirmed'
-            ? (entry.warnings?.join('; ').slice(0, 300) ?? null)
-            : null,
-      ),
-    ],
+    [batchId, outcomes.map((_, ord) => ord), outcomes.map((entry) => entry.outcome), outcomes.map(codeOf), outcomes.map(messageOf)],
   )
   await tx.query(`select set_config('enable_hashjoin', 'off', true)`)
+}
+
+/** Returns the code to store for an entry: `WARNING` for a confirmed entry with warnings. */
+function codeOf(entry: EntryOutcome): string | null {
+  if (entry.outcome !== 'confirmed') return entry.code
+  return entry.warnings ? 'WARNING' : null
+}
+
+/** Returns the message to store for an entry: that of a refusal, or the warnings of a confirmed entry, at most 300 characters. */
+function messageOf(entry: EntryOutcome): string | null {
+  if (entry.outcome === 'refused') return entry.message
+  if (entry.outcome === 'confirmed') return entry.warnings?.join('; ').slice(0, 300) ?? null
+  return null
 }
 
 /**

@@ -51,6 +51,7 @@ export const batch = sluice.table(
       .notNull()
       .references(() => plan.id),
     destinationId: integer('destination_id').notNull(),
+    /** Number of the batch in its plan, in the order of sending. */
     seq: integer('seq').notNull(),
     /**
      * 0: delete of an erasure, for which no run waits. 1: may be sent immediately. 2: sent after every delete batch of phase 1 is

@@ -27,7 +27,7 @@ export const record = sluice.table(
      * unchanged, as out of stock, or until its delete is confirmed.
      */
     status: text('status').notNull().default('live'),
-    /** Snapshot that last changed the record. */
+    /** Snapshot of the read that last wrote the content. */
     snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
     /**
      * Number of the first load that wrote the record. The keys of such a record may be implied, without rows in `remote`

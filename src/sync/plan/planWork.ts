@@ -7,7 +7,7 @@ import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeApplying } from '../../db/plans.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
-import { hasImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { mayHaveImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
@@ -104,7 +104,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     tx,
     destinationId,
     snapshotId: input.snapshotId,
-    mayImplyKeys: await hasImpliedKeys(tx, destinationId),
+    mayImplyKeys: await mayHaveImpliedKeys(tx, destinationId),
     changed,
     newContent: writesContent ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
   }
