@@ -117,9 +117,9 @@ export class RecordCopy {
 }
 
 /**
- * Replaces the content of records, and marks them as live. The caller must have stored their implied keys, because updated records imply no
- * keys. `rows`: SQL of `key`, the columns of `content`, and `place`, the last known `ctid` of the record. To search 40,000 of a million
- * records by their keys took 0.4 s, so the keys are searched only if a record is no longer at its place.
+ * Replaces the content of records, and marks them as live. The caller must have stored their implied keys (docs/decisions/implied-keys.md),
+ * because updated records imply no keys. `rows`: SQL of `key`, the columns of `content`, and `place`, the last known `ctid` of the record.
+ * To search 40,000 of a million records by their keys took 0.4 s, so the keys are searched only if a record is no longer at its place.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
   const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,

@@ -152,7 +152,10 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
   )
 }
 
-/** Supersedes the unsent batches of stale plans. Stores their implied keys first, because no answer will confirm these keys. */
+/**
+ * Supersedes the unsent batches of stale plans. Stores their implied keys (docs/decisions/implied-keys.md) first, because no answer will
+ * confirm these keys.
+ */
 export async function supersedeStaleBatches(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   await storeKeysWhere(tx, unsent, [plans])

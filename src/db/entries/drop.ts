@@ -64,8 +64,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
          where d.destination_id = g.destination_id and d.change = 'delete') as deleted
        from dropped g group by g.destination_id`,
     )
-    // The index of implied keys contains digests of people too. Therefore this transaction removes the deleted identifiers from the index,
-    // and for an operation of a first load all outdated entries of the destination.
+    // The index of implied keys (docs/decisions/implied-keys.md) contains digests of people too. Therefore this transaction removes the
+    // deleted identifiers from the index, and for an operation of a first load all outdated entries of the destination.
     for (const { destination_id, deleted } of [...compactRows, ...rows]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(compactRows.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)

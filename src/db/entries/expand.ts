@@ -7,7 +7,7 @@ import { bodyColumns, bodyOf, entryColumns, expanded, type BodyRow } from './rea
 
 /**
  * Converts all entries of batches into rows of `entry`, so that each entry can be updated. First stores the whole bodies and the implied
- * keys of the batches. Safe to repeat.
+ * keys of the batches (docs/decisions/implied-keys.md). Safe to repeat.
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)

@@ -5,7 +5,7 @@ import { storeKeysOfBatches } from './implied.ts'
 
 /**
  * Marks the keys of batches whose bytes may arrive within `horizonMs` from now. Until then no newer request is sent for these keys
- * (docs/guarantees.md#key-order). Stores implied keys first.
+ * (docs/guarantees.md#key-order). First stores implied keys (docs/decisions/implied-keys.md).
  */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
