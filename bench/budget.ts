@@ -1,5 +1,5 @@
 /** Measures the shared request budget: decisions per second by eight connections on one row, and the grants of one window. */
-import { openBudget, takeGrants } from '../src/db/budget.ts'
+import { openBudget, takeGrants } from '../src/db/rateBudget.ts'
 import { openDatabase } from '../src/db/database.ts'
 import type { Bench } from './figure.ts'
 

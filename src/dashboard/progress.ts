@@ -1,5 +1,5 @@
 /** Renders the progress of a running stage. */
-import type { StoredProgress } from '../db/runColumns.ts'
+import type { StoredProgress } from '../db/runs/columns.ts'
 import { count, duration, html, none, plural, type Html } from './html.ts'
 
 const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {

@@ -19,7 +19,7 @@ import { eraseImpliedKeys } from './impliedKeyIndex.ts'
 import { eraseInPlans } from './plans.ts'
 import { eraseKeys } from './remote/drop.ts'
 import { eraseRejects } from './rejects.ts'
-import { eraseInRuns } from './runs.ts'
+import { eraseInRuns } from './runs/update.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { plainType, renderValue } from '../destinations/renderUserOperation.ts'
 

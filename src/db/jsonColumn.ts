@@ -1,4 +1,4 @@
-/** Decodes JSON columns, whose values another version or another program may have written. */
+/** Decodes JSON columns, whose values another version or another program may have written, and encodes their values. */
 import type { z } from 'zod'
 import { RunError } from '../errors.ts'
 import type { ColumnName, TableName } from './row.ts'
@@ -22,4 +22,9 @@ export function jsonColumn<Name extends TableName, Value>(
       hint: 'upgrade Sluice if a newer version wrote it; else restore the row from a backup',
     })
   }
+}
+
+/** Returns the value as JSON; null for null and undefined. */
+export function jsonOrNull(value: object | null | undefined): string | null {
+  return value == null ? null : JSON.stringify(value)
 }

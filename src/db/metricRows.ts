@@ -2,9 +2,9 @@
 import type { RunCounts, RunTrigger, StoredRunStatus } from '../model/report.ts'
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
-import { listBudgets } from './budget.ts'
-import { queueState } from './queuedRuns.ts'
-import { decodeMetricCounts, type Unconfirmed } from './runColumns.ts'
+import { listBudgets } from './rateBudget.ts'
+import { queueState } from './runs/queued.ts'
+import { decodeMetricCounts, type Unconfirmed } from './runs/columns.ts'
 import { countEndingMembers, listUnresolved, type EndingMembers } from './alertCounts.ts'
 
 /** Run with the columns that metrics use. */

@@ -7,7 +7,7 @@ import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
 import type { ProductSetChange } from '../model/report.ts'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
-import { guardResults, productSetChanges, runCounts } from './runColumns.ts'
+import { guardResults, productSetChanges, runCounts } from './runs/columns.ts'
 import type { Row } from './row.ts'
 
 /** Plan before its operations are frozen. */

@@ -14,7 +14,8 @@ import { endLoads } from './remote/implied.ts'
 import type { Row } from './row.ts'
 import { deletePlans, lastPlans, noGuardFired } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
-import { deleteRuns, readsOwnSources } from './runs.ts'
+import { deleteRuns } from './runs/end.ts'
+import { readsOwnSources } from './runs/request.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
 /** Default number of days after which ended runs are deleted. */

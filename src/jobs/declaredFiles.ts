@@ -1,6 +1,6 @@
 /** Reads the pipeline files of one folder, and declares their schedules in the database. */
 import { ensureDestination } from '../db/destinations.ts'
-import { updateQueuedDefinitions } from '../db/runs.ts'
+import { updateQueuedDefinitions } from '../db/runs/request.ts'
 import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'

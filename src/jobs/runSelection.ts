@@ -1,5 +1,5 @@
 /** Selects the queued runs whose pipeline file this worker can load. */
-import type { QueuedRun } from '../db/queuedRuns.ts'
+import type { QueuedRun } from '../db/runs/queued.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'

@@ -1,7 +1,7 @@
 /** Page `/system`: doctor, workers, queue, shared rate budget, alerts, webhooks. */
-import type { BudgetRow } from '../../db/budget.ts'
+import type { BudgetRow } from '../../db/rateBudget.ts'
 import type { DeliveryLine } from '../../db/alerts.ts'
-import type { QueueState } from '../../db/queuedRuns.ts'
+import type { QueueState } from '../../db/runs/queued.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
 import type { Finding } from '../../model/report.ts'

@@ -4,7 +4,7 @@ import { instant, sluice } from './sluice.ts'
 
 /**
  * Shared rate budget of one user of the service for one class of limit. `class` contains the names of service, user and limit. The grants
- * (permissions to send one request) are in `budget_slot`. Written by `db/budget.ts`.
+ * (permissions to send one request) are in `budget_slot`. Written by `db/rateBudget.ts`.
  */
 export const budget = sluice.table('budget', {
   class: text('class').primaryKey(),
@@ -18,7 +18,7 @@ export const budget = sluice.table('budget', {
   blockedUntil: instant('blocked_until'),
 })
 
-/** Time of one grant, in a ring of slots: grant `n` is in slot `n` modulo the size of the ring. Written by `db/budget.ts`. */
+/** Time of one grant, in a ring of slots: grant `n` is in slot `n` modulo the size of the ring. Written by `db/rateBudget.ts`. */
 export const budgetSlot = sluice.table(
   'budget_slot',
   {

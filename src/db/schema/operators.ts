@@ -17,7 +17,7 @@ export const pipelinePause = sluice.table('pipeline_pause', {
 })
 
 /**
- * Run request with an `Idempotency-Key`, and the run that the request got. Written by `db/runRequests.ts`.
+ * Run request with an `Idempotency-Key`, and the run that the request got. Written by `db/runs/idempotency.ts`.
  */
 export const runRequest = sluice.table(
   'run_request',

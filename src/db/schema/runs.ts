@@ -45,7 +45,7 @@ export const destination = sluice.table(
   (t) => [unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId)],
 )
 
-/** Run of a pipeline. `sluice plan` and `sluice apply` are runs too. Written by `db/runs.ts`. */
+/** Run of a pipeline. `sluice plan` and `sluice apply` are runs too. Written by `db/runs/`. */
 export const run = sluice.table(
   'run',
   {

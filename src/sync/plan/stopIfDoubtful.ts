@@ -3,7 +3,8 @@
  * stored content, before it is updated.
  */
 import type { Database, Transaction } from '../../db/database.ts'
-import { addWarnings, type RunRow } from '../../db/runs.ts'
+import { addWarnings } from '../../db/runs/update.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'

@@ -16,7 +16,7 @@ import {
   type StoredContent,
   type StoredSet,
 } from '../../db/productSets.ts'
-import { heartbeatRun, type LeasedRun } from '../../db/runs.ts'
+import { heartbeatRun, type LeasedRun } from '../../db/runs/claim.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'

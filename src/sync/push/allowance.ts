@@ -1,10 +1,10 @@
 /**
- * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/budget.ts`). Updates
+ * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/rateBudget.ts`). Updates
  * the limit and the waits of the budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
-import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
+import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/rateBudget.ts'
 import type { Database } from '../../db/database.ts'
 import { longestBackoffMs, requestedWaitMs, readLimit } from '../../http/retryAfter.ts'
 import type { Answer } from '../../service/client/exchange.ts'

@@ -7,7 +7,7 @@ import type { WarningSummary } from '../../model/report.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Outer, Row } from '../../db/row.ts'
-import type { RunRow } from '../../db/runs.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** SQL condition: run `r` may have sent something. A run that a guard stopped has no plan. */

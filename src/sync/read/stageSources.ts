@@ -4,7 +4,7 @@
  */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
-import type { RunRow } from '../../db/runs.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'

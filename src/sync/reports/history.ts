@@ -12,7 +12,7 @@ import {
   decodeStages,
   decodeWarnings,
   type StageTime,
-} from '../../db/runColumns.ts'
+} from '../../db/runs/columns.ts'
 import { keptDaysOf } from '../../db/runRetention.ts'
 import type { Row } from '../../db/row.ts'
 import { failuresOf } from './failures.ts'

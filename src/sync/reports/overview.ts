@@ -1,7 +1,7 @@
 /** Loads the overview of pipelines (running runs, last outcomes, last success), and pages of their runs. */
 import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
-import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runColumns.ts'
+import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runs/columns.ts'
 import { shownTrigger } from './history.ts'
 import { isOpenSet } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'

@@ -1,7 +1,7 @@
 /** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
-import { decodeProgress, readOptions, type StoredProgress } from '../../db/runColumns.ts'
+import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
 import { decodeSources } from '../../db/snapshots.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { runNumber } from './history.ts'

@@ -1,7 +1,7 @@
 /** Figures of a pipeline's last runs, for plots and their tables. */
 import type { Queryable } from '../../db/database.ts'
 import type { Present, Row } from '../../db/row.ts'
-import { decodeCounts, decodeStages } from '../../db/runColumns.ts'
+import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /**

@@ -5,7 +5,8 @@
 import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { WarningSummary } from '../../model/report.ts'
-import { addWarnings, type RunRow } from '../../db/runs.ts'
+import { addWarnings } from '../../db/runs/update.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 

@@ -1,5 +1,5 @@
 /** Sends the first parts of a first load while the later ones are being planned (docs/decisions/first-load-in-parts.md). */
-import type { RunRow } from '../../db/runs.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'

@@ -1,6 +1,7 @@
 /** Stores the progress of a running stage with the run, so that a page or another command can show it. */
-import type { StoredProgress } from '../../db/runColumns.ts'
-import { storeProgress, type RunRow } from '../../db/runs.ts'
+import type { StoredProgress } from '../../db/runs/columns.ts'
+import { storeProgress } from '../../db/runs/update.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 

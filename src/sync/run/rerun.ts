@@ -2,7 +2,7 @@
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
-import { readOptions } from '../../db/runColumns.ts'
+import { readOptions } from '../../db/runs/columns.ts'
 import { UsageError } from '../../errors.ts'
 import type { RunReport } from '../../model/report.ts'
 import { loadPipeline } from '../../pipeline/load.ts'

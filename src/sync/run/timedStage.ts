@@ -1,4 +1,5 @@
-import { addStage, type RunRow } from '../../db/runs.ts'
+import { addStage } from '../../db/runs/update.ts'
+import type { RunRow } from '../../db/runs/claim.ts'
 import { codeOrName } from '../../unknownValue.ts'
 import type { EngineDeps } from '../engine.ts'
 

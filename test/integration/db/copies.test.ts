@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { adoptDatabase } from '../../../src/db/destinations.ts'
-import { isSharedPlan } from '../../../src/db/queuedRuns.ts'
+import { isSharedPlan } from '../../../src/db/runs/queued.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { applyPlan } from '../../../src/sync/run/applyPlan.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'

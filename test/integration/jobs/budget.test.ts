@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/budget.ts'
+import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/rateBudget.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { engineSettings } from '../../../src/sync/engine.ts'

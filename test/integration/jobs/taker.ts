@@ -1,6 +1,6 @@
 /** A process that takes grants as fast as it gets them. Arguments: database, class, milliseconds (or `hold`: keep the lock). */
 import { openDatabase } from '../../../src/db/database.ts'
-import { takeGrants } from '../../../src/db/budget.ts'
+import { takeGrants } from '../../../src/db/rateBudget.ts'
 
 const [url = '', name = '', how = ''] = process.argv.slice(2)
 const db = openDatabase(url)

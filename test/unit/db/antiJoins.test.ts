@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const src = fileURLToPath(new URL('../../../src', import.meta.url))
 
 /** Files with such a condition on a small set: the runs of the pipelines. */
-const small = ['db/rejects.ts', 'db/runs.ts']
+const small = ['db/rejects.ts', 'db/runs/end.ts']
 
 /**
  * With more keys than its memory for a hash (`work_mem`), Postgres compares each row with each key: 3,000,000 withheld deletes against as

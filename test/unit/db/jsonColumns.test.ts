@@ -17,7 +17,7 @@ import {
   decodeStages,
   decodeWarnings,
   readOptions,
-} from '../../../src/db/runColumns.ts'
+} from '../../../src/db/runs/columns.ts'
 import { decodeRowCounts, decodeSources } from '../../../src/db/snapshots.ts'
 import { noCounts } from '../../../src/model/report.ts'
 import { decodeQuality } from '../../../src/sync/read/readRecords.ts'

@@ -1,9 +1,9 @@
 /** Finds queued runs, and plans that several processes may push. */
-import type { Queryable } from './database.ts'
-import type { Present, Row } from './row.ts'
-import { isSyncedHere } from './databaseIdentity.ts'
-import { withinFence, type Fence } from './fence.ts'
-import { isPaused } from './pauses.ts'
+import type { Queryable } from '../database.ts'
+import type { Present, Row } from '../row.ts'
+import { isSyncedHere } from '../databaseIdentity.ts'
+import { withinFence, type Fence } from '../fence.ts'
+import { isPaused } from '../pauses.ts'
 
 /**
  * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that were requested for

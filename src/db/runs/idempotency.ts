@@ -1,7 +1,7 @@
 /** Finds the queued run that a request over HTTP joins, and stores the run of each `Idempotency-Key`. */
 import { hash } from 'node:crypto'
-import type { Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import type { Queryable } from '../database.ts'
+import type { Row } from '../row.ts'
 
 /** Pipeline of a destination. Pipelines of two environments may have the same name, and then have two destinations. */
 interface RequestedPipeline {

@@ -1,9 +1,9 @@
 /** Types and decoders of the JSON columns of the `run` table. Fields that an earlier version did not store have defaults. */
 import { z } from 'zod'
-import type { ErrorCode } from '../model/errorCodes.ts'
-import type { Drift, GuardResult, ProductSetChange, Progress, RunCounts, RunReport, Settled, WarningSummary } from '../model/report.ts'
-import { recordOf } from '../unknownValue.ts'
-import { jsonColumn } from './jsonColumn.ts'
+import type { ErrorCode } from '../../model/errorCodes.ts'
+import type { Drift, GuardResult, ProductSetChange, Progress, RunCounts, RunReport, Settled, WarningSummary } from '../../model/report.ts'
+import { recordOf } from '../../unknownValue.ts'
+import { jsonColumn } from '../jsonColumn.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
 export interface RunOptions {

@@ -1,0 +1,141 @@
+/**
+ * Claims runs, and keeps them under a lease: queued → running. A unique index allows only one running run per destination
+ * (docs/states.md).
+ */
+import { isExpired } from '../batches/lease.ts'
+import type { Database, Queryable } from '../database.ts'
+import { adoptDestination, type DestinationKey } from '../destinations.ts'
+import { withinFence, type Fence } from '../fence.ts'
+import { isPaused } from '../pauses.ts'
+import type { Present, Row } from '../row.ts'
+import { readOptions, type RunOptions } from './columns.ts'
+import type { RunTrigger } from '../../model/report.ts'
+import { errorCode } from '../../unknownValue.ts'
+
+/** Claimed run. */
+export interface RunRow {
+  readonly id: number
+  readonly pipeline: string
+  readonly destinationId: number
+  readonly trigger: RunTrigger
+  readonly options: RunOptions
+  readonly epoch: number
+  readonly rerunOf: number | null
+  readonly startedAtMs: number
+}
+
+/**
+ * Skips queued runs that no worker claimed for `waitedMs` milliseconds, because no worker has the requested version of their pipeline.
+ * Leaves out runs whose destination was locked within the last `waitedMs` (at most a minute), runs of paused pipelines, plans and applies.
+ * Returns the numbers of the skipped runs.
+ */
+export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
+  const rows = await db.query<Row<'run', 'id'>>(
+    `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
+       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
+         'message', 'no running worker has the requested version of ' || pipeline || '. Nothing was sent.',
+         'hint', 'start or update a worker; or sluice run ' || pipeline || ', which runs the current version')
+     where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
+       and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
+       and not exists (select from run r where r.destination_id = q.destination_id
+         and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
+     returning q.id`,
+    [waitedMs, fence.origin, fence.credentials],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Worker that claims a run, with its lease and its environment. */
+export interface RunClaim {
+  readonly workerId: string
+  readonly leaseMs: number
+  readonly fence: Fence
+  /** Destination and version of the pipeline that the worker has. Undefined if the caller requested the run itself. */
+  readonly pipeline?: DestinationKey & { readonly version: string }
+}
+
+/**
+ * Claims a queued run. Returns `busy` if another run has locked the destination, and `not_claimable` if the run is not queued any more, or
+ * belongs to another environment. With `claim.pipeline`, also returns `not_claimable` for a run of another destination or version; a run
+ * without a version matches any version.
+ */
+export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
+  try {
+    return await db.transaction((tx) => claimInTransaction(tx, runId, claim))
+  } catch (error) {
+    if (errorCode(error) === uniqueViolation) return 'busy'
+    throw error
+  }
+}
+
+/** SQLSTATE `unique_violation`. */
+const uniqueViolation = '23505'
+
+async function claimInTransaction(
+  tx: Queryable,
+  runId: number,
+  { fence, pipeline, ...claim }: RunClaim,
+): Promise<RunRow | 'not_claimable'> {
+  const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
+    `select r.destination_id from run r join destination d on d.id = r.destination_id
+     where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
+       and ($2::text is null or (d.kind, d.account_id, d.target_id) = ($4, $5, $6))`,
+    [runId, pipeline?.version ?? null, fence.origin, pipeline?.kind ?? null, pipeline?.accountId ?? null, pipeline?.targetId ?? null],
+  )
+  if (queued === undefined) return 'not_claimable'
+  await adoptDestination(tx, queued.destination_id, fence)
+  const [row] = await tx.query<
+    Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
+  >(
+    // `for key share` waits for a takeover, and for a plan that has locked the row, but not for answers, which only update the row.
+    `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
+     update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
+       lease_until = statement_timestamp() + $3 * interval '1 millisecond'
+     where id = $1 and status = 'queued' and coalesce(definition = $7, true) and destination_id in (select id from own)
+     returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
+    [runId, claim.workerId, claim.leaseMs, queued.destination_id, fence.origin, fence.credentials, pipeline?.version ?? null],
+  )
+  if (row === undefined) return 'not_claimable'
+  return {
+    id: Number(row.id),
+    pipeline: row.pipeline,
+    destinationId: row.destination_id,
+    trigger: row.trigger,
+    options: readOptions(row.options),
+    epoch: row.epoch,
+    rerunOf: row.rerun_of === null ? null : Number(row.rerun_of),
+    startedAtMs: row.started_at.getTime(),
+  }
+}
+
+/** Renews the lease. Returns false if another process has ended the run, or if it must be cancelled. Then the caller must stop the run. */
+export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: number): Promise<boolean> {
+  const rows = await db.query<{ cancelled: boolean }>(
+    `update run set lease_until = statement_timestamp() + $3 * interval '1 millisecond'
+     where id = $1 and epoch = $2 and status = 'running' returning cancel_requested_at is not null as cancelled`,
+    [run.id, run.epoch, leaseMs],
+  )
+  return rows.length === 1 && rows[0]?.cancelled === false
+}
+
+/**
+ * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends plans
+ * and applies that were queued for more than 30 s: only the process that requested them claims them, and it claims them immediately.
+ * Returns the numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
+ */
+export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
+  const rows = await db.query<Row<'run', 'id'>>(
+    `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
+       error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
+         'where', null, 'hint', 'sluice run ' || pipeline)
+     where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))
+       -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
+       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
+       and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
+    [endedWorkerIds, fence.origin, fence.credentials],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Run under a lease. Every write under the lease checks the epoch, so that a process that lost the run cannot write. */
+export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>

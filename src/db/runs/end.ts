@@ -1,0 +1,99 @@
+/** Ends runs: finished, skipped, cancelled; and deletes old ones. */
+import { logAction } from '../auditLog.ts'
+import type { Database, Queryable } from '../database.ts'
+import { pauseDestination } from '../destinations.ts'
+import { jsonOrNull } from '../jsonColumn.ts'
+import type { Row } from '../row.ts'
+import { noCounts } from '../../model/report.ts'
+import type { RunRow } from './claim.ts'
+
+/** Result of a cancellation. */
+export type Cancellation =
+  /** The run had not started, and will not start. */
+  | 'cancelled'
+  /** The run stops within seconds, in any process. */
+  | 'stopping'
+  /** The run had already ended. */
+  | 'ended'
+
+/**
+ * Cancels a run, in any process. If the run is running and may send, pauses its destination, so that no worker that shares the push starts
+ * another request. The next run ends this pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
+ */
+export async function cancelRun(
+  db: Database,
+  runId: number,
+  error: object,
+  by: { readonly actor: string; readonly reason?: string },
+): Promise<Cancellation | undefined> {
+  return db.transaction(async (tx) => {
+    const [run] = await tx.query<Row<'run', 'status' | 'trigger' | 'destination_id' | 'pipeline'>>(
+      'select status, trigger, destination_id, pipeline from run where id = $1 for update',
+      [runId],
+    )
+    if (run === undefined) return undefined
+    if (run.status === 'queued' || run.status === 'running') {
+      const detail = by.reason === undefined ? {} : { reason: by.reason }
+      await logAction(tx, { actor: by.actor, what: 'run.cancelled', pipeline: run.pipeline, runId, detail })
+    }
+    if (run.status === 'queued') {
+      await tx.execute(
+        `update run set status = 'cancelled', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1`,
+        [runId, jsonOrNull(error)],
+      )
+      return 'cancelled'
+    }
+    if (run.status !== 'running') return 'ended'
+    await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp()) where id = $1', [runId])
+    if (run.trigger !== 'plan' && run.destination_id !== null)
+      await pauseDestination(tx, run.destination_id, { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }, by.actor)
+    return 'stopping'
+  })
+}
+
+/** Returns true if an operator cancelled this run. */
+export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 'epoch'>): Promise<boolean> {
+  const rows = await db.query('select from run where id = $1 and epoch = $2 and cancel_requested_at is not null', [run.id, run.epoch])
+  return rows.length > 0
+}
+
+/**
+ * Deletes runs that ended more than `days` days ago, except runs with a plan or a snapshot, and the last run of each pipeline. Returns
+ * the numbers of the deleted runs.
+ */
+export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
+  const rows = await tx.query<Row<'run', 'id'>>(
+    `delete from run r
+     where r.finished_at < statement_timestamp() - $1 * interval '1 day' and not exists (select from plan p where p.run_id = r.id)
+       and not exists (select from plan p where p.id = r.plan_id)
+       and not exists (select from snapshot s where s.run_id = r.id)
+       and r.id not in (select max(id) from run group by pipeline)
+     returning id`,
+    [days],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+/**
+ * Ends a run, which unlocks its destination. Adds `counts` to the stored counts. Counts that were never stored become 0. If `guards` is
+ * empty, the stored guards stay. Does nothing if another process has ended the run.
+ */
+export async function finishRun(
+  db: Queryable,
+  run: RunRow,
+  end: { readonly status: string; readonly guards: readonly object[]; readonly counts: object; readonly error: object | null },
+): Promise<void> {
+  await db.execute(
+    `update run set status = $3, guards = coalesce(nullif($4::jsonb, '[]'), guards), counts = $7::jsonb || counts || $5::jsonb, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
+     where id = $1 and epoch = $2 and status = 'running'`,
+    [run.id, run.epoch, end.status, jsonOrNull(end.guards), JSON.stringify(end.counts), jsonOrNull(end.error), JSON.stringify(noCounts)],
+  )
+}
+
+/** Ends a queued run as skipped, because it must not start. `error`: the reason. Does nothing if the run is no longer queued. */
+export async function skipRun(db: Queryable, runId: number, error: object): Promise<void> {
+  await db.execute(
+    `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,
+    [runId, jsonOrNull(error)],
+  )
+}

@@ -1,0 +1,90 @@
+/** Queues runs. */
+import type { Queryable } from '../database.ts'
+import { withinFence, type Fence } from '../fence.ts'
+import { notify } from '../notifications.ts'
+import type { Row } from '../row.ts'
+import type { RunOptions } from './columns.ts'
+import type { RunTrigger } from '../../model/report.ts'
+import type { RunRow } from './claim.ts'
+
+/**
+ * Returns true for a run that reads another source than the pipeline's own: a backfill, or a rerun of it. In such a run no row counts as
+ * missing.
+ */
+export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
+  return run.trigger === 'backfill' || run.options.source !== undefined
+}
+
+/** Returns the SQL condition that the run in row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
+export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and ${run}.options ->> 'source' is null`
+
+/**
+ * Queues a run, notifies the workers, and returns the number of the run. Returns undefined if the tick `scheduledFor` already has a run
+ * (docs/guarantees.md#one-run-per-tick).
+ */
+export async function requestRun(
+  db: Queryable,
+  request: {
+    readonly pipeline: string
+    readonly destinationId: number
+    readonly trigger: RunTrigger
+    readonly scheduledFor?: Date
+    /** Version of the pipeline. Without it, a worker with any version of the pipeline may claim the run. */
+    readonly definition?: string
+    readonly rerunOf?: number
+    readonly options?: RunOptions
+  },
+): Promise<number | undefined> {
+  const rows = await db.query<Row<'run', 'id'>>(
+    `insert into run (pipeline, destination_id, trigger, status, scheduled_for, rerun_of, options, definition)
+     values ($1, $2, $3, 'queued', $4, $5, $6, $7) on conflict (destination_id, pipeline, scheduled_for) do nothing returning id`,
+    [
+      request.pipeline,
+      request.destinationId,
+      request.trigger,
+      request.scheduledFor ?? null,
+      request.rerunOf ?? null,
+      JSON.stringify(request.options ?? {}),
+      request.definition ?? null,
+    ],
+  )
+  if (rows[0] === undefined) return undefined
+  await notify(db, 'run')
+  return Number(rows[0].id)
+}
+
+/**
+ * Adds the options of a request that joins a queued run. The run becomes a full refresh if one of the requests is a full refresh, and uses
+ * the higher limit of approved deletes. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
+ */
+export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
+  await db.execute(
+    `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
+       then jsonb_build_object('approveDeletes', greatest((options ->> 'approveDeletes')::bigint, $3)) else '{}' end
+     where id = $1 and status = 'queued'`,
+    [runId, JSON.stringify(options), options.approveDeletes ?? null],
+  )
+}
+
+/**
+ * Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. Leaves out runs that
+ * were requested within the last 5 s.
+ */
+export async function updateQueuedDefinitions(
+  db: Queryable,
+  fence: Fence,
+  pipelines: readonly { readonly destinationId: number; readonly name: string; readonly version: string }[],
+): Promise<void> {
+  await db.execute(
+    `update run q set definition = d.version from unnest($1::int[], $2::text[], $3::text[]) as d (destination_id, pipeline, version)
+     where q.status = 'queued' and q.trigger = 'schedule' and (q.destination_id, q.pipeline) = (d.destination_id, d.pipeline)
+       and q.definition <> d.version and q.created_at < statement_timestamp() - interval '5 seconds' and ${withinFence('q.destination_id', '$4', '$5')}`,
+    [
+      pipelines.map(({ destinationId }) => destinationId),
+      pipelines.map(({ name }) => name),
+      pipelines.map(({ version }) => version),
+      fence.origin,
+      fence.credentials,
+    ],
+  )
+}
