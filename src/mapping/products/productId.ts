@@ -32,8 +32,8 @@ export function idOf(row: ProductRow): string {
   const id = text.normalize('NFC')
   if (id.length > row.rules.options.maxIdLength)
     throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${row.rules.options.maxIdLength} are allowed`)
-  if (id !== raw && raw.trim() !== raw.normalize('NFC').trim()) row.warn('ID_NORMALIZED', 'id', 'was brought to one Unicode form')
-  if (/[/,%\u0080-\uffff]/.test(id)) row.warn('ID_UNUSUAL', 'id', 'contains separators or characters outside ASCII')
+  if (id !== text) row.warn('ID_NORMALIZED', 'id', 'was brought to one Unicode form')
+  if (/[/,%\u0080-\uffff]/.test(id)) row.warn('ID_UNUSUAL', 'id', 'contains a slash, a comma, a percent sign or characters outside ASCII')
   return id
 }
 
@@ -55,7 +55,7 @@ export function identityOf(row: ProductRow): readonly [brand: string | undefined
   }
   if (parsed === undefined && brand === undefined && mpn === undefined)
     throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is missing, and so are gtin and mpn')
-  if (parsed?.normalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'was written in another form')
+  if (parsed?.normalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'had other characters than digits, or was an ISBN-10')
   return [brand, parsed?.gtin, mpn]
 }
 

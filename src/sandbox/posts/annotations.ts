@@ -21,10 +21,15 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Patterns of the names as whole words. To skip tags and addresses, they match neither after `#`, `@`, `/`, `.` nor before `.x`. */
+/** Links, email addresses, hashtags and mentions, in which no name is searched. */
+const SKIPPED = /https?:\/\/\S+|\S+@\S+|[#@][\p{L}\p{N}_]+/gu
+
+/** Patterns of the names as whole words. A name beside a dot or slash may be part of an address, such as `London.example`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
-  NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
+  NAMES.map((named) => [named, new RegExp(String.raw`(?<![\p{L}\p{N}_/.])${named.text}(?![\p{L}\p{N}_])(?!\.\w)`, 'gu')]),
 )
+
+const blank = (text: string): string => ' '.repeat(text.length)
 
 const DOMAINS = {
   Place: { id: '160', name: 'Place', description: 'A place, like a city' },
@@ -46,11 +51,11 @@ export interface Annotation {
  * without names.
  */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
-  let rest = text
-  const found = NAMES.flatMap((named) => {
-    const at = PATTERNS.get(named)?.exec(rest)?.index
-    if (at === undefined) return []
-    rest = rest.slice(0, at) + ' '.repeat(named.text.length) + rest.slice(at + named.text.length)
+  let rest = text.replace(SKIPPED, blank)
+  const found = Array.from(PATTERNS).flatMap(([named, pattern]) => {
+    const at = rest.search(pattern)
+    if (at < 0) return []
+    rest = rest.replace(pattern, blank)
     const start = codePoints(text.slice(0, at))
     return [{ start, end: start + codePoints(named.text), probability: 0.94, type: named.type, normalized_text: named.text }]
   })

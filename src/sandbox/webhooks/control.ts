@@ -3,7 +3,7 @@ import type { ControlHandler } from '../area.ts'
 import { checkFields, ControlError, objectOf } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import { challenge } from './checks.ts'
-import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
+import { canonicalType, deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
 
@@ -32,8 +32,8 @@ interface EventInput extends EventFields {
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
   /**
-   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Read only in the first element of
-   * an array; then the other elements are ignored. `token`: token of the challenge, by default random.
+   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Only the first element of an
+   * array may have it; then nothing else in the array is used. `token`: token of the challenge, by default random.
    */
   readonly challenge?: string
   readonly token?: string
@@ -59,7 +59,8 @@ const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'ch
  */
 export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const inputs = (Array.isArray(body) ? listOf(body) : [body ?? {}]).map(readInput)
-  const [first] = inputs
+  const [first, ...others] = inputs
+  if (others.some((input) => input.challenge !== undefined)) throw new ControlError('only the first element may have challenge')
   if (first?.challenge !== undefined) {
     const webhook = state.webhooks.get(first.challenge)
     return { outcome: webhook === undefined ? 'unknown' : await challenge(world, webhook.url, first.token) }
@@ -80,19 +81,21 @@ export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, 
   return { events, deliveries }
 }
 
-/** Reads one event, and checks its fields and the values of its settings. @throws {ControlError} */
+/** Reads one event, and checks its fields, its type and the values of its settings. @throws {ControlError} */
 function readInput(value: unknown): EventInput {
   const input = objectOf(value, 'an event')
   checkFields(input, [...EVENT_FIELDS, ...SETTINGS])
   const { data, times = 1, signature = 'good', bytes_per_s: speed } = input
-  const own = data == null ? {} : objectOf(data, 'data')
-  checkFields(own, EVENT_FIELDS, 'data.')
-  const { event_type: type } = { ...input, ...own }
+  const event = data == null ? input : objectOf(data, 'data')
+  if (event !== input) checkFields(event, EVENT_FIELDS, 'data.')
+  const { event_type: type } = event
   if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type must be a text')
   if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > maxEvents)
     throw new ControlError(`times must be a whole number from 0 to ${maxEvents}`)
   if (!signatures.some((known) => known === signature)) throw new ControlError(`signature must be one of: ${signatures.join(', ')}`)
   if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s must be a number above 0')
+  for (const name of ['webhook_id', 'challenge', 'token'] as const)
+    if (input[name] !== undefined && typeof input[name] !== 'string') throw new ControlError(`${name} must be a text`)
   // The values of the other fields are not checked: a test may emit malformed events.
   return input as EventInput
 }
@@ -110,8 +113,9 @@ function eventOf(input: EventInput): ActivityEvent {
   }
 }
 
-/** Returns an invented payload in the shape of the event's type. */
-function payloadOf(type: string, user: string): unknown {
+/** Returns an invented payload in the shape of the event's type. A type without a known shape gets only the user. */
+function payloadOf(givenType: string, user: string): unknown {
+  const type = canonicalType(givenType)
   if (type === 'post.delete') return { id: '1166476031668015106', author_id: user }
   if (type.startsWith('post.')) return { id: '1166476031668015106', text: 'See how our mugs are made', author_id: user }
   if (type.startsWith('profile.update.')) return { before: 'Mugs', after: 'Mugs, made by hand' }

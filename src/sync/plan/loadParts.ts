@@ -40,7 +40,7 @@ export interface LoadPart {
   readonly from: Buffer | undefined
   /** Keys at which the later parts start. */
   readonly laterStarts: readonly Buffer[]
-  /** Keys at which the steps of the load start, except the first step. */
+  /** Keys at which the steps start, except the first. A step is a portion of a part that Postgres reads at once. */
   readonly stepStarts: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
@@ -58,7 +58,7 @@ export interface PlannedPart {
    * nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
-  /** True if the transaction inserted records of a first load, so that `makePlan` marks them visible. */
+  /** True if the transaction inserted records of a first load, so that `makePlan` sets Postgres's visibility marks (`markRecordsVisible`). */
   readonly isLoad: boolean
 }
 
@@ -114,6 +114,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   if (isFirst && isLast) await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast })
   if (isFirst && isLast) return { planned, isLoad: true, next: undefined }
+  // The push sends the plan from its first part on.
   if (isFirst) {
     await startPlan(tx, planId)
     await raiseStateVersion(tx, destinationId)

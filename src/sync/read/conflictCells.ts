@@ -1,7 +1,8 @@
 /**
  * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. SQL finds
- * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input, cannot be
- * read again, or has changed meanwhile. They also stay empty after the first `maxFilledRows` rows of the run.
+ * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input or cannot be
+ * read again, and after the first `maxFilledRows` rows of the run. If the source has changed meanwhile, a row has no cells, or those of the
+ * row that now has its line and key.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -10,14 +11,21 @@ import { createMapper } from '../../destinations/createMapper.ts'
 import { fillCells, type FoundCells } from '../../db/rejects.ts'
 import { storableText } from '../../mapping/text.ts'
 import type { Row, Value } from '../../db/row.ts'
+import type { RecordGate } from '../../formats/formatReader.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** Maximum number of filled rows. If there are more, the operator needs the summary and not each row. */
 const maxFilledRows = 10_000
 
-/** Reads the sources again and stores the masked cells of the run's contradicting rows. */
-export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
+/** Reads the sources again and stores the masked cells of the run's contradicting rows. `facts`: facts of the read, by source. */
+export async function fillConflictCells(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  runId: number,
+  facts: readonly Pick<SourceFacts, 'columns'>[],
+): Promise<void> {
   const unfilled = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
     `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
      order by source, line limit ${maxFilledRows}`,
@@ -37,12 +45,12 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
     if (left.size === 0 || definition.uri === '-') continue
     const found: FoundCells[] = []
     try {
-      await findCells(deps, definition, { mapper, lines, left, found })
+      await findCells(deps, definition, { mapper, lines, left, found, columns: facts[index]?.columns ?? [] })
     } catch (error) {
       if (deps.signal?.aborted === true || !(error instanceof SluiceError)) throw error
       deps.log.warn(
         { runId: `r_${runId}`, code: error.code },
-        'contradicting rows have no cells, because their source could not be read again',
+        'some contradicting rows have no cells, because their source could not be read again to its end',
       )
     }
     await fillCells(deps.db, runId, index, found)
@@ -58,11 +66,14 @@ interface Search {
   readonly left: Map<string, number>
   /** Found rows, to which this search adds. */
   readonly found: FoundCells[]
+  /** Columns of the first read. JSON and XML add columns as rows have them, so the second read must begin with the same ones. */
+  readonly columns: readonly string[]
 }
 
 /** Reads a source until the cells of all its contradicting rows are found, or to its end. */
-async function findCells(deps: EngineDeps, definition: SourceDefinition, { mapper, lines, left, found }: Search): Promise<void> {
-  const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
+async function findCells(deps: EngineDeps, definition: SourceDefinition, { mapper, lines, left, found, columns }: Search): Promise<void> {
+  const gate: RecordGate = { columns, beginShape: () => undefined, skips: () => false }
+  const source = await openSource(definition, { env: deps.env, log: deps.log, gate, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {
     for await (const rows of source.rows) {
       for (const row of rows) {
@@ -70,10 +81,10 @@ async function findCells(deps: EngineDeps, definition: SourceDefinition, { mappe
         if (record === undefined) continue
         const key = Buffer.from(record.key).toString('hex')
         const place = `${row.line} ${key}`
-        const nth = left.get(place)
-        if (nth === undefined) continue
-        found.push({ line: row.line, key, nth, cells: mapper.mask(row).map(storableText) })
-        if (nth > 1) left.set(place, nth - 1)
+        const leftHere = left.get(place)
+        if (leftHere === undefined) continue
+        found.push({ line: row.line, key, nth: leftHere, cells: mapper.mask(row).map(storableText) })
+        if (leftHere > 1) left.set(place, leftHere - 1)
         else left.delete(place)
       }
       if (left.size === 0) return

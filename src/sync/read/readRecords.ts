@@ -201,7 +201,7 @@ async function resolveRows(
     suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
   })
-  if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
+  if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
   // Otherwise the plan collects the digests from the stage (docs/decisions/record-digest.md).
   const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
   if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)

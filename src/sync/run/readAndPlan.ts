@@ -44,8 +44,9 @@ export interface PlanOutcome {
 
 /**
  * Returns the stored plan with its guard results. If a guard stops the run, returns only the guard results, and discards the snapshot. A
- * run of `sluice plan` does not resolve earlier requests; `rerun --failed` reads nothing. `onPart`: called with the number of valid rows
- * when a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`).
+ * run of `sluice plan` does not resolve earlier requests; `rerun --failed` reads nothing. `onPart`: called each
+ * time a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`). `rows`: number of valid rows of the
+ * whole read.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if `deps.signal` is aborted, and the errors of the read and of the plan
  */
@@ -168,16 +169,16 @@ async function plan(
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  // Without a full refresh, the stored ids of product sets may belong to other sets of a new sandbox instance.
-  if (!isReplaced || (await isForNewInstance(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
+  // After the sandbox was replaced, the stored ids of product sets may belong to other sets. Then only a full refresh plans the sets.
+  if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
 }
 
 /**
- * Returns true for a full refresh, which sends everything to the new sandbox instance. Accepts the instance, except for a plan that waits
- * for `apply`. Because that plan may never be sent, `applyPlan` accepts the instance.
+ * Returns true for a full refresh, which sends everything to the new sandbox instance. For a full refresh, also accepts the instance, unless
+ * the plan waits for `apply`: that plan may never be sent, so `applyPlan` accepts the instance.
  */
-async function isForNewInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
@@ -206,7 +207,8 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
 
 /**
  * Waits while the service may still apply an abandoned attempt. Until then nothing newer may be sent for its keys
- * (docs/guarantees.md#key-order). Waits at most for the horizon (docs/decisions/late-arrival-horizon.md).
+ * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys whose wait is
+ * longer.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(

@@ -23,3 +23,22 @@ test('a source that cannot be read a second time rejects contradicting rows with
   ])
   expect(server.requests).toHaveLength(2)
 })
+
+test('cells of contradicting JSON rows stand under their columns, also after a read that skipped rows', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'shop',
+    'source: { url: "{folder}/feed.jsonl" }\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { max_reject_percent: 100 }\n',
+  )
+  const { id: _, ...rest } = goodProduct
+  const write = (...rows: object[]) => engine.write('feed.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  const known = Array.from({ length: 20 }, (_unused, i) => ({ id: `K${i}`, ...rest }))
+  // The last read has a column in second place that no row of the next file has.
+  write({ id: 'A', note: 'x', ...rest }, ...known)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  write(...known, { id: 'B', ...rest }, { id: 'B', ...rest, price: '1.00 USD' })
+  const report = await engine.run('shop')
+  const [run] = await engine.db.query<{ columns: string[] }>('select columns from run order by id desc limit 1')
+  const rejects = await Array.fromAsync(loadRejects(engine.db, report.runId))
+  expect(rejects.map(({ cells }) => cells[run?.columns.indexOf('price') ?? -1])).toEqual([rest.price, '1.00 USD'])
+})

@@ -26,6 +26,9 @@ test.each([
   [{ data: { event_type: 7 } }, 'event_type must be a text'],
   [{ event_typ: 'post.create' }, 'event_typ is unknown'],
   [{ data: { event_typ: 'post.create' } }, 'data.event_typ is unknown'],
+  [{ webhook_id: null }, 'webhook_id must be a text'],
+  [{ challenge: '1', token: 5 }, 'token must be a text'],
+  [[{}, { challenge: '1' }], 'only the first element may have challenge'],
   ['post.create', 'an event must be an object'],
 ])('%j is refused: %s', async (event, message) => {
   const answer = await post(event)
@@ -37,6 +40,9 @@ test.each(['seed', 5, [], [1]])('a reset with the body %j is refused', async (bo
   expect([answer.status, await answer.text()]).toEqual([400, '{"error":"the body must be an object"}'])
 })
 
-test.each([{}, { signature: 'bad' }, { signature: 'none', bytes_per_s: 1000 }, { times: 2 }])('%j is accepted', async (event) => {
-  expect((await post(event)).status).toBe(200)
-})
+test.each([{}, { data: null }, { signature: 'bad' }, { signature: 'none', bytes_per_s: 1000 }, { times: 2 }])(
+  '%j is accepted',
+  async (event) => {
+    expect((await post(event)).status).toBe(200)
+  },
+)
