@@ -40,7 +40,7 @@ export interface LoadPart {
   readonly from: Buffer | undefined
   /** Keys at which the later parts start. */
   readonly laterStarts: readonly Buffer[]
-  /** Keys at which the steps start, except the first. A step is a portion of a part that Postgres reads at once. */
+  /** Keys at which the steps start, except the first. A step is a portion of a part that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
