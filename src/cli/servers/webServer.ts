@@ -65,7 +65,10 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
     loadPipelines: () => usablePipelines(context),
     serviceFor,
-    examine: cacheFindings({ clock: context.clock, log: deps.log }, () => examineAll({ ...context, json: true })),
+    // Without a terminal the checks show no waiting line, which would stand between the lines of the log.
+    examine: cacheFindings({ clock: context.clock, log: deps.log }, () =>
+      examineAll({ ...context, stderr: { ...context.stderr, isTTY: false } }),
+    ),
   })
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
   const server = await startHttpServer(context, {
