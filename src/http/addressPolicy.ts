@@ -6,7 +6,8 @@ import type { LookupFunction } from 'node:net'
 import { RunError } from '../errors.ts'
 import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 
-const ports = new Set(['', '80', '443', '8080', '8443'])
+/** Ports of URLs; empty for the default port of the scheme. */
+const allowedPorts = new Set(['', '80', '443', '8080', '8443'])
 
 /**
  * Checks an http(s) address before a request is sent to it, and returns it parsed. Credentials, link-local addresses and metadata services
@@ -28,7 +29,7 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
   if (allowPrivate) return url
   if (url.protocol === 'http:')
     throw rejection('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
-  if (!ports.has(url.port))
+  if (!allowedPorts.has(url.port))
     throw rejection(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
   if (isIP(host) !== 0 && isPrivateAddress(host))
     throw rejection('a private address', where, 'Set `allow_private: true` for a source in your own network.')
@@ -38,9 +39,9 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
 }
 
 /**
- * Returns true if the address of a source names this machine: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. In a pipeline file
- * such an address is intended (docs/decisions/loopback-sources.md). Other spellings of these addresses, and names or redirects that
- * lead to them, are still rejected, because they may hide the real target.
+ * Returns true if the address of a source names this machine: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. A pipeline file may
+ * have such an address without `allow_private` (docs/decisions/loopback-sources.md). Other spellings of these addresses, and names or
+ * redirects that lead to them, are rejected, because they may hide the real target.
  */
 export function namesThisMachine(text: string): boolean {
   return /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?([/?]|$)/.test(text)

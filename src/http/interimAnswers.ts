@@ -1,7 +1,7 @@
 /**
  * Skips interim responses (1xx) before the final one. undici closes the connection on a `100 Continue` that it did not request
- * (8.12.4, `onHeadersComplete` in `client-h1.js`, without a setting). Some proxies and servers send a 100 for every upload. Remove this
- * module once undici skips a 100 as it skips 102 and 103.
+ * (8.12.4, `onHeadersComplete` in `client-h1.js`), and no setting changes this. Some proxies and servers send a 100 for every upload.
+ * Remove this module once undici skips a 100 as it skips 102 and 103.
  */
 import type { Socket } from 'node:net'
 import { buildConnector } from 'undici'
@@ -10,10 +10,10 @@ import { buildConnector } from 'undici'
 export function connectorOverInterim(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options)
   return (target, done) => {
-    connect(target, (...answer) => {
-      const [error, socket] = answer
+    connect(target, (...result) => {
+      const [error, socket] = result
       if (error === null) skipInterimAnswers(socket)
-      done(...answer)
+      done(...result)
     })
   }
 }
@@ -36,7 +36,7 @@ const none = Buffer.alloc(0)
  */
 export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {
-    // Fewer bytes than those of `HTTP/1.1 1xx ` (13) decide only if they differ from this beginning.
+    // `HTTP/1.1 1xx ` has 13 bytes. Fewer bytes decide only if they differ from `HTTP/1.1 1`.
     const start = rest.toString('latin1', 0, 13)
     if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')

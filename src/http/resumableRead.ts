@@ -9,7 +9,7 @@ export interface BrokenConnection {
   readonly received: number
   /** Number of bytes that this connection delivered. */
   readonly delivered: number
-  /** Attempts of the whole read, for `takeRetry` and `waitMs`. */
+  /** Retries of the whole read. `recover` calls its `takeRetry` and `waitMs`. */
   readonly budget: RetryBudget
 }
 
@@ -21,7 +21,7 @@ export interface ResumableFile {
    * @throws {RunError} if the source cannot deliver the rest of the same version
    */
   readonly part: (from: number, cause: unknown) => AsyncIterable<Buffer>
-  /** Returns the length of the whole file; undefined if it is not known. Then the end of a part is the end of the file. */
+  /** Returns the length of the whole file; undefined if it is not known. A part without an error then ends at the end of the file. */
   readonly length: () => number | undefined
   /**
    * Waits until the next connection may be opened.

@@ -25,7 +25,7 @@ export function requestedWaitMs(answer: { readonly status: number; readonly head
     (quota) => quota !== undefined,
   )
   const spent = quotas.filter(({ remaining }) => remaining === 0)
-  // A 429 without a spent quota waits for the quota of the account, or for that of the user if the response has no other.
+  // A 429 without a spent quota waits for the reset of the account's quota. Without one, it waits for that of the user's.
   const applied = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
   waits.push(...applied.map(({ resetInMs }) => resetInMs))
 
@@ -55,8 +55,8 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`retryBudget.ts`). A longer wait may be a
- * mistake of the service, so a request is tried after this time.
+ * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`retryBudget.ts`). A longer wait may
+ * be a mistake of the service, so a request is tried after this time.
  */
 export const longestRequestedWaitMs = 15 * 60_000
 

@@ -1,7 +1,7 @@
 /** Limits the attempts of a source, and the waits between them. */
 import { longestBackoffMs } from './retryAfter.ts'
 
-/** Maximum number of attempts of one step, and of consecutive connections without progress. */
+/** Maximum number of attempts of one request or step, and of consecutive connections without progress (`progressBytes`). */
 export const maxAttempts = 4
 
 /** Longest wait of a source in milliseconds. If its server requests a longer wait, the run fails and the next run tries again. */

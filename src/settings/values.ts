@@ -47,7 +47,7 @@ export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
 export const id = z
   .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
   .transform(String)
-  .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
+  .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of up to 64 letters, digits, - and _')
 /** Schema of a duration, such as `30 days`, as a `Duration`. */
 export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)

@@ -15,7 +15,7 @@ export interface EndFacts {
   /** Facts of the last complete read. */
   readonly previous?: SourceFacts
   /** True if JSON lines was detected, but is not the configured format. */
-  readonly guessedLines?: boolean
+  readonly isGuessedLines?: boolean
   /** Result of the search for the done marker or manifest; absent if none is configured. */
   readonly marker?: CompletionMarker
   /** Number of bytes as received, and their SHA-256 in lower-case hex. */
@@ -43,7 +43,7 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
   if (transport.doubt !== undefined && marker?.sha256 === undefined) return unproven(transport.doubt)
   switch (required.kind) {
     case 'auto':
-      return checkEnd(facts)
+      return classifyEnd(facts)
     case 'rows':
       if (required.count !== format.rowCount) return unproven(`${required.count} rows were announced, ${format.rowCount} were read`)
       // A count cannot detect a cut inside the last field.
@@ -57,11 +57,12 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
       if (marker?.found !== true) return unproven('the done marker is missing')
       return marker.older === true ? unproven('the done marker is older than the source') : proven('done marker found')
     case 'manifest':
-      return checkManifest(facts)
+      return classifyManifest(facts)
   }
 }
 
-function checkEnd(facts: EndFacts): Completeness {
+/** Decides for `complete: auto`, by the proof of the format, of compressed data, or of the transport. */
+function classifyEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
   if (format.proof !== undefined) return proven(format.proof)
   // A stream of several compressed members may be cut off between two of them, so the end of the text is checked too.
@@ -71,12 +72,12 @@ function checkEnd(facts: EndFacts): Completeness {
 }
 
 /** Returns `unproven` if the end of a format without an end mark, such as CSV, is in doubt; otherwise undefined. */
-function checkOpenEnd({ format, transport, previous, guessedLines }: EndFacts): Completeness | undefined {
+function checkOpenEnd({ format, transport, previous, isGuessedLines }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
   // The file may be an error message in place of the records.
-  if (guessedLines === true && previous.format === 'json')
+  if (isGuessedLines === true && previous.format === 'json')
     return unproven('its last complete read was an array of records, this one is not; set `format: jsonl` if its lines are records')
   // A table without rows may have been cut off within its header.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
@@ -90,7 +91,7 @@ function checkOpenEnd({ format, transport, previous, guessedLines }: EndFacts): 
   )
 }
 
-function checkManifest({ marker, format, bytes, sha256 }: EndFacts): Completeness {
+function classifyManifest({ marker, format, bytes, sha256 }: EndFacts): Completeness {
   if (marker?.found !== true) return unproven('the manifest is missing or cannot be read')
   if (marker.rows === undefined && marker.bytes === undefined && marker.sha256 === undefined)
     return unproven('the manifest has neither rows, bytes nor sha256')

@@ -12,9 +12,9 @@ export interface SourceHash {
 }
 
 /**
- * Computes the SHA-256 of a local file (and of its joined file) without parsing, for the source gate. Takes about 0.1 s for 98 MB.
- * Returns undefined for other sources. If the size of the file is not `expectedBytes`, returns `other size` without reading it. For a
- * source with a joined file, `expectedBytes` is ignored.
+ * Computes the SHA-256 of a local file (and of its joined file) without parsing, for the gate that skips unchanged sources
+ * (docs/architecture.md, gate `source`). Takes about 0.1 s for 98 MB. Returns undefined for other sources. If the size of the file is not
+ * `expectedBytes`, returns `other size` without reading it. For a source with a joined file, `expectedBytes` is ignored.
  *
  * @throws RunError as `openLocalFile`
  */
@@ -49,6 +49,6 @@ async function hashBoth(join: SourceJoin, definition: SourceDefinition): Promise
 }
 
 /** Combines the digests and sizes of a source and its joined file. */
-export function hashOfBoth(main: SourceHash, file: SourceHash): SourceHash {
-  return { sha256: createHash('sha256').update(`${main.sha256} ${file.sha256}`).digest('hex'), bytes: main.bytes + file.bytes }
+export function hashOfBoth(main: SourceHash, joined: SourceHash): SourceHash {
+  return { sha256: createHash('sha256').update(`${main.sha256} ${joined.sha256}`).digest('hex'), bytes: main.bytes + joined.bytes }
 }

@@ -15,8 +15,11 @@ import { shownAddress } from '../shownAddress.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
-/** Maximum number of ids and of further different rows of one id, whose cells are in memory: about 300 bytes for each. */
-const mostJoined = 2_000_000
+/**
+ * Maximum number of sets of cells in memory: one for each id, and one for each further row of an id with different cells. A set takes about
+ * 300 bytes.
+ */
+const maxJoined = 2_000_000
 
 type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
 
@@ -24,7 +27,7 @@ interface JoinedFile {
   readonly columns: readonly string[]
   /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
-  /** Different cells of the rows of one id, by their JSON; of one row if another row of the id may be cut off. */
+  /** By id: the different cells of its rows, by their JSON. One entry if the last row of the id may be cut off, and is left out. */
   readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
   readonly note: string
@@ -72,9 +75,9 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   const cells = new Map<string, readonly (Cell | undefined)[] | null>()
   const conflicts = new Map<string, Map<string, readonly (Cell | undefined)[]>>()
   let lastId: string | undefined
-  /** Cells of that id before the last row; null if they differed already. */
+  /** Cells of `lastId` before its last row; null if they differed already. */
   let earlier: readonly (Cell | undefined)[] | null | undefined
-  /** JSON of the cells of the last row, if `conflicts` has them from this row. */
+  /** JSON of the cells of the last row, if this row added them to `conflicts`. */
   let lastVariant: string | undefined
   let [keyed, unkeyed, variants] = [0, 0, 0]
   try {
@@ -106,8 +109,8 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
           lastVariant = text
           variants++
         }
-        if (cells.size + variants > mostJoined)
-          throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids and different rows of one id`, {
+        if (cells.size + variants > maxJoined)
+          throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${maxJoined} ids and different rows of one id`, {
             where: shownAddress(join.source.uri),
             hint: 'Join both in the database or export that writes the source.',
           })
@@ -116,7 +119,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
     const facts = source.facts()
     columns.addHeader(facts.columns)
     const note = `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`
-    // The last row may be cut off, for example `10` of `100.00`. Earlier rows of its id may still say no.
+    // The last row may be cut off, for example `10` of `100.00`. Earlier rows of its id are kept, because they may opt out.
     if (!facts.completeness.complete && lastId !== undefined) {
       cells.delete(lastId)
       if (earlier === null && lastVariant !== undefined) conflicts.get(lastId)?.delete(lastVariant)
@@ -207,7 +210,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
     if (given === lastColumns && last !== undefined) return last
     const key = given.join('\u0000')
     const shape = shapes.get(key) ?? shapeOf(given)
-    if (shapes.size >= mostShapes) shapes.clear()
+    if (shapes.size >= maxShapes) shapes.clear()
     shapes.set(key, shape)
     lastColumns = given
     last = shape
@@ -230,7 +233,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
 }
 
 /** Maximum number of cached column sets. Each row of JSON and XML may have its own. */
-const mostShapes = 512
+const maxShapes = 512
 
 function faultOf(joined: null | undefined, field: string, hasColumn: boolean): NonNullable<Row['fault']> {
   const code: RecordCode = joined === null ? 'JOIN_ROW_CONFLICT' : 'JOIN_ROW_MISSING'
@@ -240,15 +243,15 @@ function faultOf(joined: null | undefined, field: string, hasColumn: boolean): N
 
 function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFile): SourceFacts {
   const { etag: _, lastModified: __, ...own } = main
-  const open = [main, file].find(({ completeness }) => !completeness.complete)
+  const incomplete = [main, file].find(({ completeness }) => !completeness.complete)
   return {
     ...own,
     ...hashOfBoth(main, file),
     columns: [...main.columns, ...columns.filter((name) => findColumn(main.columns, name) < 0)],
     completeness:
-      open === undefined
+      incomplete === undefined
         ? { complete: true, proof: [...new Set([main.completeness.proof, file.completeness.proof])].join(', ') }
-        : { ...open.completeness, reason: `${open.uri}: ${open.completeness.reason ?? open.completeness.proof}` },
+        : { ...incomplete.completeness, reason: `${incomplete.uri}: ${incomplete.completeness.reason ?? incomplete.completeness.proof}` },
     notes: [...(main.notes ?? []), note],
     joined: { main, file },
   }

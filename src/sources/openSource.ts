@@ -21,8 +21,8 @@ import { readCompletionMarker } from './completionMarker.ts'
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes. Workbooks and joined
- * files are read whole. Rows can be read once. The caller must close the source.
+ * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, but workbooks and joined
+ * files whole. Rows can be read once. The caller must close the source.
  *
  * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
  */
@@ -101,7 +101,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
         containerProof: opened.containerProof,
         bytes,
         sha256,
-        guessedLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
+        isGuessedLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
         ...(context.previous === undefined ? {} : { previous: context.previous }),
         ...(marker === undefined ? {} : { marker }),
       })

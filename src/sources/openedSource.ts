@@ -13,7 +13,7 @@ export interface SourceContext {
   readonly previous?: SourceFacts
   /** Limits; tests may lower them. */
   readonly limits?: ReadLimits
-  /** Gate that skips known raw records before they are parsed. Not used for workbooks, queries and joined sources. */
+  /** Gate that skips unchanged records before they are parsed (`RecordGate`). Not used for workbooks, queries and joined sources. */
   readonly gate?: RecordGate
   /** First wait before a retry in milliseconds, doubled each time; 500 by default. */
   readonly backoffMs?: number

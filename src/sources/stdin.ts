@@ -32,7 +32,7 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
     chunks: chunks(),
     end: () => Promise.resolve({ reason: 'the end of a pipe does not prove that everything was written; set `complete:`' }),
     close: () => {
-      // An open standard input would keep this process alive while the other process still writes.
+      // An open standard input would keep this process alive while the writing process still runs.
       process.stdin.destroy()
       return Promise.resolve()
     },

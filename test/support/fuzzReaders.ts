@@ -275,7 +275,7 @@ async function outcome(
       containerProof: opened.containerProof,
       bytes: bytes.length,
       sha256: '',
-      guessedLines: opened.detected.format === 'jsonl',
+      isGuessedLines: opened.detected.format === 'jsonl',
       ...(previous === undefined ? {} : { previous }),
     })
     const facts = {

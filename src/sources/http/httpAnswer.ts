@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici'
  */
 const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
-/** Returns true if the value of `Content-Encoding` names no coding that the readers cannot decompress. */
+/** Returns false if the value of `Content-Encoding` names a coding that the readers cannot decompress. */
 export function isReadableCoding(coding: string): boolean {
   return !unreadableCodings.test(coding)
 }

@@ -25,9 +25,9 @@ export interface Fetcher {
 }
 
 /**
- * Reads the body of one feed, over as many connections as needed. A part is appended only if it has no other strong validator,
- * begins where the last part ended, and does not declare another length of the whole feed. If a server without ranges sends the whole
- * feed again, the bytes already read are skipped.
+ * Reads the body of one feed, over as many connections as needed. A part is appended only if it begins where the last part ended, and
+ * declares no other strong validator (an ETag, or a time of change) and no other length of the whole feed. If a server without ranges
+ * sends the whole feed again, the bytes already read are skipped.
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
@@ -82,10 +82,10 @@ export class ResumableBody {
 
   /** Returns the facts about the end. Call this only after `read` has ended without an error. */
   async end(): Promise<TransportEnd> {
-    // Bytes after the body close the connection, which this process notices at most two turns of the event loop later.
+    // undici closes the connection if bytes follow the body. `sentMore` is true at most two turns of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
-    // Without an ETag, a time less than a second before the answer is not stored: a second change in the same second would get 304.
+    // Without an ETag, a time less than 1 s before the answer is not stored: after another change within that second, it would get 304.
     const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#first, 'last-modified')
     const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
     const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed

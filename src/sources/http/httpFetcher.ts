@@ -109,8 +109,8 @@ export class HttpFetcher implements Fetcher {
       } catch (error) {
         if (error instanceof RunError) throw error
         this.throwIfCancelled()
-        const refusal = findRunError(error)
-        if (refusal !== undefined) throw refusal
+        const rejection = findRunError(error)
+        if (rejection !== undefined) throw rejection
         if (this.#signal.aborted || attempt >= maxAttempts || isFinal(error)) throw unavailable(error, this.label)
         await delay(retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
       }
@@ -138,7 +138,7 @@ export class HttpFetcher implements Fetcher {
   async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
     url.pathname += suffix
-    const answer = await this.#follow(url, this.#headers(0, undefined, false))
+    const answer = await this.#follow(url, this.#unconditionalHeaders())
     const parts: Buffer[] = []
     let size = 0
     for await (const chunk of answer.body) {
@@ -148,16 +148,16 @@ export class HttpFetcher implements Fetcher {
       parts.push(bytes)
     }
     const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
-    const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
-    if (answer.statusCode !== 200 || page) return undefined
+    const isPage = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
+    if (answer.statusCode !== 200 || isPage) return undefined
     // If one of the two times is missing, it is NaN, and the comparison is false.
     return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
   }
 
   /**
    * Returns true if the server now has another feed than the one that was read. If an export overwrites the file during the read,
-   * the server may send a mix of both with the right length. Returns false for a server that sends no time of change, and if the check
-   * gets no response.
+   * the server may send a mix of the old and the new file with the right length. Returns false for a server that sends no time of change,
+   * and if the check gets no response.
    */
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
@@ -171,7 +171,7 @@ export class HttpFetcher implements Fetcher {
 
   /** Requests the current head of the feed. Returns `same` for a 304 to the validators of `known`; undefined without a usable response. */
   async #requestHead(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
-    const headers = this.#headers(0, undefined, false)
+    const headers = this.#unconditionalHeaders()
     const [etag, lastModified] = [header(known, 'etag'), header(known, 'last-modified')]
     if (etag !== undefined) headers['if-none-match'] = etag
     if (lastModified !== undefined) headers['if-modified-since'] = lastModified
@@ -192,7 +192,7 @@ export class HttpFetcher implements Fetcher {
     // Each request starts at the first address, because the target of a redirect may have expired.
     this.#url = start
     this.#sentMore = false
-    let cookie = false
+    let hasCookie = false
     for (let hops = 0; ; hops++) {
       const answer = await request(this.#url.href, {
         method,
@@ -202,16 +202,16 @@ export class HttpFetcher implements Fetcher {
       })
       if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
       await answer.body.dump().catch(() => undefined)
-      cookie ||= answer.headers['set-cookie'] !== undefined
-      this.#url = this.#redirected(header(answer, 'location'), { hops, cookie })
+      hasCookie ||= answer.headers['set-cookie'] !== undefined
+      this.#url = this.#redirected(header(answer, 'location'), { hops, hasCookie })
     }
   }
 
-  #redirected(location: string | undefined, { hops, cookie }: { readonly hops: number; readonly cookie: boolean }): URL {
+  #redirected(location: string | undefined, { hops, hasCookie }: { readonly hops: number; readonly hasCookie: boolean }): URL {
     const rejection = (what: string, hint = 'Set `source.url` to the final address of the feed.') =>
       new RunError('SOURCE_REFUSED', what, { where: this.label, hint })
     if (hops >= maxRedirects)
-      throw cookie
+      throw hasCookie
         ? rejection(
             `more than ${maxRedirects} redirects, with cookies as for a login`,
             'Use an address of the feed that needs no login page.',
@@ -240,13 +240,17 @@ export class HttpFetcher implements Fetcher {
     return previous?.etag !== undefined || previous?.lastModified !== undefined
   }
 
-  #headers(from: number, validator: string | undefined, conditional = true): Record<string, string> {
-    const headers: Record<string, string> = { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
+  #unconditionalHeaders(): Record<string, string> {
+    return { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
+  }
+
+  #headers(from: number, validator: string | undefined): Record<string, string> {
+    const headers = this.#unconditionalHeaders()
     const { previous } = this.#context
     if (from > 0) {
       headers['range'] = `bytes=${from}-`
       if (validator !== undefined) headers['if-range'] = validator
-    } else if (conditional && previous !== undefined) {
+    } else if (previous !== undefined) {
       if (previous.etag !== undefined) headers['if-none-match'] = previous.etag
       if (previous.lastModified !== undefined) headers['if-modified-since'] = previous.lastModified
     }

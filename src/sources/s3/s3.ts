@@ -43,15 +43,15 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
-    rejectPart(first, label)
+    rejectUnusable(first, label)
     return {
       label,
       chunks: readObject(first, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
       beside: async (suffix) => {
         const found = await get({ Key: key + suffix })
         const stream = streamOf(found)
-        const small = (found.ContentLength ?? Infinity) <= besideBytes
-        const content = small ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
+        const isSmall = (found.ContentLength ?? Infinity) <= besideBytes
+        const content = isSmall ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
         stream.destroy()
         return { content, older: isBefore(found.LastModified, first.LastModified) }
       },
@@ -193,14 +193,14 @@ interface KeySearch {
 
 /** Returns the pattern if it is a key, else the newest key that matches. @throws RunError SOURCE_MISSING */
 async function newestKey(client: S3Client, { bucket, pattern, label, signal }: KeySearch): Promise<string> {
-  const wild = pattern.search(/[*?[{]/)
-  if (wild === -1) return pattern
+  const wildcardAt = pattern.search(/[*?[{]/)
+  if (wildcardAt === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: Match | undefined
   // `stopOnSameToken` ends the loop if a store repeats one page forever.
   for await (const page of paginateListObjectsV2(
     { client, stopOnSameToken: true },
-    { Bucket: bucket, Prefix: pattern.slice(0, wild) },
+    { Bucket: bucket, Prefix: pattern.slice(0, wildcardAt) },
     { abortSignal: signal },
   )) {
     for (const { Key, LastModified } of page.Contents ?? []) {
@@ -232,12 +232,12 @@ function streamOf({ Body: body }: GetObjectCommandOutput): Readable {
 }
 
 /** Throws if the store sent a part although the whole object was requested, or used an unsupported compression. */
-function rejectPart(first: GetObjectCommandOutput, where: string): void {
+function rejectUnusable(first: GetObjectCommandOutput, where: string): void {
   const { ContentRange: range, ContentEncoding: coding = '' } = first
-  const whole = range === undefined && first.$metadata.httpStatusCode !== 206
-  if (whole && isReadableCoding(coding)) return
+  const isWhole = range === undefined && first.$metadata.httpStatusCode !== 206
+  if (isWhole && isReadableCoding(coding)) return
   if (first.Body !== undefined) streamOf(first).destroy()
-  throw whole
+  throw isWhole
     ? codingError(coding, where)
     : new RunError('SOURCE_UNAVAILABLE', 'the store sent only a part of the object', {
         where,

@@ -30,8 +30,8 @@ const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: stri
  * request with its session token.
  */
 export function s3Error(error: unknown, where: string): RunError {
-  const refusal = findRunError(error)
-  if (refusal !== undefined) return refusal
+  const rejection = findRunError(error)
+  if (rejection !== undefined) return rejection
   const status = statusOf(error)
   const cause = storeCause(error)
   const named = nameOf(error)

@@ -95,7 +95,7 @@ function encodePath(path: string): string {
 /** Returns the path itself, or, for a pattern, the newest match. Only the file name may contain a pattern. */
 async function newestMatch(client: SftpClient, path: string, label: string): Promise<string> {
   const name = posix.basename(path)
-  if (!wild.test(name) && !wild.test(path)) return path
+  if (!wild.test(path)) return path
   const folder = posix.dirname(path)
   const entries = await client.list(folder).catch((error: unknown) => {
     throw isMissing(error) ? missingFolder(folder, label) : error

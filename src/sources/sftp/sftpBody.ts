@@ -18,10 +18,10 @@ export interface SftpReading {
 const overlapBytes = 32_768
 
 /**
- * Minimum age of a time of change to be reliable, in milliseconds. Times are whole seconds, so a second change in the same second
+ * Minimum age of a time of change to be reliable, in milliseconds. Times are whole seconds, so another change within the same second
  * is not visible. One more second is added for clocks that differ.
  */
-const settledMs = 2_000
+const reliableAgeMs = 2_000
 
 /** Returns true if size and time of change are the same. */
 export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
@@ -30,19 +30,19 @@ export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
 
 /**
  * Reads one file, over as many connections as needed. A new connection continues only if size and time of the file are the same, the time
- * is reliable (`settledMs`), and the last bytes before the break are the same.
+ * is reliable (`reliableAgeMs`), and the last bytes before the break are the same.
  */
 export class SftpBody {
   readonly #reading: SftpReading
   /** True if the time of change is reliable, so that size and time identify the version of the file. */
-  readonly #settled: boolean
+  readonly #hasReliableTime: boolean
   #received = 0
   /** Last received bytes, at most `overlapBytes`. */
   #tail: Buffer = Buffer.alloc(0)
 
   constructor(reading: SftpReading, now: () => number = Date.now) {
     this.#reading = reading
-    this.#settled = now() - reading.before.modifyTime >= settledMs
+    this.#hasReliableTime = now() - reading.before.modifyTime >= reliableAgeMs
   }
 
   /** Number of bytes read so far. */
@@ -72,7 +72,7 @@ export class SftpBody {
       const failure = sftpError(cause, label)
       throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
     }
-    const isResumable = received === 0 || this.#settled
+    const isResumable = received === 0 || this.#hasReliableTime
     if (isResumable && (await connection.prepareRetry(budget, delivered))) return
     throw received === 0 ? sftpError(cause, label) : truncatedFile(label, received, cause)
   }

@@ -134,7 +134,8 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
       where: 'source.url',
       hint: 'Write sftp://user@host/path, or name a variable under `credentials: { username: … }`.',
     })
-  let shown: string | undefined
+  const pinnedKey = definition.hostKey?.replace(/=+$/, '')
+  let shownKey: string | undefined
   // The first bytes show whether the server uses another protocol. An early end does not, because an overloaded SSH server may close too.
   const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
   let other: RunError | undefined
@@ -143,8 +144,8 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     if (other !== undefined) socket.destroy(other)
   })
   const hostVerifier = (key: Buffer): boolean => {
-    shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
-    return shown === definition.hostKey?.replace(/=+$/, '')
+    shownKey = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
+    return shownKey === pinnedKey
   }
   // Some servers request the password by a prompt. Other prompts get an empty answer.
   client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
@@ -170,13 +171,13 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
   } catch (error) {
     if (other !== undefined) throw other
     if (isNoSsh(error)) throw sftpError(error, url.host)
-    if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
+    if (shownKey !== undefined && shownKey !== pinnedKey) {
       throw new RunError(
         'SOURCE_HOST_KEY',
         definition.hostKey === undefined ? 'the host key of the server is not pinned' : 'the host key of the server is not the pinned one',
         {
           where: url.host,
-          hint: `Compare with the server's owner, then set \`host_key: ${shown}\`.`,
+          hint: `Confirm this key with the server's owner, then set \`host_key: ${shownKey}\`.`,
           cause: error,
         },
       )

@@ -38,7 +38,10 @@ export function sftpError(error: unknown, where: string): RunError {
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
-/** First bytes of servers of other protocols. SSH servers may send a text before their identification, so other texts are accepted. */
+/**
+ * First bytes of servers of other protocols. SSH servers may send a text before their identification, so a text that is not in this list
+ * is accepted.
+ */
 const otherProtocols: readonly (readonly [firstBytes: RegExp, name: string])[] = [
   [/^(?:HTTP\/|<)/i, 'HTTP'],
   [/^[\x14-\x17]\x03/, 'TLS'],
@@ -57,7 +60,10 @@ export function otherServer(firstBytes: Buffer, where: string): RunError | undef
   })
 }
 
-/** Returns true if the connection failed because the server does not use SSH, or has no algorithm of the client. A retry would fail too. */
+/**
+ * Returns true if the connection failed because the server does not use SSH, or has no algorithm of the client, so that a retry would fail
+ * too. Returns false for a connection that ended before the handshake, because an overloaded SSH server may close it.
+ */
 export function isNoSsh(error: unknown): boolean {
   return error instanceof Error && noSsh.test(error.message) && !/Connection lost before handshake/i.test(error.message)
 }

@@ -16,6 +16,7 @@ import type { OpenedSource, SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { catchUnknownMessages, streamOf } from './postgresDriver.ts'
 
+/** Object ids of types in Postgres. */
 const bool = 16
 const timestamp = 1114
 const timestamptz = 1184
@@ -26,7 +27,7 @@ const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021,
 const rowsPerFetch = 500
 
 /** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */
-const fetchBytes = 134_217_728
+const maxFetchBytes = 134_217_728
 
 /**
  * Opens one query as a source. Reads its rows through a cursor, in one read-only snapshot of the database. Values are texts as Postgres
@@ -59,9 +60,9 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: parserOf },
   })
-  // A timeout may end the session between two fetches. The next fetch then fails without its code.
-  let ended: unknown
-  client.on('error', (error) => (ended ??= error instanceof pg.DatabaseError ? error : undefined))
+  // A timeout may end the session between two fetches. The next fetch then fails without the code of the timeout.
+  let endError: unknown
+  client.on('error', (error) => (endError ??= error instanceof pg.DatabaseError ? error : undefined))
   catchUnknownMessages(client)
   let closed = false
   const close = async () => {
@@ -87,13 +88,13 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   } catch (error) {
     await close()
     timeouts.throwIfCancelled()
-    throw databaseError(ended ?? error, label)
+    throw databaseError(endError ?? error, label)
   }
   const reading = new QueryReading(client, {
     label,
     limits: context.limits ?? readLimits,
     timeouts,
-    causeOf: (error) => (error instanceof RunError ? error : (ended ?? error)),
+    causeOf: (error) => (error instanceof RunError ? error : (endError ?? error)),
   })
   return {
     unchanged: false,
@@ -187,8 +188,8 @@ class QueryReading {
     let tooLarge: RunError | undefined
     const count = (chunk: Buffer) => {
       arrived += chunk.length
-      if (arrived <= fetchBytes || tooLarge !== undefined) return
-      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerFetch} rows contain more than ${fetchBytes} bytes`, {
+      if (arrived <= maxFetchBytes || tooLarge !== undefined) return
+      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerFetch} rows contain more than ${maxFetchBytes} bytes`, {
         name: this.#label,
         hint: 'Select only the columns that are mapped, and shorten long values in the query.',
       })
