@@ -32,6 +32,7 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   const head = await input.peek(512)
   const mark = byteOrderMark(head)
   const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
+  // The setting `utf-16` names no byte order, so the byte order mark decides.
   if (mark !== undefined && setting !== undefined && setting !== mark.encoding && hints.setting.toLowerCase() !== 'utf-16') {
     throw fileError('FILE_ENCODING', `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${setting}`, {
       name: hints.name,
@@ -76,6 +77,7 @@ function labelOf(label: string, name: string): string {
   }
 }
 
+/** Returns true if more than 70 % of the even or of the odd bytes are zero, as in UTF-16 without a byte order mark. */
 function looksLikeUtf16(head: Buffer): boolean {
   if (head.length < 4) return false
   let even = 0
@@ -149,8 +151,8 @@ async function notUtf8(
   piece: { readonly name: string; readonly bytes: Buffer; readonly offset: number },
 ): Promise<EncodingError> {
   const bad = firstBadByte(piece.bytes)
-  const line = piece.bytes.lastIndexOf(0x0a, bad) + 1
-  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(line), await input.peek(guessedBytes)]))
+  const lineStart = piece.bytes.lastIndexOf(0x0a, bad) + 1
+  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(guessedBytes)]))
   return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
 }
 

@@ -5,6 +5,7 @@ export interface ParsedRow extends Row {
   columns: readonly string[]
 }
 
+/** Columns of a row until `nameColumns` sets them. */
 export const unnamed: readonly string[] = []
 
 /**

@@ -33,8 +33,8 @@ const fewestCells = 3
  * test/unit/formats/encodingGuess.test.ts is wrong.
  */
 const certainFactor = 1.4
-const shownSamples = 3
-const mostGuesses = 3
+const maxSamples = 3
+const maxGuesses = 3
 /** Number of bytes of values outside ASCII from which no further value is collected. */
 const mostBytes = 32_768
 
@@ -48,6 +48,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   // Cells of only ASCII would dominate the statistics, and are equal in nearly all encodings.
   const evidence = Buffer.concat(cells.flatMap((cell) => [cell, Buffer.from('\n')]))
   const readings = new Map<string, { readonly encoding: string; readonly confidence: number; readonly texts: readonly string[] }>()
+  // 63: encodings of all eras.
   for (const { encoding, confidence } of chardet.detectAll(evidence, { encodingEra: 63, ignoreThreshold: true })) {
     const label = encoding === null ? undefined : labelOf(encoding)
     const texts = label === undefined ? undefined : decodeAll(cells, label)
@@ -58,13 +59,14 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
     const weighted = old.test(label) ? confidence * oldWeight : confidence
     if (known === undefined || weighted > known.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
   }
-  const [first, second, ...rest] = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
+  const sorted = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
+  const [first, second] = sorted
   if (first === undefined) return { guesses: [], certain: false }
-  const shown = [first, ...(second === undefined ? [] : [second]), ...rest].slice(0, mostGuesses)
+  const shown = sorted.slice(0, maxGuesses)
   const shownCells = cellsToShow(shown.map(({ texts }) => texts))
-  const personal = /[^\s@]@[^\s@]+\.[a-z]/i.test(bytes.toString('latin1'))
+  const hasEmail = /[^\s@]@[^\s@]+\.[a-z]/i.test(bytes.toString('latin1'))
   return {
-    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: shownCells.map((at) => sampleOf(texts[at] ?? '', personal)) })),
+    guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: shownCells.map((at) => sampleOf(texts[at] ?? '', hasEmail)) })),
     certain: cells.length >= fewestCells && (second === undefined || first.confidence >= second.confidence * certainFactor),
   }
 }
@@ -132,11 +134,11 @@ function decodeAll(cells: readonly Buffer[], label: string): readonly string[] |
 function cellsToShow(readings: readonly (readonly string[])[]): readonly number[] {
   const indexes = (readings[0] ?? []).map((_, at) => at)
   const differ = (at: number) => new Set(readings.map((texts) => texts[at])).size
-  return indexes.toSorted((a, b) => differ(b) - differ(a) || a - b).slice(0, shownSamples)
+  return indexes.toSorted((a, b) => differ(b) - differ(a) || a - b).slice(0, maxSamples)
 }
 
-/** Returns a sample of a text. For personal data: only the first character outside ASCII, with its neighbours. */
-function sampleOf(text: string, personal: boolean): string {
-  if (!personal) return text.length > 30 ? `${text.slice(0, 30)}…` : text
+/** Returns a sample of a text. If the file has an email: only the first character outside ASCII, with its neighbours. */
+function sampleOf(text: string, hasEmail: boolean): string {
+  if (!hasEmail) return text.length > 30 ? `${text.slice(0, 30)}…` : text
   return /.?[^\u0000-\u007f].?/u.exec(text)?.[0] ?? ''
 }

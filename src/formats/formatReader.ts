@@ -37,7 +37,8 @@ export interface FormatContext {
 }
 
 /**
- * Gate that filters known raw records before they are parsed (docs/architecture.md, gate `record`). Readers call the gate for the records
+ * Gate that filters known raw records before they are parsed: those of the last complete read (docs/architecture.md, gate `record`).
+ * Readers call the gate for the records
  * of CSV, TSV, JSON and XML, in the order of the file. They count a known record, and do not yield it. Records of CSV and TSV with
  * misplaced quotes or NUL bytes are always parsed. In CSV and TSV, the gate is called for a trailer row too, although it is not data.
  */

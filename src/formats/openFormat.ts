@@ -134,7 +134,7 @@ async function openJson({ text, sample, format }: TextFile, definition: SourceDe
   const place = await placeOf(sample, definition, format, context.name)
   if (place !== undefined)
     return {
-      detected: { format: 'json', notes: place.found ? [`the records are the array at "${place.path.join('.')}"`] : [] },
+      detected: { format: 'json', notes: place.isDetected ? [`the records are the array at "${place.path.join('.')}"`] : [] },
       reader: readJsonArray(text, context, place),
     }
   return {
@@ -151,7 +151,7 @@ async function openXml({ text, sample, format }: TextFile, definition: SourceDef
     reader: readXml(text, context, {
       ...definition.xml,
       mapped: definition.mapped === true,
-      quotes: definition.products !== undefined,
+      mayQuote: definition.products !== undefined,
       ...(guess === undefined ? {} : { likelyItem: guess }),
     }),
   }
@@ -215,10 +215,12 @@ const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
 /** Returns true for an old Office document, and for an archive whose first member is one that only Office documents have. */
 async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
-  const head = await input.peek(30 + 32)
+  // The local header of the first member has 30 bytes, and its name follows. 32 bytes of the name are enough.
+  const [headerBytes, nameBytes] = [30, 32]
+  const head = await input.peek(headerBytes + nameBytes)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
-  if (head.length < 31 || !head.subarray(0, 4).equals(zipMark)) return false
-  const first = head.toString('latin1', 30, 30 + Math.min(32, head.readUInt16LE(26)))
+  if (head.length <= headerBytes || !head.subarray(0, 4).equals(zipMark)) return false
+  const first = head.toString('latin1', headerBytes, headerBytes + Math.min(nameBytes, head.readUInt16LE(26)))
   return first === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(first)
 }
 
@@ -232,21 +234,21 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
     })
   }
   const configured = definition.format
-  const xml = start.startsWith('<')
-  if (xml && (configured === 'auto' || configured === 'google-rss' || configured === 'google-atom'))
+  const isXml = start.startsWith('<')
+  if (isXml && (configured === 'auto' || configured === 'google-rss' || configured === 'google-atom'))
     return definition.xml?.item === undefined ? rootOf(start) : 'xml'
   if (configured === 'csv' || configured === 'tsv') {
     if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', configured)
     return configured
   }
-  const json = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
+  const jsonFormat = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
   if (configured === 'json' || configured === 'jsonl') {
-    if (xml) throw wrongFormat(name, 'an XML feed', configured)
-    if (json === undefined && configured === 'json') throw wrongFormat(name, 'not a JSON array', configured)
-    return json ?? 'jsonl'
+    if (isXml) throw wrongFormat(name, 'an XML feed', configured)
+    if (jsonFormat === undefined && configured === 'json') throw wrongFormat(name, 'not a JSON array', configured)
+    return jsonFormat ?? 'jsonl'
   }
-  if (configured !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', configured)
-  return json ?? 'csv'
+  if (configured !== 'auto') throw wrongFormat(name, jsonFormat === undefined ? 'a text table' : 'JSON', configured)
+  return jsonFormat ?? 'csv'
 }
 
 /**
@@ -257,7 +259,7 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
 async function placeOf(sample: Buffer, definition: SourceDefinition, format: TextFormat, name: string): Promise<RecordsPlace | undefined> {
   const { json, format: configured } = definition
   if (json !== undefined) {
-    if (format === 'jsonl') return { path: json.records.split('.'), found: false }
+    if (format === 'jsonl') return { path: json.records.split('.'), isDetected: false }
     throw fileError('WRONG_FORMAT', `the file itself is an array, but the setting looks for records at "${json.records}"`, {
       name,
       hint: 'Remove `json.records` of the source.',

@@ -6,8 +6,8 @@ import type { ReadLimits } from './limits.ts'
 export type RowFaultCode = Extract<RecordCode, `ROW_${string}` | 'HEADER_REPEATED' | 'TEXT_BROKEN'>
 
 /**
- * Counts the rows of a file, and the rows that cannot be read. If the share of these is over `faultyShare`, the whole file is rejected
- * (docs/inputs.md, cases 20 and 46). In files below `shareFromRows` rows, only the faulty rows are rejected.
+ * Counts all rows of a file, and the faulty ones, which cannot be read. If the share of faulty rows is over `faultyShare`, the file is
+ * rejected (docs/inputs.md, cases 20 and 46). In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
 export class RowCounts {
   readonly #name: string
@@ -22,12 +22,12 @@ export class RowCounts {
   }
 
   /** Number of all rows so far. */
-  get rows(): number {
+  get rowCount(): number {
     return this.#rows
   }
 
   /** Number of faulty rows so far. */
-  get faults(): number {
+  get faultCount(): number {
     return this.#faults
   }
 

@@ -29,8 +29,8 @@ export interface SampleRecord {
 }
 
 /**
- * Finds the header among the first records of a table, at least one. If `settings.columns` is set, these are the columns. `skipped`: last
- * line that is known not to be data; 0 if there is none.
+ * Finds the header among the first records of a table. `records` has at least one. If `settings.columns` is set, these are the columns.
+ * `skipped`: last line that is known not to be data; 0 if there is none.
  *
  * If the line of the header is not set, skips title rows (one filled cell). A comment row (`# …`) above the header is then an error, with
  * a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).

@@ -51,7 +51,7 @@ export async function decompress(
       }
     })(),
   )
-  const countExpanded = expansionLimit(() => taken, context)
+  const countExpanded = expansionCounter(() => taken, context)
   const members =
     compression === 'zip' ? decompressZip(counted, context, countExpanded) : decompressMembers(counted, compression, context, countExpanded)
   const bytes = new ByteQueue(members)
@@ -79,8 +79,9 @@ function isStartOfCompressed(head: Buffer): boolean {
 /** Returns the compression of a file by its first four bytes. */
 export function compressionOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
-  // Some programs write skippable frames too (RFC 8878, 3.1.2).
+  // 0x184d2a5 marks a skippable frame (RFC 8878, 3.1.2), which some programs write too.
   if (head.length >= 4 && (head.readUInt32LE(0) === 0xfd2fb528 || head.readUInt32LE(0) >>> 4 === 0x184d2a5)) return 'zstd'
+  // The second mark is that of an archive without members.
   if (head.length >= 4 && (head.readUInt32LE(0) === 0x04034b50 || head.readUInt32LE(0) === 0x06054b50)) return 'zip'
   return 'none'
 }
@@ -114,10 +115,10 @@ async function* decompressMembers(
 }
 
 /**
- * Returns a function that counts decompressed bytes. `taken`: returns the number of compressed bytes so far. The function throws RunError
- * FILE_BOMB.
+ * Returns a function that counts decompressed bytes, and throws RunError FILE_BOMB above the limits. `taken`: returns the number of
+ * compressed bytes so far.
  */
-function expansionLimit(taken: () => number, { limits, name }: FormatContext): (bytes: number) => void {
+function expansionCounter(taken: () => number, { limits, name }: FormatContext): (bytes: number) => void {
   let expanded = 0
   return (bytes) => {
     expanded += bytes

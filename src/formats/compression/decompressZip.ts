@@ -14,6 +14,7 @@ const locator64 = 0x07064b50
 /** Local header of a member. */
 interface Member {
   readonly name: string
+  /** 0: stored, 8: deflate. No other method is supported. */
   readonly method: number
   readonly encrypted: boolean
   /** True if the checksum and the sizes follow the content. */
@@ -23,9 +24,9 @@ interface Member {
   readonly compressedBytes: number
 }
 
-/** Returns true for folders and for the additional files in archives of macOS, which are not content. */
-function isNotContent(name: string): boolean {
-  return name.endsWith('/') || name.startsWith('__MACOSX/') || /(?:^|\/)\.DS_Store$/.test(name)
+/** Returns false for folders and for the additional files in archives of macOS. */
+function isContent(name: string): boolean {
+  return !name.endsWith('/') && !name.startsWith('__MACOSX/') && !/(?:^|\/)\.DS_Store$/.test(name)
 }
 
 /** Member that was read, for the comparison with the directory. */
@@ -53,7 +54,7 @@ export async function* decompressZip(
 ): AsyncGenerator<Buffer> {
   const members: ReadMember[] = []
   let offset = 0
-  let files = 0
+  let fileCount = 0
   let found = false
   for (;;) {
     const signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
@@ -63,18 +64,18 @@ export async function* decompressZip(
     }
     const start = offset
     const { member, headerBytes } = await readLocalHeader(input, context)
-    const isFile = !isNotContent(member.name)
-    if (isFile) files++
-    const requested = isFile && (context.member === undefined || context.member === member.name)
-    if (requested && found) {
-      const names = [...members.map(({ name }) => name).filter((name) => !isNotContent(name)), member.name]
+    const isFile = isContent(member.name)
+    if (isFile) fileCount++
+    const isRequested = isFile && (context.member === undefined || context.member === member.name)
+    if (isRequested && found) {
+      const names = [...members.map(({ name }) => name).filter(isContent), member.name]
       throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
         hint: `Name the file to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
         members: names,
       })
     }
-    if (requested) found = true
+    if (isRequested) found = true
     let crc = 0
     let bytes = 0
     let compressedBytes = 0
@@ -86,7 +87,7 @@ export async function* decompressZip(
     const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (compressedBytes = size))
     for await (const chunk of body) {
       count(chunk)
-      if (requested) yield chunk
+      if (isRequested) yield chunk
     }
     if (member.method === 0) compressedBytes = member.compressedBytes
     const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
@@ -101,7 +102,7 @@ export async function* decompressZip(
   if (!found)
     throw archiveError(
       context,
-      files === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
+      fileCount === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
       'Check `member:` and the archive.',
     )
 }

@@ -24,6 +24,8 @@ export interface CsvSettings extends HeaderSettings, CsvSyntax {}
 export interface CsvDialect extends TableHeader, CsvSyntax {}
 
 const delimiters = [',', ';', '\t', '|'] as const
+/** Maximum number of records by which delimiter and header are detected. */
+const maxSampleRecords = 50
 
 /**
  * Detects delimiter and header from the first bytes of a file. `whole`: true if the sample is the whole file.
@@ -94,7 +96,9 @@ export function fieldsOf(batch: RecordBatch, index: number, { delimiter, quote }
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitFields(text, delimiter, quote)
 }
 
-/** Returns the fields of a record whose quoting is invalid, as `splitRelaxedFields` does; undefined without the setting for relaxed quotes. */
+/**
+ * Returns the fields of a record whose quoting is invalid, as `splitRelaxedFields` does; undefined without the setting for relaxed quotes.
+ */
 export function relaxedFieldsOf(
   batch: RecordBatch,
   index: number,
@@ -108,7 +112,9 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/** Returns the first 50 records of a sample, without an unfinished last one unless the sample is the whole file. */
+/**
+ * Returns the first records of a sample, at most `maxSampleRecords`, without an unfinished last one unless the sample is the whole file.
+ */
 function splitSample(
   sample: Buffer,
   whole: boolean,
@@ -118,13 +124,13 @@ function splitSample(
   const splitter = new CsvSplitter({ name, delimiter: syntax.delimiter, quote: syntax.quote, limits })
   const records: SampleRecord[] = []
   const addRecords = (batch: RecordBatch) => {
-    for (let i = 0; i < batch.count && records.length < 50; i++) {
+    for (let i = 0; i < batch.count && records.length < maxSampleRecords; i++) {
       const fields = fieldsOf(batch, i, syntax) ?? relaxedFieldsOf(batch, i, syntax)?.fields ?? [recordText(batch, i)]
       records.push({ line: batch.lineOf(i), fields })
     }
   }
   addRecords(splitter.push(sample))
-  if (whole && records.length < 50) {
+  if (whole && records.length < maxSampleRecords) {
     try {
       addRecords(splitter.end())
     } catch {

@@ -4,7 +4,7 @@ import { listOf } from '../../unknownValue.ts'
 
 let parser: typeof csvParse | undefined
 
-/** Returns csv-parse. Loads it at the first call, because few files have a record with an odd quote. */
+/** Returns csv-parse. Loads it at the first call, because few files have a record with a quote in an unusual place. */
 function csvParser(): typeof csvParse {
   return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse) // require has no types
 }
@@ -87,7 +87,8 @@ export function splitRelaxedFields(
     } else {
       const found = text.indexOf(delimiter, at)
       const field = text.slice(at, found === -1 ? text.length : found)
-      // The splitter compares only the last byte of a delimiter outside ASCII, so another letter may have matched.
+      // `CsvSplitter` compares only the last byte of a delimiter outside ASCII. It may take another letter for the delimiter, the quote
+      // after it for an opening one, and a line end for a part of the quoted field.
       if (/[\r\n]/.test(field)) return undefined
       if (keptIn < 0 && field.includes(quote)) keptIn = fields.length
       fields.push(field)

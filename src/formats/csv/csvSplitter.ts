@@ -14,7 +14,7 @@ export interface CsvSplitterOptions {
   /** One ASCII character. If it is empty, quotes are text. */
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
-  /** Called for every record without misplaced quotes and NUL bytes. If it returns true, the record is left out of the batch. */
+  /** Called for every record without misplaced quotes or NUL bytes. If it returns true, the record is left out of the batch. */
   readonly skips?: RecordGate['skips']
 }
 
@@ -25,12 +25,12 @@ const quoted = 2
 const quoteSeen = 3
 
 /** Classes of bytes. */
-const ordinary = 0
-const isDelimiter = 1
-const isQuote = 2
-const isLf = 3
-const isCr = 4
-const isNul = 5
+const ordinaryByte = 0
+const delimiterByte = 1
+const quoteByte = 2
+const lfByte = 3
+const crByte = 4
+const nulByte = 5
 
 /**
  * Splits CSV and TSV bytes into records at line ends outside quotes: LF, CRLF and CR, also mixed. Skips empty lines. Keeps one chunk and
@@ -59,11 +59,11 @@ export class CsvSplitter implements RecordSplitter {
     this.#options = options
     this.#skips = options.skips
     // A delimiter outside ASCII has several bytes. Only its last one is compared.
-    this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = isDelimiter
-    if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = isQuote
-    this.#kinds[0x0a] = isLf
-    this.#kinds[0x0d] = isCr
-    this.#kinds[0] = isNul
+    this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = delimiterByte
+    if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = quoteByte
+    this.#kinds[0x0a] = lfByte
+    this.#kinds[0x0d] = crByte
+    this.#kinds[0] = nulByte
   }
 
   /** True if the last byte was a line end outside quotes. */
@@ -88,7 +88,7 @@ export class CsvSplitter implements RecordSplitter {
     for (let i = carried; i < length; i++) {
       // The index is below the length and the table has 256 entries.
       let kind = kinds[bytes[i] as number] as number
-      if (kind === ordinary) {
+      if (kind === ordinaryByte) {
         if (state === fieldStart) state = plain
         else if (state === quoteSeen) {
           flags |= recordFlags.oddQuote
@@ -96,26 +96,26 @@ export class CsvSplitter implements RecordSplitter {
         }
         afterCr = false
         // Both indexes are in range, as above.
-        while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinary);
+        while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinaryByte);
         if (i === length) break
       }
-      if (kind === isDelimiter) {
+      if (kind === delimiterByte) {
         if (state !== quoted) state = fieldStart
-      } else if (kind === isQuote) {
+      } else if (kind === quoteByte) {
         if (state === fieldStart) {
           state = quoted
           flags |= recordFlags.quoted
         } else if (state === quoted) state = quoteSeen
         else if (state === quoteSeen) state = quoted
         else flags |= recordFlags.oddQuote
-      } else if (kind === isNul) {
+      } else if (kind === nulByte) {
         flags |= recordFlags.nul
         if (state === fieldStart) state = plain
         else if (state === quoteSeen) {
           flags |= recordFlags.oddQuote
           state = plain
         }
-      } else if (kind === isLf && afterCr) {
+      } else if (kind === lfByte && afterCr) {
         // This is the LF of a CRLF, whose CR has already ended the record (or the line, inside quotes).
         afterCr = false
         if (state !== quoted) start = i + 1
@@ -123,6 +123,7 @@ export class CsvSplitter implements RecordSplitter {
       } else {
         line++
         if (state !== quoted) {
+          // At most the lowest flag: the record has no misplaced quote and no NUL byte.
           if (i > start && !(flags <= recordFlags.quoted && skips?.(bytes, start, i, recordLine) === true)) {
             batch.add(start, i, recordLine, flags)
           }
@@ -131,7 +132,7 @@ export class CsvSplitter implements RecordSplitter {
           flags = 0
           recordLine = line
         }
-        afterCr = kind === isCr
+        afterCr = kind === crByte
         continue
       }
       afterCr = false

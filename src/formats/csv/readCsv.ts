@@ -36,9 +36,9 @@ class CsvReader {
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
   /** Line of the last record that the gate skipped; 0 before the first. */
-  #lastKnown = 0
+  #lastKnownLine = 0
   /** Line of the last parsed record if it had too few fields or invalid quoting, else 0. */
-  #lastShort = 0
+  #lastShortLine = 0
 
   constructor(dialect: CsvDialect, context: FormatContext) {
     this.#dialect = dialect
@@ -84,11 +84,11 @@ class CsvReader {
     const finalNewline = this.#splitter.endedWithLine
     return {
       columns: this.#columns,
-      rowCount: this.#counts.rows,
+      rowCount: this.#counts.rowCount,
       finalNewline,
       notes: this.#dialect.notes,
       // If a known record follows the short record, the short record was not the last row.
-      ...(this.#lastShort > this.#lastKnown && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
+      ...(this.#lastShortLine > this.#lastKnownLine && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer.rows }),
     }
   }
@@ -105,20 +105,25 @@ class CsvReader {
     const fields = strict ?? relaxed?.fields
     const width = this.#dialect.header.length
     const size = batch.endOf(index) - batch.startOf(index)
-    this.#lastShort = fields === undefined || fields.length < width ? line : 0
+    this.#lastShortLine = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
       this.#counts.countFault(line)
       return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote is in an unexpected place' } }
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
-      const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
+      const cells = this.#namedCells(fields)
       if (relaxed === undefined || relaxed.keptIn < 0) return { line, columns: this.#columns, cells }
       return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(relaxed.keptIn)] }
     }
     const fault = this.#fault(fields, flags)
     this.#counts.countFault(line)
-    return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
+    return { line, columns: this.#columns, cells: this.#namedCells(fields), fault }
+  }
+
+  /** Returns the fields of the columns that have a name. */
+  #namedCells(fields: readonly string[]): Row['cells'] {
+    return this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
   }
 
   #quoteWarning(index: number): RowWarning {
@@ -133,7 +138,7 @@ class CsvReader {
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
     this.#counts.countRow()
-    this.#lastKnown = line
+    this.#lastKnownLine = line
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     return true
   }
@@ -174,7 +179,7 @@ class CsvReader {
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     const rows = this.#trailerOf?.(recordText(batch, index))
     if (rows === undefined) return false
-    if (this.#lastKnown > line) throw this.#behindTrailer(this.#lastKnown)
+    if (this.#lastKnownLine > line) throw this.#behindTrailer(this.#lastKnownLine)
     this.#trailer = { line, rows }
     return true
   }

@@ -3,11 +3,11 @@ export interface RecordsPlace {
   /** Keys from the root object to the array: `['data', 'products']`. */
   readonly path: readonly string[]
   /** True if the place was detected, false if it was configured. A detected array must be the only array of objects. */
-  readonly found: boolean
+  readonly isDetected: boolean
 }
 
 /** Maximum number of keys in the path of a detected array of records. */
-export const levels = 2
+export const maxPathKeys = 2
 
 // The last string of the sample may have no end. It is one token, so that the search takes linear time.
 const token = /"(?:[^"\\]|\\.)*("?)|[{}[\]:,]|[^\s"{}[\]:,]+/g
@@ -22,7 +22,7 @@ interface Candidate {
 /**
  * Returns the place of the only array of objects in a file that is a single object. `sample`: first bytes of the file; the array may be
  * cut off there. Returns undefined in these cases:
- * - There are several such arrays within `levels`, or none.
+ * - There are several such arrays within `maxPathKeys`, or none.
  * - More objects follow (JSON lines).
  * - The object has at least as many strings outside arrays as the first element has keys. Such an object is a record itself, for example
  *   with an array of images.
@@ -38,9 +38,10 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
   let texts = 0
   let openArrays = 0
   for (const [whole, end] of sample.toString('utf8').matchAll(token)) {
+    // A string without an end is neither a key nor a value here.
     const part = end === '' ? 'cut' : whole
     if (last !== '' && open.length === 0) return undefined
-    const outside = openArrays === 0
+    const isOutside = openArrays === 0
     const depth = candidate === undefined ? -1 : open.length - candidate.path.length
     if (candidate !== undefined && depth === 1 && last === '[') {
       if (part === '{') found.push(candidate)
@@ -48,10 +49,11 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
     }
     if (part === ':') {
       key = keyOf(last)
-      if (outside) texts--
+      // The last string is a key, not a value.
+      if (isOutside) texts--
       else if (candidate !== undefined && depth === 2) candidate.keys++
     } else if (part === '{' || part === '[') {
-      if (part === '[' && outside && key !== undefined && open.length <= levels)
+      if (part === '[' && isOutside && key !== undefined && open.length <= maxPathKeys)
         candidate = { path: [...open.slice(1).flatMap((level) => level.key ?? []), key], keys: 0 }
       open.push({ isArray: part === '[', key })
       if (part === '[') openArrays++
@@ -59,13 +61,13 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
     } else if (part === '}' || part === ']') {
       if (open.pop()?.isArray === true) openArrays--
       if (depth <= 2) candidate = undefined
-    } else if (part !== ',' && part.startsWith('"') && outside) texts++
+    } else if (part !== ',' && part.startsWith('"') && isOutside) texts++
     if (part === ',') key = undefined
     last = part
   }
-  if (last === '[' && candidate !== undefined && found.length === 0) return { path: candidate.path, found: true }
+  if (last === '[' && candidate !== undefined && found.length === 0) return { path: candidate.path, isDetected: true }
   const [only, more] = found
-  return only !== undefined && more === undefined && only.keys > texts ? { path: only.path, found: true } : undefined
+  return only !== undefined && more === undefined && only.keys > texts ? { path: only.path, isDetected: true } : undefined
 }
 
 /** Returns the key of a token; undefined for a token that is not a string. */

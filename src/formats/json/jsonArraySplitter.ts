@@ -30,7 +30,8 @@ export class JsonArraySplitter implements RecordSplitter {
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
   #state = beforeArray
-  #first = true
+  /** True until the first element begins. */
+  #isEmpty = true
   #depth = 0
   #inString = false
   #escaped = false
@@ -85,7 +86,7 @@ export class JsonArraySplitter implements RecordSplitter {
       if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) continue
       if (this.#state === beforeElement && byte !== 0x5d && byte !== 0x2c) {
         this.#state = inElement
-        this.#first = false
+        this.#isEmpty = false
         this.#elementLine = this.#line
         start = i
         if (byte === 0x7b || byte === 0x5b) this.#depth = 1
@@ -123,7 +124,7 @@ export class JsonArraySplitter implements RecordSplitter {
   #between(byte: number): void {
     if (this.#state === beforeArray && byte === 0x5b) this.#state = beforeElement
     else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement
-    else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#first))) {
+    else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#isEmpty))) {
       this.#state = afterArray
       this.#around?.arrayClosed()
     } else {

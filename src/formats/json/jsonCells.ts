@@ -117,6 +117,7 @@ class JsonScanner {
     if (first === '[') return this.#array(path, ignored)
     const scalar = this.#scalar(first)
     if (scalar === undefined || ignored) return
+    // Eight times the limit: see `ReadLimits.columns`.
     const position = this.#columns.position(path, this.#limits.columns * 8)
     if (position < 0) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
     if (!repeated) {

@@ -1,6 +1,6 @@
 import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import { levels, type RecordsPlace } from './findRecords.ts'
+import { maxPathKeys, type RecordsPlace } from './findRecords.ts'
 
 const quote = 0x22
 const comma = 0x2c
@@ -13,8 +13,8 @@ const closeBrace = 0x7d
 
 /**
  * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text around the
- * array is valid, closed JSON. For a detected place, also checks that there is no second array of objects within `levels`. Keeps the text
- * around the array in memory, at most `recordBytes`.
+ * array is valid, closed JSON. For a detected place, also checks that there is no second array of objects within `maxPathKeys`. Keeps the
+ * text around the array in memory, at most `recordBytes`.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` also FILE_TRUNCATED and WRONG_FORMAT
  */
@@ -25,15 +25,17 @@ export class JsonSurroundings {
   #bytes = Buffer.alloc(4096)
   #length = 0
   /** Open objects and arrays, outermost first. `key`: undefined for the root and for elements of arrays. */
-  readonly #open: { readonly array: boolean; readonly key: string | undefined }[] = []
+  readonly #open: { readonly isArray: boolean; readonly key: string | undefined }[] = []
   /** Index in `#bytes` of the start of the last string. */
   #string = 0
   #inString = false
   #escaped = false
   /** Key of the value that follows; undefined outside of an object's value. */
   #key: string | undefined
-  #opened = false
-  #closed = false
+  /** True once the array of the records was opened. */
+  #foundRecords = false
+  /** True once the root object was closed. */
+  #closedRoot = false
 
   constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>, place: RecordsPlace) {
     this.#name = name
@@ -57,12 +59,12 @@ export class JsonSurroundings {
     } else if (byte === colon) this.#key = this.#lastString()
     else if (byte === comma) this.#key = undefined
     else if (byte === openBrace || byte === openBracket) {
-      const here = byte === openBracket && this.#isPlace()
-      this.#open.push({ array: byte === openBracket, key: this.#key })
+      const isRecords = byte === openBracket && this.#isPlace()
+      this.#open.push({ isArray: byte === openBracket, key: this.#key })
       this.#key = undefined
-      if (here && this.#opened) throw this.#malformed(`"${this.#path}" is repeated`)
-      this.#opened ||= here
-      return here
+      if (isRecords && this.#foundRecords) throw this.#malformed(`"${this.#path}" is repeated`)
+      this.#foundRecords ||= isRecords
+      return isRecords
     } else if (byte === closeBrace || byte === closeBracket) this.#pop()
     return false
   }
@@ -75,7 +77,7 @@ export class JsonSurroundings {
 
   /** Checks the text around the array, at the end of the file. `line`: last line. */
   end(line: number): void {
-    if (!this.#closed) {
+    if (!this.#closedRoot) {
       throw fileError('FILE_TRUNCATED', 'the object around the records is not closed', {
         name: this.#name,
         at: `line ${line}`,
@@ -88,13 +90,14 @@ export class JsonSurroundings {
     } catch {
       throw this.#malformed('the text around the records is not valid JSON')
     }
-    if (!this.#opened) {
+    if (!this.#foundRecords) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
         name: this.#name,
         hint: 'Name the array of the records: `json: { records: data.products }`, or leave it out if there is only one.',
       })
     }
-    const other = this.#place.found ? arraysOfObjects(around)[0] : undefined
+    // The array of the records is empty in `around`, because `take` did not get its content.
+    const other = this.#place.isDetected ? arraysOfObjects(around)[0] : undefined
     if (other !== undefined) {
       throw fileError('WRONG_FORMAT', `records may be at "${this.#path}" or at "${other}"`, {
         name: this.#name,
@@ -112,14 +115,14 @@ export class JsonSurroundings {
     return (
       this.#open.length === path.length &&
       this.#key === path.at(-1) &&
-      this.#open.every(({ array, key }, depth) => !array && (depth === 0 || key === path[depth - 1]))
+      this.#open.every(({ isArray, key }, depth) => !isArray && (depth === 0 || key === path[depth - 1]))
     )
   }
 
   #pop(): void {
     if (this.#open.pop() === undefined) throw this.#malformed('a bracket is closed that was never opened')
     this.#key = undefined
-    this.#closed ||= this.#open.length === 0
+    this.#closedRoot ||= this.#open.length === 0
   }
 
   /** Returns the last string, which is a key. Returns undefined if it is malformed, so that it matches no key. */
@@ -154,9 +157,9 @@ export class JsonSurroundings {
   }
 }
 
-/** Returns the paths of the arrays that contain an object or array. A path has at most `levels` keys. */
+/** Returns the paths of the arrays that contain an object or array. A path has at most `maxPathKeys` keys. */
 function arraysOfObjects(value: unknown, path: readonly string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null) ? [path.join('.')] : []
-  return path.length === levels ? [] : Object.entries(value).flatMap(([key, inner]) => arraysOfObjects(inner, [...path, key]))
+  return path.length === maxPathKeys ? [] : Object.entries(value).flatMap(([key, inner]) => arraysOfObjects(inner, [...path, key]))
 }

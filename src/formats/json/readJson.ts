@@ -26,11 +26,11 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     reader.begin()
     for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
     const rest = splitter.end()
-    const before = reader.faults
+    const faultsBefore = reader.faultCount
     yield* reader.batches(rest)
-    const isTruncated = rest.count > 0 && reader.faults > before && endsInside(recordText(rest, rest.count - 1))
+    const isTruncated = rest.count > 0 && reader.faultCount > faultsBefore && endsInside(recordText(rest, rest.count - 1))
     // A single line that ends inside an object was more likely cut off than spread over several lines.
-    if (isTruncated && (reader.faults === 1 || !reader.isSpread)) {
+    if (isTruncated && (reader.faultCount === 1 || !reader.isSpread)) {
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
         at: `line ${rest.lines[0]}`,
@@ -69,7 +69,7 @@ class JsonReader {
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
   /** Line of the first record, if it ends inside an object, array or string; else 0. */
-  #spread = 0
+  #spreadLine = 0
 
   constructor(context: FormatContext) {
     this.#context = context
@@ -102,24 +102,24 @@ class JsonReader {
   }
 
   /** Number of rows with a fault. */
-  get faults(): number {
-    return this.#counts.faults
+  get faultCount(): number {
+    return this.#counts.faultCount
   }
 
   /** True if one object seems to be spread over several lines: the first line ends inside an object, and no line is valid. */
   get isSpread(): boolean {
-    return this.#spread > 0 && this.faults === this.#counts.rows
+    return this.#spreadLine > 0 && this.faultCount === this.#counts.rowCount
   }
 
   rejectIfTooManyFaults(): void {
-    if (this.isSpread) throw this.#notLines(this.#spread)
+    if (this.isSpread) throw this.#notLines(this.#spreadLine)
     this.#counts.rejectIfTooManyFaults('Write one valid JSON object for each record.')
   }
 
   end(): Omit<FormatEnd, 'finalNewline'> {
     return {
       columns: this.#columns.names(),
-      rowCount: this.#counts.rows,
+      rowCount: this.#counts.rowCount,
       notes: [],
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer }),
     }
@@ -127,8 +127,8 @@ class JsonReader {
 
   #countFault(line: number, text: string): void {
     // A first record that ends after a bracket or key begins an object over several lines (docs/inputs.md, case 48).
-    if (this.#counts.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*(?:[[{]\s*)?)?$/.test(text)) throw this.#notLines(line)
-    if (this.#counts.rows === 1 && endsInside(text)) this.#spread = line
+    if (this.#counts.rowCount === 1 && /^\s*\{\s*("[^"]*"\s*:\s*(?:[[{]\s*)?)?$/.test(text)) throw this.#notLines(line)
+    if (this.#counts.rowCount === 1 && endsInside(text)) this.#spreadLine = line
     this.#counts.countFault(line)
   }
 

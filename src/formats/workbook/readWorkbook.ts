@@ -20,7 +20,7 @@ export interface OpenedWorkbook {
 /** Maximum size of a workbook. The compressed file is kept in memory, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
 /** Minimum number of rows that are read before the header is chosen, if there are so many. */
-const headerSample = 50
+const minHeaderSample = 50
 
 /**
  * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text, dates ISO
@@ -44,7 +44,7 @@ export async function openWorkbook(
   const workbook = await readWorkbookParts(archive, settings.sheet, context)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []
-  while (sample.length < headerSample) {
+  while (sample.length < minHeaderSample) {
     const next = await records.next()
     if (next.done === true) break
     sample.push(...next.value)
@@ -80,7 +80,7 @@ export async function openWorkbook(
     header,
     reader: {
       rows: rows(),
-      end: () => ({ columns, rowCount: counts.rows, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }),
+      end: () => ({ columns, rowCount: counts.rowCount, finalNewline: null, proof: 'sheet closed, checksum met', notes: header.notes }),
     },
   }
 }
@@ -121,6 +121,7 @@ class SheetRows implements XmlPartHandler {
   #style = 0
   #value = ''
   #inValue = false
+  /** True inside `rPh`, a reading of East Asian characters, which is not a part of the text. */
   #inPhonetic = false
   /** Length of the texts of the row. */
   #rowLength = 0
@@ -231,7 +232,9 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   return text.includes('e') ? value : text
 }
 
-/** Converts serial days to ISO 8601 without a zone. Excel counts day 60, 29 February 1900, which does not exist. */
+/**
+ * Converts serial days to ISO 8601 without a zone. Day 60 is 29 February 1900, which does not exist, so earlier days have another epoch.
+ */
 function dateText(serial: number, from1904: boolean): string {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
   const at = new Date(epoch + Math.round(serial * 86_400) * 1000)

@@ -56,6 +56,7 @@ const smallParts = new XMLParser({
   htmlEntities: true,
 })
 
+/** Maximum length of a small part in UTF-16 units. */
 const maxPartLength = 64 * 1_048_576
 
 /**
@@ -215,7 +216,7 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
 /**
  * Returns true for a built-in date format: 14 to 22, 45 to 47, and for East Asian languages 27 to 36 and 50 to 58 (ECMA-376 part 1,
  * 18.8.30). Also returns true for a custom format with date letters outside quotes and brackets. Some programs give a custom format one of
- * the East Asian numbers, so the custom format takes precedence there.
+ * the East Asian numbers, so for these numbers the custom format takes precedence.
  */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)

@@ -92,6 +92,7 @@ export class ZipDirectory {
 
 /** Signature of the end of the directory. If it is missing, the archive is cut off. */
 const endOfDirectory = Buffer.from([0x50, 0x4b, 0x05, 0x06])
+/** Length in bytes of the end of the directory, without its comment. */
 const endBytes = 22
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -1,13 +1,13 @@
 /**
- * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlSplitter`. Only start tags and text are
- * repaired.
+ * Matches CDATA, comments, instructions, end tags, start tags and text, with the same ends as in `XmlSplitter`. Only start tags and text
+ * are repaired.
  */
 const token =
   /<!\[[\s\S]{6,}?(?:\]\]>|$)|<!-[\s\S]+?(?:-->|$)|<\?[\s\S]*?(?:\?>|$)|<\/[^<>]*>|<[^!/?<](?:[^<>"']|"[^"<]*"|'[^'<]*')*>|[^<]+/g
 const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i
-/** Matches an ampersand that does not start a reference. Does not match before white space, because there it is not part of an address. */
+/** Matches an ampersand that does not start a reference. An ampersand before white space is not matched: it is not part of an address. */
 const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
 /**
@@ -66,7 +66,7 @@ export class AmpersandEscaper {
   }
 }
 
-/** Maximum number of kept characters; `recordBytes` of limits.ts, the maximum size of an item. */
+/** Maximum number of kept characters: as large as an item may be (`recordBytes` in limits.ts). */
 const maxKept = 1_048_576
 
 /** Returns the start of the last tag or other markup; 0 if there is only text. */

@@ -8,8 +8,8 @@ const noColumns: readonly string[] = []
 
 /** Facts about all items of a feed, for its notes. */
 export interface ItemFindings {
-  /** Number of differences between plain elements and product elements of the same name. */
-  overridden: number
+  /** Number of differences between product elements and elements of the same name outside the product namespace. */
+  overriddenCount: number
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed: boolean
 }
@@ -27,6 +27,7 @@ export class FeedItemReader {
   readonly #plain: PlainItemReader
   readonly #strict: StrictItemReader
   readonly #findings: ItemFindings
+  /** True if `PlainItemReader` could read the last item. */
   #wasPlain = false
 
   /**
@@ -48,7 +49,7 @@ export class FeedItemReader {
       cells.begin()
       this.#strict.read(item)
     }
-    this.#findings.overridden += cells.overridden
+    this.#findings.overriddenCount += cells.overriddenCount
     this.#findings.prefixAssumed ||= this.#plain.prefixAssumed || this.#strict.prefixAssumed
     return cells.cells
   }

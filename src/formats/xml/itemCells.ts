@@ -6,31 +6,31 @@ import type { Cell } from '../../model/record.ts'
  */
 export class ItemCells {
   cells: (Cell | undefined)[] = []
-  /** By position: number of the last item with a product element there. */
-  readonly #filledIn: number[] = []
+  /** By position of a column: number of the last item with a product element of this column. */
+  readonly #lastProductItem: number[] = []
   #item = 0
   /** Number of differences between plain elements and product elements of the same name, in this item. */
-  overridden = 0
+  overriddenCount = 0
 
   /** Begins an item without cells. */
   begin(): void {
     this.cells = []
-    this.overridden = 0
+    this.overriddenCount = 0
     this.#item++
   }
 
   /** Adds the text of an element. `at`: position of its column. `fromProduct`: true if the element is in the product namespace. */
   add(at: number, fromProduct: boolean, text: string): void {
     const before = this.cells[at]
-    const filled = this.#filledIn[at] === this.#item
-    if (fromProduct && before !== undefined && !filled) {
-      if (before !== text) this.overridden++
+    const hasProduct = this.#lastProductItem[at] === this.#item
+    if (fromProduct && before !== undefined && !hasProduct) {
+      if (before !== text) this.overriddenCount++
       this.cells[at] = text
-    } else if (!fromProduct && filled) {
-      if (before !== text) this.overridden++
+    } else if (!fromProduct && hasProduct) {
+      if (before !== text) this.overriddenCount++
     } else if (text !== '') {
       this.cells[at] = before === undefined ? text : typeof before === 'string' ? [before, text] : [...before, text]
     }
-    if (fromProduct) this.#filledIn[at] = this.#item
+    if (fromProduct) this.#lastProductItem[at] = this.#item
   }
 }

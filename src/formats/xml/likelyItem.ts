@@ -4,7 +4,7 @@
  * file, cut off anywhere.
  */
 export function likelyItem(beginning: string): string | undefined {
-  const found = new Map<string, { depth: number; count: number; holds: boolean }>()
+  const found = new Map<string, { depth: number; count: number; hasChildren: boolean }>()
   const open: string[] = []
   for (const [, close, name = '', selfClosed] of beginning.matchAll(
     /<(\/)?([A-Za-z_][\w.:-]*)(?![\w.:-])(?:[^<>"']|"[^"<]*"|'[^'<]*')*?(\/)?>/g,
@@ -16,14 +16,14 @@ export function likelyItem(beginning: string): string | undefined {
     }
     if (open.length === 0 && /^(?:rss|feed|channel|html)$/i.test(local)) return undefined
     const around = found.get(open.at(-1) ?? '')
-    if (around !== undefined) around.holds = true
+    if (around !== undefined) around.hasChildren = true
     const known = found.get(local)
     if (known !== undefined) known.count++
-    else found.set(local, { depth: open.length, count: 1, holds: false })
+    else found.set(local, { depth: open.length, count: 1, hasChildren: false })
     if (selfClosed === undefined) open.push(local)
   }
   const [best] = [...found]
-    .filter(([, { depth, count, holds }]) => depth > 0 && holds && count > 1)
+    .filter(([, { depth, count, hasChildren }]) => depth > 0 && hasChildren && count > 1)
     .sort(([, a], [, b]) => a.depth - b.depth || b.count - a.count)
   return best?.[0]
 }

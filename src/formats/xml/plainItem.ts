@@ -1,6 +1,6 @@
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import type { ItemCells } from './itemCells.ts'
-import { atomNamespace, productNamespace, productNamespaces, xincludeNamespace } from './namespaces.ts'
+import { atomNamespace, productNamespace, productNamespaceStart, xincludeNamespace } from './namespaces.ts'
 
 /** Start tag of an element, which is looked up by the text between `<` and `>`. */
 interface PlainElement {
@@ -54,7 +54,7 @@ export class PlainItemReader {
   /** Element that the next item probably starts with. */
   #first: PlainElement | undefined
   /** True if the prefix `g` is bound around the items. */
-  readonly #scopeBinds: boolean
+  readonly #scopeBindsG: boolean
   /** True if an element of any item used `g:` without a declaration. */
   prefixAssumed = false
 
@@ -63,7 +63,7 @@ export class PlainItemReader {
     this.#columns = columns
     this.#namespaces = namespaces
     this.#cells = cells
-    this.#scopeBinds = namespaces['g'] !== undefined
+    this.#scopeBindsG = namespaces['g'] !== undefined
   }
 
   /** Adds the cells of one item. Returns false if the item is not plain; the cells are then incomplete. */
@@ -106,7 +106,7 @@ export class PlainItemReader {
         at += element.start.length
         if (depth === 1) {
           if (element.position < 0) element.position = this.#columns.position(element.column)
-          if (element.hasPrefixG && !this.#scopeBinds) this.prefixAssumed = true
+          if (element.hasPrefixG && !this.#scopeBindsG) this.prefixAssumed = true
           text = ''
           nested = false
         } else if (depth > 1) nested = true
@@ -138,14 +138,14 @@ export class PlainItemReader {
     const [, prefix = '', local = '', empty = ''] = plainTag.exec(tag) ?? []
     const uri = local === '' ? undefined : this.#uriOf(prefix)
     if (uri === undefined || uri === xincludeNamespace) return undefined
-    const fromProduct = uri.startsWith(productNamespaces)
+    const fromProduct = uri.startsWith(productNamespaceStart)
     // Copied, because a part of a string keeps the whole item in memory.
     const [own, column] = [copied(tag), copied(local)]
-    const isPlain = fromProduct || prefix === '' || uri === atomNamespace
+    const omitsPrefix = fromProduct || prefix === '' || uri === atomNamespace
     const element: PlainElement = {
       start: `<${own}>`,
       end: empty === '' ? `</${own}>` : '',
-      column: isPlain ? column : `${copied(prefix)}:${column}`,
+      column: omitsPrefix ? column : `${copied(prefix)}:${column}`,
       fromProduct,
       hasPrefixG: prefix === 'g',
       position: -1,

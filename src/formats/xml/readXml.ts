@@ -13,7 +13,7 @@ import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlSplitter } from './xmlSplitter.ts'
 import { XmlRecordReader } from './xmlRecord.ts'
 import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
-import { productNamespace, productNamespaces } from './namespaces.ts'
+import { productNamespace, productNamespaceStart } from './namespaces.ts'
 import { XmlItemError } from './fragmentParser.ts'
 import { FeedItemReader, type ItemFindings } from './feedItem.ts'
 
@@ -21,7 +21,7 @@ import { FeedItemReader, type ItemFindings } from './feedItem.ts'
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
     /** True if errors may quote the text around a fault, because the file has products and not people. */
-    readonly quotes?: boolean
+    readonly mayQuote?: boolean
     /** Element that looks like a record, for the hint if the root is not that of a feed. */
     readonly likelyItem?: string
   }
@@ -47,13 +47,13 @@ class XmlReader {
   readonly #splitter: XmlSplitter
   /** Scope of each item that has started and was not read yet, in order. */
   readonly #scopes: Scope[] = []
-  /** Reader of the items in `#scope`, and the shape for the gate. */
+  /** Reader of the items in `#scope`. `#shape`: the scope and the allowed repairs as a text (`RecordGate.beginShape`). */
   #items: FeedItemReader | XmlRecordReader | undefined
   #scope: Scope | undefined
   #shape: string | undefined
   #findSwallowed: ((item: string) => XmlFault | undefined) | undefined
   #rowCount = 0
-  readonly #findings: ItemFindings = { overridden: 0, prefixAssumed: false }
+  readonly #findings: ItemFindings = { overriddenCount: 0, prefixAssumed: false }
 
   constructor(context: FormatContext, settings: XmlSettings) {
     const { name, limits } = context
@@ -77,7 +77,7 @@ class XmlReader {
       for (let from = 0, to = 0; from < batch.count; from = to) {
         // There is one scope for each item that has begun.
         const scope = this.#scopes[from] as Scope
-        // A batch has rows of one scope only, because the gate drops its digests when the shape changes.
+        // Rows that are yielded together have one scope, because the gate drops its digests when the shape changes.
         for (to = from; to < batch.count && to < from + rowsPerBatch && this.#scopes[to] === scope; to++);
         const rows = this.#rows(batch, from, to, this.#itemsIn(scope))
         if (rows.length > 0) yield rows
@@ -88,7 +88,7 @@ class XmlReader {
   }
 
   end(): FormatEnd {
-    const { overridden, prefixAssumed } = this.#findings
+    const { overriddenCount, prefixAssumed } = this.#findings
     const { item } = this.#settings
     return {
       columns: this.#columns.names(),
@@ -96,9 +96,9 @@ class XmlReader {
       finalNewline: null,
       proof: 'root element closed',
       notes: [
-        ...(overridden === 0
+        ...(overriddenCount === 0
           ? []
-          : [`a plain element differs from the product element of the same name ${overridden} times; the product element counts`]),
+          : [`a plain element differs from the product element of the same name ${overriddenCount} times; the product element counts`]),
         ...(item !== undefined && this.#rowCount === 0 ? [`the file has no element <${item}>`] : []),
         ...(prefixAssumed ? ['the prefix g is not declared; read as the product namespace'] : []),
         ...this.#skeleton.repaired.map((element) => `a raw & in the address of <${element}> outside the items was read as &amp;`),
@@ -164,7 +164,7 @@ class XmlReader {
       const { name } = this.#context
       const fault = findXmlFault(text)
       throw fault === undefined
-        ? malformed(name, describe(error.message), line + error.line, remedyFor(text, this.#settings))
+        ? malformed(name, withoutValues(error.message), line + error.line, remedyFor(text, this.#settings))
         : faultError(name, text, fault, line, this.#settings)
     }
   }
@@ -182,7 +182,7 @@ class Skeleton {
   /** Line of the current piece in the file, and line of the parser at the start of this piece. */
   #line = 1
   #parserLine = 1
-  /** True at the start of the file and after an item: the next piece then sets `#line`. */
+  /** True at the start of the file and from the start of an item on: the next piece then sets `#line`. */
   #atItem = true
   /** True if the parser is between two tags inside of an element, where it ignores spaces. */
   #isBetweenTags = false
@@ -199,7 +199,7 @@ class Skeleton {
     parser.on('error', (error) => {
       if (this.#raw !== undefined) throw faultError(name, this.#raw.text, this.#raw.fault, this.#raw.line, settings)
       const setting = !htmlEntities && error.message.includes('undefined entity') ? htmlEntitiesRemedy : noRemedy
-      throw malformed(name, describe(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, setting)
+      throw malformed(name, withoutValues(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, setting)
     })
     parser.on('doctype', () => {
       throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, hint: 'Remove the <!DOCTYPE …>.' })
@@ -214,7 +214,7 @@ class Skeleton {
     })
   }
 
-  /** Returns the scope of the item that starts here. Must be called here, because its parent may be closed when the item is parsed. */
+  /** Returns the scope of an item. Must be called at the start of the item: when it is parsed, the elements around it may be closed. */
   beginItem(): Scope {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#atItem = true
@@ -262,12 +262,12 @@ const noScope: Scope = {}
  * (docs/inputs.md, case 144).
  */
 function namesProducts(tag: SaxesTagNS): boolean {
-  return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
+  return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaceStart))
 }
 
 /**
- * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Without it, plain
- * elements are read only by a mapping.
+ * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Without the
+ * declaration, its elements are read only by `map:`.
  */
 function bareChannel(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {
@@ -300,7 +300,7 @@ const htmlEntitiesRemedy: Remedy = { text: ' Or set `xml.html_entities` of the s
 
 /** Returns the error for a fault in `text`, which starts on `line`. */
 function faultError(name: string, text: string, fault: XmlFault, line: number, settings: XmlSettings) {
-  const quote = settings.quotes === true ? `: ${excerptAt(text, fault.at)}` : ''
+  const quote = settings.mayQuote === true ? `: ${excerptAt(text, fault.at)}` : ''
   return malformed(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
 }
 
@@ -314,6 +314,6 @@ function malformed(name: string, message: string, line: number | undefined, sett
 }
 
 /** Returns the parser's message without values of the file, which may be personal. */
-function describe(message: string): string {
+function withoutValues(message: string): string {
   return message.replaceAll(/["'`<][^"'`>]*["'`>]/g, '…').slice(0, 200)
 }

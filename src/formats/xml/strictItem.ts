@@ -2,11 +2,11 @@ import type { SaxesTagNS } from 'saxes'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { FragmentParser } from './fragmentParser.ts'
 import type { ItemCells } from './itemCells.ts'
-import { atomNamespace, productNamespaces } from './namespaces.ts'
+import { atomNamespace, productNamespaceStart } from './namespaces.ts'
 
 /**
- * Reads any well-formed item into cells, by the rules of `FeedItemReader`. Uses saxes, because it checks well-formedness and takes 4.6 s for
- * 200,000 items; fast-xml-parser takes 15 s (docs/decisions/parsers.md). The tests compare the two.
+ * Reads any well-formed item into cells, by the rules of `FeedItemReader`. Uses saxes, because it checks well-formedness and takes 4.6 s
+ * for 200,000 items; fast-xml-parser takes 15 s (docs/decisions/parsers.md). The tests compare the results of both parsers.
  */
 export class StrictItemReader {
   readonly #parser: FragmentParser
@@ -17,10 +17,10 @@ export class StrictItemReader {
   #position = -1
   #fromProduct = false
   /** True if the prefix `g` is bound around the items. */
-  readonly #scopeBinds: boolean
+  readonly #scopeBindsG: boolean
   #htmlColumns = new Set<string>()
   /** True if `g` is bound around the items or by the current item. */
-  #itemBinds = false
+  #itemBindsG = false
   readonly #cells: ItemCells
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed = false
@@ -29,7 +29,7 @@ export class StrictItemReader {
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, cells: ItemCells, htmlEntities = false) {
     this.#columns = columns
     this.#cells = cells
-    this.#scopeBinds = namespaces['g'] !== undefined
+    this.#scopeBindsG = namespaces['g'] !== undefined
     this.#parser = new FragmentParser(namespaces, htmlEntities, {
       open: (tag) => this.#open(tag),
       text: (text) => this.#take(text),
@@ -55,14 +55,14 @@ export class StrictItemReader {
   #open(tag: SaxesTagNS): void {
     this.#depth++
     if (this.#depth > 2) this.#nested = true
-    if (this.#depth === 1) this.#itemBinds = this.#scopeBinds || tag.ns['g'] !== undefined
+    if (this.#depth === 1) this.#itemBindsG = this.#scopeBindsG || tag.ns['g'] !== undefined
     if (this.#depth !== 2) return
-    if (tag.prefix === 'g' && !this.#itemBinds && tag.ns['g'] === undefined) this.prefixAssumed = true
+    if (tag.prefix === 'g' && !this.#itemBindsG && tag.ns['g'] === undefined) this.prefixAssumed = true
     this.#text = ''
     this.#nested = false
-    this.#fromProduct = tag.uri.startsWith(productNamespaces)
-    const plain = this.#fromProduct || tag.prefix === '' || tag.uri === atomNamespace
-    this.#position = this.#columns.position(plain ? tag.local : tag.name)
+    this.#fromProduct = tag.uri.startsWith(productNamespaceStart)
+    const omitsPrefix = this.#fromProduct || tag.prefix === '' || tag.uri === atomNamespace
+    this.#position = this.#columns.position(omitsPrefix ? tag.local : tag.name)
     const href = tag.attributes['href']
     if (tag.uri === atomNamespace && href !== undefined) this.#text = typeof href === 'string' ? href : href.value
   }

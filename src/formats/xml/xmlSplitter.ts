@@ -33,7 +33,7 @@ const comment = 6
 const cdata = 7
 const instruction = 8
 
-/** 1 for every byte except LF, CR, ", ', < and >. */
+/** Table by byte: 1 for every byte except LF, CR, ", ', < and >. */
 const ordinary = new Uint8Array(256).fill(1)
 for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
@@ -57,19 +57,20 @@ export class XmlSplitter implements RecordSplitter {
   #tokenStart = 0
   #quote = 0
   #depth = 0
+  /** Depth at which the layout has its items; -1 if the item is configured, because it may be at any depth. */
   #itemDepth = -1
   #itemName = ''
   /** Name of the open item with its prefix. */
   #itemTag: Buffer = Buffer.alloc(0)
   /** Depth of the start tag of the open item; -1 outside of items. */
-  #inItem = -1
+  #openItemDepth = -1
   #itemLine = 1
   /** Line of the first character of the next piece for `skeleton`. */
   #skeletonLine = 1
   #line = 1
   #lastByte = 0
   /** Number of characters in the pieces for `skeleton` since the last piece with a `>`. */
-  #textBytes = 0
+  #textLength = 0
   #sawRoot = false
   /** Layout of the feed; undefined before its first tag, and for other XML. */
   root: 'google-rss' | 'google-atom' | undefined
@@ -153,9 +154,9 @@ export class XmlSplitter implements RecordSplitter {
           )
         }
       } else if (state === comment) {
-        if (byte === 0x3e && bytes[i - 1] === 0x2d && bytes[i - 2] === 0x2d && i - token >= 6) state = inText
+        if (byte === 0x3e && bytes[i - 1] === 0x2d && bytes[i - 2] === 0x2d && i - token >= 6) state = inText // at least `<!---->`
       } else if (state === cdata) {
-        if (byte === 0x3e && bytes[i - 1] === 0x5d && bytes[i - 2] === 0x5d && i - token >= 11) state = inText
+        if (byte === 0x3e && bytes[i - 1] === 0x5d && bytes[i - 2] === 0x5d && i - token >= 11) state = inText // at least `<![CDATA[]]>`
       } else if (byte === 0x3e && bytes[i - 1] === 0x3f) {
         state = inText
         this.#line = line
@@ -193,9 +194,9 @@ export class XmlSplitter implements RecordSplitter {
         'Export the feed in the usual RSS or Atom layout.',
       )
     }
-    if (this.#inItem !== -1 && this.#options.item === undefined && this.#startsAgain(bytes, token + 1))
+    if (this.#openItemDepth !== -1 && this.#options.item === undefined && this.#startsAgain(bytes, token + 1))
       throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'contains the start of another one')
-    if (this.#inItem !== -1 || (depth !== 0 && depth !== this.#itemDepth && this.#options.item === undefined)) return false
+    if (this.#openItemDepth !== -1 || (depth !== 0 && depth !== this.#itemDepth && this.#options.item === undefined)) return false
     const qualified = tagName(bytes, token + 1, end)
     const name = qualified.slice(qualified.indexOf(':') + 1)
     if (depth === 0) {
@@ -204,7 +205,7 @@ export class XmlSplitter implements RecordSplitter {
     }
     if (name !== this.#itemName) return false
     if (!selfClosed) {
-      this.#inItem = depth
+      this.#openItemDepth = depth
       this.#itemTag = Buffer.from(qualified)
     }
     return true
@@ -214,10 +215,10 @@ export class XmlSplitter implements RecordSplitter {
   #close(bytes: Buffer, { from, token, end }: { readonly from: number; readonly token: number; readonly end: number }): boolean {
     this.#depth--
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
-    if (this.#inItem === -1 || this.#depth !== this.#inItem) return false
+    if (this.#openItemDepth === -1 || this.#depth !== this.#openItemDepth) return false
     if (tagName(bytes, token + 2, end) !== this.#itemTag.toString())
       throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'is closed by another tag')
-    this.#inItem = -1
+    this.#openItemDepth = -1
     return true
   }
 
@@ -247,7 +248,7 @@ export class XmlSplitter implements RecordSplitter {
     const hint = 'Export or fetch the file again.'
     if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file contains no element', { name, at: `line ${this.#line}`, hint })
     const open = this.#carry.takeRest().toString('utf8')
-    const fault = this.#inItem === -1 ? undefined : findXmlFault(open)
+    const fault = this.#openItemDepth === -1 ? undefined : findXmlFault(open)
     if (fault !== undefined)
       return fileError('FILE_TRUNCATED', `the file ends inside an item: ${fault.message}`, {
         name,
@@ -259,11 +260,11 @@ export class XmlSplitter implements RecordSplitter {
         ? 'a CDATA section'
         : this.#state === comment
           ? 'a comment'
-          : this.#inItem === -1
+          : this.#openItemDepth === -1
             ? 'the root element'
             : 'an item'
-    const token = this.#state === cdata || this.#state === comment
-    const line = this.#inItem === -1 ? this.#line : this.#itemLine + (token ? linesIn(open.slice(0, this.#tokenStart)) : 0)
+    const isInSection = this.#state === cdata || this.#state === comment
+    const line = this.#openItemDepth === -1 ? this.#line : this.#itemLine + (isInSection ? linesIn(open.slice(0, this.#tokenStart)) : 0)
     return fileError('FILE_TRUNCATED', `${what} is not closed`, { name, at: `line ${line}`, hint })
   }
 
@@ -303,7 +304,7 @@ export class XmlSplitter implements RecordSplitter {
   /** Passes complete text to the skeleton, and keeps the open item or token for the next bytes. */
   #keep(bytes: Buffer, length: number, from: number, token: number, state: number): void {
     let start = from
-    if (this.#inItem === -1) {
+    if (this.#openItemDepth === -1) {
       start = state === inText ? length : Math.max(from, token)
       this.#skeleton(bytes, from, start)
     }
@@ -313,7 +314,7 @@ export class XmlSplitter implements RecordSplitter {
       throw this.#tooLarge(
         'an item, comment or tag',
         'Check that every item, comment and CDATA section is closed.',
-        this.#inItem === -1 ? this.#line : this.#itemLine,
+        this.#openItemDepth === -1 ? this.#line : this.#itemLine,
       )
     }
   }
@@ -323,8 +324,8 @@ export class XmlSplitter implements RecordSplitter {
   }
 
   #skeletonText(text: string): void {
-    this.#textBytes = text.includes('>') ? 0 : this.#textBytes + text.length
-    if (this.#textBytes > this.#options.limits.recordBytes)
+    this.#textLength = text.includes('>') ? 0 : this.#textLength + text.length
+    if (this.#textLength > this.#options.limits.recordBytes)
       throw this.#tooLarge('the text between two elements', 'Check the head of the feed.', this.#line)
     this.#options.skeleton(text, this.#skeletonLine)
     this.#skeletonLine += linesIn(text)

@@ -100,8 +100,8 @@ describe('items of plain XML', () => {
     fc.assert(
       fc.property(fc.constantFrom(...scopes), fc.array(item, { minLength: 1, maxLength: 4 }), fc.boolean(), (scope, items, html) => {
         const [columns, strictColumns, cells] = [new ColumnRegistry(), new ColumnRegistry(), new ItemCells()]
-        const findings = { overridden: 0, prefixAssumed: false }
-        let overridden = 0
+        const findings = { overriddenCount: 0, prefixAssumed: false }
+        let overriddenCount = 0
         const reader = new FeedItemReader(columns, scope, html, findings)
         const strict = new StrictItemReader(strictColumns, scope, cells, html)
         for (const one of items) {
@@ -116,8 +116,8 @@ describe('items of plain XML', () => {
             return
           }
           expect(columns.names()).toEqual(strictColumns.names())
-          overridden += cells.overridden
-          expect(findings).toEqual({ overridden, prefixAssumed: strict.prefixAssumed })
+          overriddenCount += cells.overriddenCount
+          expect(findings).toEqual({ overriddenCount, prefixAssumed: strict.prefixAssumed })
           expect(reader.htmlColumns).toEqual(strict.htmlColumns)
           if (new PlainItemReader(new ColumnRegistry(), scope, new ItemCells()).read(one)) plain++
         }
