@@ -71,7 +71,7 @@ export function isSluice(specifier: string): boolean {
 
 /** Finds an imported module. Returns undefined for a module whose code, or whose inputs, are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
-  // Sluice itself is covered by `normalizerVersion`.
+  // A change of Sluice's own mapping rules is covered by `normalizerVersion` (mapping/mapper.ts).
   if (isSluice(specifier)) return { own: true }
   if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)

@@ -9,7 +9,7 @@ import { codeVersion, isSluice } from './codeVersion.ts'
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** If two versions are equal, their functions have the same results. If that is not certain, each import has a new version. */
+  /** Version of the pipeline's functions. Equal versions have the same results. If that is not certain, each import has a new version. */
   readonly codeVersion: string
 }
 

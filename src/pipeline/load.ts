@@ -48,12 +48,12 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const otherInputs = JSON.stringify([variables, project])
   for (const file of files) {
     try {
-      const whole = path.join(directory, file)
-      const load = () => loadFile(whole, { variables, project })
+      const filePath = path.join(directory, file)
+      const load = () => loadFile(filePath, { variables, project })
       // A TypeScript file is loaded each time, because the modules that it imports may have changed.
-      const ofFile = isCode(file) ? await load() : await fileCache.get(whole, otherInputs, load)
+      const ofFile = isCode(file) ? await load() : await fileCache.get(filePath, otherInputs, load)
       const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
-      if (twin !== undefined) throw unusableFile(whole, `${twin.file} has a pipeline of the same name (${twin.name})`)
+      if (twin !== undefined) throw unusableFile(filePath, `${twin.file} has a pipeline of the same name (${twin.name})`)
       for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
       byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
     } catch (error) {
@@ -85,7 +85,10 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
 }
 
-/** Returns a copy of the pipeline whose `suppressedBy` has those of the do-not-reach pipelines `suppressing` that it respects. */
+/**
+ * Returns the pipeline with the do-not-reach pipelines of its account and credentials in `suppressedBy`. Returns it unchanged if there are
+ * none, or if it does not respect them. `suppressing`: all do-not-reach pipelines.
+ */
 function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
   const type = destinationOf(pipeline.destination.kind)
   if (suppressing.length === 0 || !type.heedsSuppression(pipeline.destination)) return pipeline
@@ -99,19 +102,20 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
 
 /** Maps each pipeline that shares its destination to another one with this destination. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
-  const byDestination = Map.groupBy(pipelines, ({ credentials, destination }) => JSON.stringify([credentials, identityOf(destination)]))
+  const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityOf(destination)])
+  const byDestination = Map.groupBy(pipelines, destinationKey)
   const pairs = pipelines.map((pipeline) => {
-    const writers = byDestination.get(JSON.stringify([pipeline.credentials, identityOf(pipeline.destination)]))
+    const writers = byDestination.get(destinationKey(pipeline))
     return [pipeline, writers?.find((other) => other !== pipeline)] as const
   })
   return new Map(pairs.filter((pair): pair is readonly [Pipeline, Pipeline] => pair[1] !== undefined))
 }
 
-function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
+function conflictError(pipeline: Pipeline, otherFile: string): ConfigError {
   return invalidPipeline(pipeline.file, [
     {
       path: 'destination',
-      message: `${conflict} writes to the same destination: each would delete what the other sends`,
+      message: `${otherFile} writes to the same destination: each would delete what the other sends`,
       hint: 'Put both sources into one pipeline (source: as a list), use another destination, or move one file out of the folder.',
       where: pipeline.file,
     },
@@ -144,12 +148,13 @@ export async function selectWithConflicts(
   variables: Variables = {},
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
   const { pipelines, conflicting, broken } = await loadMatching(directory, patterns, variables)
-  const names = new Set(conflicting.map(({ name }) => name))
-  const errorsWhere = (isConflict: boolean) => [...broken].flatMap(([name, error]) => (names.has(name) === isConflict ? [error] : []))
-  throwAll(directory, errorsWhere(false))
+  const conflictingNames = new Set(conflicting.map(({ name }) => name))
+  const otherErrors = [...broken].filter(([name]) => !conflictingNames.has(name)).map(([, error]) => error)
+  const conflictErrors = [...broken].filter(([name]) => conflictingNames.has(name)).map(([, error]) => error)
+  throwAll(directory, otherErrors)
   return {
     pipelines: [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    errors: errorsWhere(true),
+    errors: conflictErrors,
   }
 }
 
@@ -176,19 +181,19 @@ async function loadMatching(directory: string, patterns: readonly string[], vari
 }
 
 /** Throws the only error, or one error with the problems of all errors. Does nothing without errors. */
-function throwAll(directory: string, faults: readonly ConfigError[]): void {
-  if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
-  if (faults.length > 1)
+function throwAll(directory: string, errors: readonly ConfigError[]): void {
+  if (errors.length === 1 && errors[0] !== undefined) throw errors[0]
+  if (errors.length > 1)
     throw new ConfigError(
       'PIPELINE_INVALID',
-      `${faults.length} pipeline files are invalid`,
-      faults.flatMap(({ problems }) => problems),
+      `${errors.length} pipeline files are invalid`,
+      errors.flatMap(({ problems }) => problems),
       { where: directory, hint: 'Correct the files; sluice check shows every problem.' },
     )
 }
 
 /**
- * Loads one pipeline by its name, which may come from a request and is no pattern.
+ * Loads one pipeline by its name. The name may come from a request, so a pattern is rejected.
  *
  * @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES for the name of a file with several markets
  */

@@ -36,7 +36,7 @@ export function resolveFile(input: unknown, name: string, file: string, codeVers
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Resolves a market by `resolve`, which gets its settings merged with those of the file. */
+/** Resolves a market by `resolve`, which gets the settings of the market merged with those of the file. */
 function resolveMarket(base: Settings, market: string, given: Settings, resolve: (whole: Settings) => Resolved): Resolved {
   const { join, guards, options, ...own } = given
   const source = base['source']
@@ -56,7 +56,7 @@ function resolveMarket(base: Settings, market: string, given: Settings, resolve:
 
 /**
  * Merges the settings of a market over those of the file. Returns an empty object if neither has any. A value of the file that is not an
- * object is kept, so that `resolvePipeline` reports it. Otherwise every market would run with the defaults.
+ * object is kept, so that `resolvePipeline` reports it. Without it, every market would run with the default values.
  */
 function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
@@ -70,7 +70,7 @@ function inMarket(problem: PathProblem, market: string, given: Settings): PathPr
   const inside = first === 'source' && rest[0] === 'join' && given['join'] !== undefined ? rest : problem.parts
   const [setting = '', key = ''] = inside
   const own = given[setting]
-  // The guards and options of a market are merged with those of the file, which may be wrong as a whole.
+  // Guards and options are merged key by key, so a problem of one is in the market only if the market sets its key.
   const isOwn = setting === 'guards' || setting === 'options' ? isPlainRecord(own) && own[key] !== undefined : own !== undefined
   if (!isOwn) return problem
   return problemAt(['markets', market, ...inside], problem.message, problem.hint)

@@ -67,7 +67,9 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
   })
 }
 
-/** Returns the fewest problems of a branch of a union whose form fits the value; undefined if no branch fits. */
+/**
+ * Returns the problems of one branch of a union: of those that fit the form of the value, the one with the fewest. Undefined if none fits.
+ */
 function bestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
   const value = valueAt(input, at)
   if (!isPlainRecord(value) && !Array.isArray(value)) return undefined

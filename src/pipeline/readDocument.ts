@@ -8,8 +8,7 @@ type Fail = (problems: readonly Problem[]) => Error
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors, or if aliases are expanded more than 20 times, because a small file could
- * become a huge document
+ * @throws the error that `fail` returns for all syntax errors, or for more than `maxAliases` expansions of aliases
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
@@ -33,6 +32,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   return { input, lineOf: (parts) => lineIn(document, lines, parts) }
 }
 
+/** Maximum number of expansions of aliases. Without a limit, a small file could become a huge document. */
 const maxAliases = 20
 
 /** Parses JSON. @throws the error that `fail` returns for a syntax error or a repeated key */

@@ -125,8 +125,8 @@ function isPostgres(url: string): boolean {
 }
 
 /**
- * Builds the pipeline of a checked file, with every default and both hashes. A hash depends on the order of the keys, and another hash
- * makes every pipeline read its whole source once.
+ * Builds the pipeline of a checked file, with every default, `definitionHash` and `version`. Do not reorder the keys: a hash depends on
+ * their order, and with another hash every pipeline reads its whole source once.
  */
 function buildPipeline(
   parsed: ParsedPipeline,
@@ -167,7 +167,7 @@ function buildPipeline(
     destination,
     guards: toGuards(parsed.guards),
     mapping,
-    filters: [...filtersOf(only, true), ...filtersOf(except, false)],
+    filters: [...filtersOf(only, { keep: true }), ...filtersOf(except, { keep: false })],
     ...duplicates,
     definitionHash: hash('sha256', stringify(definition, codeVersion)),
     preset,
@@ -221,7 +221,7 @@ function toGuards(guards: ParsedPipeline['guards'] = {}): Guards {
   })
 }
 
-function filtersOf(given: ParsedPipeline['only'], keep: boolean): RowFilter[] {
+function filtersOf(given: ParsedPipeline['only'], { keep }: Pick<RowFilter, 'keep'>): RowFilter[] {
   return Object.entries(given ?? {}).map(([column, values]) => ({ keep, column, values: [values].flat() }))
 }
 

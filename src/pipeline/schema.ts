@@ -182,7 +182,7 @@ const guards = strict({
   accept: z.array(oneOf(guardedCodes)).optional(),
 })
 
-/** Words of the source for one field, each with the word of the service for it. */
+/** Returns the schema of `options.values` for one field: words of the source, each with the word of the service for it. */
 const wordsFor = (field: keyof typeof serviceWords) => {
   const [first = '', ...others] = serviceWords[field]
   return z.record(z.string(), oneOf([first, ...others]), 'must be a mapping from your words to words of the service').optional()
