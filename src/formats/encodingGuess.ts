@@ -25,9 +25,9 @@ export interface EncodingGuesses {
  * is more likely.
  */
 const oldWeight = 0.7
-const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
+const oldEncoding = /^(?:iso-8859|macintosh|x-mac|ibm)/
 /** Minimum number of different values outside ASCII for a certain guess. With fewer values, a wrong guess may look certain. */
-const fewestCells = 3
+const minCells = 3
 /**
  * Minimum ratio of the confidences of the first and the second guess for a certain guess. With this ratio, no certain guess of
  * test/unit/formats/encodingGuess.test.ts is wrong.
@@ -35,8 +35,8 @@ const fewestCells = 3
 const certainFactor = 1.4
 const maxSamples = 3
 const maxGuesses = 3
-/** Number of bytes of values outside ASCII from which no further value is collected. */
-const mostBytes = 32_768
+/** Number of bytes of values outside ASCII from which on no further value is collected. */
+const enoughBytes = 32_768
 
 /**
  * Guesses the encoding of `bytes`, which begin with the line of the first invalid byte. Loads the detector on demand, because its tables
@@ -56,7 +56,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
     const reading = texts.join('\n')
     const known = readings.get(reading)
     // Encodings that read the bytes as the same texts are one guess, under the most likely name.
-    const weighted = old.test(label) ? confidence * oldWeight : confidence
+    const weighted = oldEncoding.test(label) ? confidence * oldWeight : confidence
     if (known === undefined || weighted > known.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
   }
   const sorted = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
@@ -67,21 +67,21 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const hasEmail = /[^\s@]@[^\s@]+\.[a-z]/i.test(bytes.toString('latin1'))
   return {
     guesses: shown.map(({ encoding, texts }) => ({ encoding, samples: shownCells.map((at) => sampleOf(texts[at] ?? '', hasEmail)) })),
-    certain: cells.length >= fewestCells && (second === undefined || first.confidence >= second.confidence * certainFactor),
+    certain: cells.length >= minCells && (second === undefined || first.confidence >= second.confidence * certainFactor),
   }
 }
 
 /**
  * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
- * after `mostBytes` of such cells. Leaves out a last cell without a separator behind it, which may end inside a character, unless it is the
- * only one.
+ * after `enoughBytes` of such cells. Leaves out a last cell without a separator behind it, which may end inside a character, unless it is
+ * the only one.
  */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
   let start = 0
   let beyond = false
-  for (let i = 0; i <= bytes.length && size < mostBytes; i++) {
+  for (let i = 0; i <= bytes.length && size < enoughBytes; i++) {
     if (i === bytes.length && cells.size > 0) break
     const byte = bytes[i] ?? 0x0a
     if (byte >= 0x80) beyond = true

@@ -35,8 +35,8 @@ const parallelRequests = 4
  */
 export async function checkImages(links: readonly string[], options: ImageCheckOptions = {}): Promise<ImageCheck> {
   const { totalMs = 15_000, requestMs = 5_000, perHost = 5, allowPrivate = false } = options
-  const ended = AbortSignal.timeout(totalMs)
-  const signal = options.signal === undefined ? ended : AbortSignal.any([options.signal, ended])
+  const timeout = AbortSignal.timeout(totalMs)
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout])
   const agent = new Agent({
     connect: connectorOverInterim({ lookup: options.lookup ?? checkedLookup(allowPrivate), timeout: requestMs, minVersion: 'TLSv1.2' }),
     headersTimeout: requestMs,

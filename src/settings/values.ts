@@ -43,7 +43,7 @@ export const column = text('the name of a column')
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 
-/** Schema of an id: a text, or a whole number, because YAML reads an unquoted 1234 as a number. Rejects numbers above 2^53. */
+/** Schema of an id: a text, or a whole number, because YAML reads an unquoted 1234 as a number. Rejects numbers from 2^53 on. */
 export const id = z
   .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
   .transform(String)

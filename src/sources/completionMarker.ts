@@ -6,7 +6,8 @@ import { besideBytes } from './byteStream.ts'
 import type { CompletionMarker } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
 
-const ownPath = '{path}'
+/** Stands for the address of the source in the path of a marker or manifest. */
+const sourcePath = '{path}'
 
 /**
  * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
@@ -19,9 +20,9 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
   const { path } = complete
   try {
     const found =
-      path.startsWith(ownPath) && stream.beside !== undefined
-        ? await stream.beside(path.slice(ownPath.length))
-        : await readLocalBeside(path.replaceAll(ownPath, stream.label), stream.changedMs)
+      path.startsWith(sourcePath) && stream.beside !== undefined
+        ? await stream.beside(path.slice(sourcePath.length))
+        : await readLocalBeside(path.replaceAll(sourcePath, stream.label), stream.changedMs)
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {

@@ -209,10 +209,10 @@ type KeyboardQuestion = readonly [
  * Returns a function that chooses the next way to log in. Each way is used once, and only if the server offers it; the answer to `none`
  * has the offered ways. Servers lock users out after failures, so the password is sent either as a password or as an answer to a prompt.
  */
-function createLoginOrder(own: { readonly key: boolean; readonly password: boolean }) {
+function createLoginOrder(has: { readonly key: boolean; readonly password: boolean }) {
   const ways: Way[] = ['none']
-  if (own.key) ways.push('publickey')
-  if (own.password) ways.push('password', 'keyboard-interactive')
+  if (has.key) ways.push('publickey')
+  if (has.password) ways.push('password', 'keyboard-interactive')
   /** Returns the next way; false if none is left. `offered` is null before the first try. */
   return (offered: readonly string[] | null): Way | false => {
     const index = ways.findIndex((way) => offered === null || offered.includes(way))

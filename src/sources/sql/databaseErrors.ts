@@ -72,6 +72,8 @@ function queryFault(
       what: `the database ended the query${after(rowsRead)}`,
       hint: `${timeout} ended it: raise the timeout or ask the administrator.`,
     }
+  // Classes of SQLSTATE, in this order: integrity, transaction state, syntax or access, cardinality, unsupported feature, program limit,
+  // names and external routines, PL/pgSQL.
   if (/^(23|25|42|21|0A|54|3|P0)/.test(code))
     return {
       what: `the database rejected the query${after(rowsRead)}`,
