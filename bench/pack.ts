@@ -1,7 +1,7 @@
 /** Measures how users are rendered and packed into request bodies: the time should grow linearly. */
 import { randomBytes } from 'node:crypto'
 import { destinationOf } from '../src/destinations/index.ts'
-import { Packer } from '../src/destinations/packRequests.ts'
+import { Packer } from '../src/destinations/requestBodies.ts'
 import { renderUserOperation } from '../src/destinations/renderUserOperation.ts'
 import { median, type Bench } from './figure.ts'
 

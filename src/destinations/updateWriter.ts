@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'
 import type { BatchLimits } from './destination.ts'
-import { OversizedOperationError } from './packRequests.ts'
+import { OversizedOperationError } from './requestBodies.ts'
 import { listOpens, plainType, textAroundUser, type UserOperation } from './renderUserOperation.ts'
 
 /** Number of bytes of the record key of a person. */

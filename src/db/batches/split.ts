@@ -3,7 +3,7 @@
  * (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
-import { pack } from '../../destinations/packRequests.ts'
+import { pack } from '../../destinations/requestBodies.ts'
 import { expandEntries } from '../entries/expand.ts'
 import { moveEntries } from '../entries/outcomes.ts'
 import { entriesOf } from '../entries/read.ts'

@@ -8,7 +8,7 @@ import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../form
 import { rowsPerBatch } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
 import { splitRecords, recordFlags, recordText } from '../recordBatch.ts'
-import { trailerReader } from '../trailer.ts'
+import { trailerReader } from '../trailerRow.ts'
 
 /**
  * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows

@@ -11,7 +11,7 @@ import { JsonLinesSplitter } from './jsonLinesSplitter.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
 import { recordText } from '../recordBatch.ts'
-import { trailerReader } from '../trailer.ts'
+import { trailerReader } from '../trailerRow.ts'
 
 /**
  * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line has no line end and ends inside an object, array

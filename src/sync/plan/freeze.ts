@@ -3,7 +3,7 @@
  * (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
-import { Packer, type PackedBatch } from '../../destinations/packRequests.ts'
+import { Packer, type PackedBatch } from '../../destinations/requestBodies.ts'
 import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/write.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'

@@ -3,7 +3,7 @@
  * batch may have added.
  */
 import type { Destination } from '../../destinations/destination.ts'
-import { pack } from '../../destinations/packRequests.ts'
+import { pack } from '../../destinations/requestBodies.ts'
 import { logBatch } from '../../db/auditLog.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'

@@ -9,7 +9,7 @@ import { writeEntries, type FrozenEntries, type FrozenEntry } from '../../../src
 import type { Change } from '../../../src/model/report.ts'
 import type { Destination } from '../../../src/destinations/destination.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
-import { pack } from '../../../src/destinations/packRequests.ts'
+import { pack } from '../../../src/destinations/requestBodies.ts'
 import { plantDestination, plantPlan } from '../push/planted.ts'
 import { testDatabase } from '../../support/postgres.ts'
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { Destination, Operation } from '../../../src/destinations/destination.ts'
-import { pack } from '../../../src/destinations/packRequests.ts'
+import { pack } from '../../../src/destinations/requestBodies.ts'
 import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { systemClock } from '../../../src/clock.ts'

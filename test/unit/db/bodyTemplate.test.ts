@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fillTemplate, toTemplate } from '../../../src/db/bodyTemplate.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
-import { pack } from '../../../src/destinations/packRequests.ts'
+import { pack } from '../../../src/destinations/requestBodies.ts'
 import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest()

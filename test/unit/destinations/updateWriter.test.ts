@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
-import { OversizedOperationError, Packer } from '../../../src/destinations/packRequests.ts'
+import { OversizedOperationError, Packer } from '../../../src/destinations/requestBodies.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
 import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
 

@@ -1,4 +1,4 @@
-/** Groups rendered operations into request bodies. Every attempt of a batch sends these bytes. */
+/** Groups rendered operations into request bodies; `sync/plan/packUsers.ts` packs users into operations. Every attempt of a batch sends these bytes. */
 import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'

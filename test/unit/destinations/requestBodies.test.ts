@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { OversizedOperationError, pack, Packer, type PackedBatch } from '../../../src/destinations/packRequests.ts'
+import { OversizedOperationError, pack, Packer, type PackedBatch } from '../../../src/destinations/requestBodies.ts'
 
 interface Item {
   readonly bytes: Buffer
