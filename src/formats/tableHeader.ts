@@ -65,7 +65,9 @@ export function chooseHeader(
     headerLine: found.line,
     skipThroughLine: found.line,
     notes: [
-      ...(index > 0 && settings.headerRow === 'auto' ? [`skipped ${index} title rows before the header on line ${found.line}`] : []),
+      ...(index > 0 && settings.headerRow === 'auto'
+        ? [`skipped ${index} title ${index === 1 ? 'row' : 'rows'} before the header on line ${found.line}`]
+        : []),
       ...(header.some((column) => isRepeat(column)) ? ['repeated column names get their position as a suffix'] : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
     ],

@@ -167,7 +167,7 @@ function pathOfUrl(uri: string): string {
 function openError(error: unknown, path: string): RunError {
   const code = errorCode(error) ?? 'unknown'
   if (code === 'EACCES' || code === 'EPERM')
-    return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', {
+    return new RunError('SOURCE_FORBIDDEN', 'this user has no permission to read the file', {
       where: path,
       hint: 'Give the user of this process permission to read the file.',
       cause: error,
