@@ -29,7 +29,7 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   const sorted = sortRecords(call, kept, options.sortable)
   const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
   const cursor = call.params['cursor']
-  const listing = listingOf(call)
+  const listing = listingDigest(call)
   const start = typeof cursor === 'string' ? startIndex(call, cursor, listing, sorted, idOf) : 0
   const next = sorted[start + count]
   return {
@@ -40,12 +40,12 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   }
 }
 
-/** Returns true if `q` is a prefix of `text`, ignoring case, or is not a text. */
+/** Returns true if `text` begins with `q`, ignoring case, or if no `q` was given. */
 export function matchesPrefix(text: string | null | undefined, q: unknown): boolean {
   return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
 }
 
-/** Returns true if each term of `q` begins a word of one of the texts, ignoring case, or if `q` is not a text. */
+/** Returns true if each term of `q` begins a word of one of the texts, ignoring case, or if no `q` was given. */
 export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
   if (typeof q !== 'string') return true
   const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
@@ -89,7 +89,7 @@ function compareValues(a: unknown, b: unknown): number {
 const PER_PAGE: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
 
 /** Returns a digest of the listing that a cursor belongs to: endpoint, user, and all parameters except those of `PER_PAGE`. */
-export function listingOf(call: Call<unknown>): string {
+export function listingDigest(call: Call<unknown>): string {
   const chosen = Object.entries(call.params)
     .filter(([name, value]) => !PER_PAGE.has(name) && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -101,7 +101,7 @@ export function listingOf(call: Call<unknown>): string {
 
 /** Returns the refusal for a cursor of another listing, and records the violation. */
 export function otherListingRefusal(call: Call<unknown>, cursor: string): Refusal {
-  call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account or other parameters')
+  call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account, user or other parameters')
   return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])
 }
 

@@ -1,7 +1,7 @@
 /** Handles the endpoints of products: upsert, delete and list (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import { hash } from 'node:crypto'
 import type { Call, Handler, Reply } from '../area.ts'
-import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
+import { otherListingRefusal, isListCursor, listingDigest } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
@@ -164,7 +164,7 @@ function listProducts(call: CatalogCall): Reply {
   const sorted = shown.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = Number(call.params['count'])
   const cursor = call.params['cursor']
-  const listing = listingOf(call)
+  const listing = listingDigest(call)
   if (typeof cursor === 'string') {
     if (isListCursor(cursor)) throw otherListingRefusal(call, cursor)
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])

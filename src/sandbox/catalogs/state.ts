@@ -60,7 +60,7 @@ export interface Catalog {
 
 /** State of the area. */
 export interface CatalogState {
-  /** Cursor of a listing of products → digests (`listingOf`) of the listings that it belongs to, separated by spaces. */
+  /** Cursor of a listing of products → digests (`listingDigest`) of the listings that it belongs to, separated by spaces. */
   readonly cursors: Map<string, string>
   /** Catalogs by id. */
   readonly catalogs: Map<string, Catalog>

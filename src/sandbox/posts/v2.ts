@@ -15,14 +15,16 @@ import { recordOf } from '../../unknownValue.ts'
 
 export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
   'posts.lookup': (call) => answerPosts(call, 'ids', listParam(call, 'ids') ?? []),
-  // Outside the specification.
-  'posts.get': (call) => answerPosts(call, 'id', [String(call.params['id'])]),
+  'posts.get': (call) => answerPosts(call, 'id', [String(call.params['id'])]), // Outside the specification.
   'posts.search': searchPosts,
   'posts.create': createPost,
   'posts.delete': deletePost,
 }
 
-/** Answers the posts with the ids of `parameter`, a single post for `id`. Adds an error for each unknown id. */
+/**
+ * Answers the posts with these ids: a single post if `parameter` is `id`, else a list. Adds an error for each unknown id, and for each
+ * requested private field of another author's post.
+ */
 function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: readonly string[]): Reply {
   const selection = postSelectionOf(call)
   checkIds(parameter, ids)
@@ -84,7 +86,7 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quoted = textParam(call, 'quote_tweet_id')
-  // A replay must accept what an earlier version accepted: blank text with null as card or quoted post.
+  // Earlier releases of the sandbox accepted blank text with null as card or quoted post. A replay of their journals must not refuse it.
   if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)

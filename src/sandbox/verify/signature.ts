@@ -51,7 +51,7 @@ export function verifySignature(request: SignedRequest, secrets: Secrets, duplic
 }
 
 /** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). `pairs`: decoded, of all sources. */
-export function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
+function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
   const encoded = pairs.map(([name, value]): Pair => [percentEncode(name), percentEncode(value)])
   encoded.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
   let normalized = ''
