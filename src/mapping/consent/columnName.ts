@@ -27,10 +27,10 @@ const negation =
 /** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
 const ended =
   /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|cancelad\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
-/** Words of a name that describes both answers, a condition, or a thing that ends: `Newsletter (confirmed or not)`, `Promo stopped`. */
+/** Words beside which a word of `ended` or `not` does not prove an opt-out: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
-/** Names of advertising: what remains of `Marketing declined at` without `declined` (a word of `ended`) and `at`. */
+/** Names of advertising. With a word of `ended` beside them they are opt-outs, and not ended orders: `Marketing declined at`. */
 const advertising =
   /^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs from anything, such as contracts and events. */

@@ -44,11 +44,11 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const polarity = name?.polarity ?? 'unclear'
   const hasNumberCodes = all.some(({ value }) => isNumberCode(value))
-  const xMeansNo = all.some(({ value }) => isCheckMark(value))
+  const isXDoubtful = all.some(({ value }) => isCheckMark(value))
   const letterYes = letterMeaningYes(all.map(({ value }) => comparableText(value)))
   const classified = all.map((one) => ({
     ...one,
-    may: mayReach(one.value, { polarity, isNamed: name !== undefined, hasNumberCodes, xMeansNo, letterYes }),
+    may: mayReach(one.value, { polarity, isNamed: name !== undefined, hasNumberCodes, isXDoubtful, letterYes }),
   }))
   const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
   const yes = pick(true)
@@ -58,15 +58,15 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
   if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) return proposed(yes, unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true)
-  // Only the user knows which number means yes, whether `O` means yes or out, and whether a yes or `enabled` means that the person may be
-  // reached. A list of all values would also send people who said no.
+  // Only the user knows the meaning of number codes, of `O` and `E`, and of a yes or `enabled` in a column of unclear polarity. The list of
+  // unknown values below would include people who said no.
   if (
     hasNumberCodes ||
     unknown.some((value) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in'))
   )
     return proposed([unknownYes])
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
-  // If no value of the column is known or likely to mean no, an unknown one may mean it, in a language or notation that is not known.
+  // If no value seems to mean no, one of the unknown values may be the no, in an unknown language. Then only the user can choose.
   const types = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
   const hasNo = types.length < unknown.length || pick(false).some((value) => meaningOf(value) !== 'empty')
   const onlyUncertainNo = types.length === 0 && unknown.some((value) => consentMeaning(value) === undefined)
@@ -99,17 +99,17 @@ function mayReach(
     polarity,
     isNamed,
     hasNumberCodes,
-    xMeansNo,
+    isXDoubtful,
     letterYes,
   }: {
     readonly polarity: ConsentName['polarity']
     readonly isNamed: boolean
     readonly hasNumberCodes: boolean
-    readonly xMeansNo: boolean
+    readonly isXDoubtful: boolean
     readonly letterYes: string | undefined
   },
 ): boolean | undefined {
-  if (xMeansNo && comparableText(value) === 'x') return undefined
+  if (isXDoubtful && comparableText(value) === 'x') return undefined
   if (hasNumberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
   const meaning = comparableText(value) === letterYes ? 'yes' : isNamed ? consentMeaning(value) : meaningOf(value)
   // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
@@ -130,10 +130,11 @@ function mayReach(
 }
 
 /**
- * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
- * column of dates, all dates pass. If a test of dates cannot read them, all cells pass except empty ones and words that mean no or
- * `out`. That is never certain, because a word that was not counted would pass. For other texts, and for dates among unknown texts, the
- * value is `unknownYes`: only the user knows which texts mean yes.
+ * Proposes a test for a column of dates, reasons or texts:
+ * - In an opt-out column, empty cells and words such as `no` pass.
+ * - In an opt-in column of dates, and one whose name says nothing, all dates pass. If a test of dates cannot read them all, all cells pass
+ *   except empty ones and words that mean no or `out`. That is never certain, because a word that first appears in a later file would pass.
+ * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values
@@ -160,9 +161,9 @@ const earliestDate = '1900-01-01'
 
 const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 
-/** Returns the opposites of values that mean no; usual values of the polarity if none of them has an opposite. */
-function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
-  const found = no.flatMap((value) => {
+/** Returns the opposites of values of people who may not be reached; usual values of the polarity if none has an opposite. */
+function oppositesOf(unreachable: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
+  const found = unreachable.flatMap((value) => {
     const lower = value.toLowerCase()
     const pair = opposites.find((one) => one.includes(lower))
     return pair === undefined ? [] : [pair[0] === lower ? pair[1] : pair[0]]

@@ -9,8 +9,8 @@ export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 
-// `o` and `e` are missing: `O` is yes in French and out beside `I`, `E` is yes in Turkish and no in Finnish. `proposeTest` reads them beside
-// the other values of the column.
+// `o` and `e` are missing: `O` is yes (`oui`) in French, but means opt-out beside the code `I`. `E` is yes in Turkish and no in Finnish.
+// `proposeTest` reads them beside the other values of the column.
 const yes = wordsOf(
   'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
 )
@@ -99,13 +99,13 @@ export function mayMeanNo(cell: string): boolean {
   return negation.test(folded(cell))
 }
 
-/** Returns true for a check mark. Beside one, an `x` means no. */
+/** Returns true for a check mark. Beside one, an `x` may mean no. */
 export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }
 
-// Contains 1 at `length * 256` plus the low byte of the first character, in lower and upper case, for each word of `subscribed` and
-// `unsubscribed`; has room for words of up to 47 characters. A lookup excludes most other cells before a lower-case copy of them is made.
+// Fast filter before the exact comparison. Index: length of a word times 256, plus the low byte of its first character, in lower and upper
+// case. 1: a word of `subscribed` or `unsubscribed` has this length and first character. Has room for words of up to 47 characters.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
@@ -120,7 +120,7 @@ const unfolded =
 export function isStateWord(cell: string): boolean {
   const text = trimText(cell)
   const { length } = text
-  if (length < 3 || length > longest) return false
+  if (length > longest) return false
   if (startsLikeState[length * 256 + (text.charCodeAt(0) & 255)] !== 1 && !unfolded.test(text)) return false
   const found = meaningOf(text)
   return found === 'in' || found === 'out'

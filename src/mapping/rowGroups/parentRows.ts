@@ -32,10 +32,10 @@ export class ParentRows implements RowJoiner {
   readonly #names = new Map<Row, readonly string[]>()
   /** Number of characters of the stored parents. */
   #storedSize = 0
-  /** Number of rows of parents that no warning counts yet. The next variation with a stored parent gets a warning for each of them. */
-  #uncountedJoins = 0
+  /** Number of rows of parents that no warning counts yet. The next variation that is joined has one `ROWS_JOINED` for each of them. */
+  #uncountedParents = 0
   /** Number of rows of parents. */
-  #joinedCount = 0
+  #parentCount = 0
   /** Number of variations whose parent is not stored. */
   #aloneCount = 0
 
@@ -64,8 +64,8 @@ export class ParentRows implements RowJoiner {
     const type = textAt(row, at.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#remember(row)
-      this.#joinedCount++
-      this.#uncountedJoins++
+      this.#parentCount++
+      this.#uncountedParents++
       return []
     }
     const name = textAt(row, at.parent)
@@ -75,8 +75,8 @@ export class ParentRows implements RowJoiner {
       this.#aloneCount++
       return [row]
     }
-    const joined = this.#uncountedJoins
-    this.#uncountedJoins = 0
+    const joined = this.#uncountedParents
+    this.#uncountedParents = 0
     return [withJoinWarnings(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
   }
 
@@ -86,7 +86,7 @@ export class ParentRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joinedCount === 0 ? [] : [`rows of products whose values were joined to their variations: ${this.#joinedCount}`]),
+      ...(this.#parentCount === 0 ? [] : [`rows of products with variations, which are not records themselves: ${this.#parentCount}`]),
       ...(this.#aloneCount === 0
         ? []
         : [`variations without the values of their product, because its row is not before them: ${this.#aloneCount}`]),

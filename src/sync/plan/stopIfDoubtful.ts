@@ -1,5 +1,5 @@
 /**
- * Stops a run whose read has doubtful changes of products: of their ids, content, prices, links or stock. Compares the new content with the
+ * Notes doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run. Compares the new content with the
  * stored content, before it is updated.
  */
 import type { Database, Transaction } from '../../db/database.ts'
@@ -39,7 +39,7 @@ export async function stopIfDoubtful(
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
   // If the operator has approved the deletes, the missing ids are intended. After an incomplete read no missing product is deleted, even
-  // with an approval. If its id only changed, the catalog would have the product twice.
+  // with an approval. So the approval does not count: a product whose id changed would be in the catalog under both ids.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
@@ -51,7 +51,10 @@ export async function stopIfDoubtful(
 
 /** Counts of products, prices and links; `…Examples` have up to five of them. */
 interface ChangedProducts {
-  /** Stored products that are not marked as missing, confirmed or not, also with a rejected row. All percentages are of these. */
+  /**
+   * Stored products that are not marked as missing. Includes products that the service has not confirmed, and products whose row is
+   * rejected now. All percentages are of these.
+   */
   readonly known: number
   /** Products of `known` whose content changed. */
   readonly updated: number

@@ -20,7 +20,7 @@ export class UnseenColumns {
     return this.#names
   }
 
-  /** Removes the columns that this row has from `names`. */
+  /** Removes from `names` the columns for which this row has a cell. */
   add(row: Row): void {
     if (this.#names.length === 0) return
     if (row.columns !== this.#columns) this.#find(row.columns)

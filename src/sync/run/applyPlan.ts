@@ -146,8 +146,8 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan. `push`: waits for the end of a push that is already sending the plan. Then changes the planned product sets, and
- * checks at most `imageSample` image links; undefined: none. Returns the ending of the run.
+ * Sends a started plan. `push`: sends the plan, by default `pushPlan`. A caller whose push already runs gives a function that waits for it.
+ * Then changes the planned product sets, and checks at most `imageSample` image links; undefined: none. Returns the ending of the run.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -157,7 +157,7 @@ export async function sendPlan(
 ): Promise<Ending> {
   const { imageSample, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // An error of `marking` is thrown only after the push, because a run that has ended must send nothing more.
+  // Awaited after the push: an error thrown earlier would end the run while its push is still sending.
   marking.catch(() => undefined)
   await push()
   await marking
@@ -167,7 +167,7 @@ export async function sendPlan(
 }
 
 /**
- * Derives the run's status from the final counts. If no operation of the plan is pending, marks the plan as applied, and deletes the keys
+ * Derives the run's status from the final counts. If no operation of the plan is pending or superseded, marks the plan as applied, and deletes the keys
  * in sync from `changed_key`.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {

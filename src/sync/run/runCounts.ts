@@ -59,7 +59,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
-     -- Runs that may have been killed: the plan of this run replaced their batches that were claimed and never sent.
+     -- A killed run may have claimed a batch and never sent it. The batch counts as ambiguous until the plan of this run supersedes it.
      union select r.plan_id from (
        select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
      where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
@@ -68,7 +68,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
 }
 
-/** Updates the counts of ended runs of a plan, except the run `butRunId`. Keeps the number of requests: it counts those that a run sent. */
+/** Updates the counts of ended runs of a plan, except the run `butRunId`. Does not change `requests`. */
 export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
   const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
@@ -95,7 +95,7 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
 }
 
 /** Returns the counts of a plan as they are stored with its run. */
-export async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
+async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: unconfirmedCount === 0 ? {} : await unconfirmedOf(db, planId) }

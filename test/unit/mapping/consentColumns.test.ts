@@ -589,3 +589,5 @@ test.for([
 test.for(['headphones', 'microphone', 'Telex'])('%s is not a name of a phone column', (column) => {
   expect(isReportedAsPhones(column, ['2025550143', '2025550144'])).toBe(false)
 })
+
+test.for(['订阅', '退订', '退会', '구독'])('the state %s of two characters is recognized', (cell) => expect(isStateWord(cell)).toBe(true))

@@ -390,7 +390,7 @@ describe('a WooCommerce export', () => {
       { ...shared, id: 'V12', item_group_id: 'P1', additional_image_link: image('cup-1-2') },
     ])
     expect(products[0]).not.toHaveProperty('color')
-    expect(sourceNotes).toContain('rows of products whose values were joined to their variations: 2')
+    expect(sourceNotes).toContain('rows of products with variations, which are not records themselves: 2')
   })
 
   test('an escaped comma is part of one value of an option', async () => {
