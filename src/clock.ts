@@ -1,6 +1,6 @@
 /**
  * Clock of this machine, for deadlines, signatures and times that users read. Callers pass it in, so that tests can set the time.
- * Leases, ticks and grants use the database's clock instead (docs/guarantees.md#clocks).
+ * Leases, ticks, and grants of the rate limit use the database's clock instead (docs/guarantees.md#clocks).
  */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */

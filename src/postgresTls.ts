@@ -1,6 +1,6 @@
 /**
- * Replaces the modes `prefer`, `require` and `verify-ca` of an address by `verify-full`. The driver treats them alike, but warns about
- * the first three on stderr.
+ * Replaces `sslmode=prefer`, `require` and `verify-ca` in an address by `verify-full`. The driver treats all four alike, but warns about
+ * the first three on stderr. With `uselibpqcompat=true` it distinguishes them, so the address stays as it is.
  */
 export function verifyFully(address: string): string {
   if (!URL.canParse(address)) return address

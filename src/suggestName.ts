@@ -7,18 +7,18 @@ const maxLength = 64
 const minBeginning = 3
 
 /**
- * Returns the candidate that differs from `name` in the fewest letters, ignoring case. A candidate may differ in a third of the letters
- * of `name`, but at least in two and never in all. A candidate that begins with `name` counts as different in half a letter. Undefined
- * if every candidate differs in more.
+ * Returns the candidate that differs from `name` in the fewest letters, ignoring case. It may differ in at most a third of the letters of
+ * `name`, or in two if that is more, but never in all. If `name` has three letters or more, a candidate that begins with it counts as
+ * different in half a letter. Undefined if every candidate differs in more, or if `name` is too long.
  */
 export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
-  const wanted = name.toLowerCase()
-  if (wanted.length > maxLength) return undefined
-  const most = Math.min(wanted.length - 1, Math.max(2, Math.floor(wanted.length / 3)))
+  const typed = name.toLowerCase()
+  if (typed.length > maxLength) return undefined
+  const maxLetters = Math.min(typed.length - 1, Math.max(2, Math.floor(typed.length / 3)))
   let best: string | undefined
-  let fewest = most + 1
+  let fewest = maxLetters + 1
   for (const candidate of candidates) {
-    const letters = lettersBetween(wanted, candidate.toLowerCase(), fewest)
+    const letters = lettersBetween(typed, candidate.toLowerCase(), fewest)
     if (letters >= fewest) continue
     best = candidate
     fewest = letters
@@ -26,8 +26,11 @@ export function suggestName(name: string, candidates: Iterable<string>): string 
   return best
 }
 
-/** Returns the number of different letters, or `fewest` if a comparison of the lengths shows that there are as many or more. */
-function lettersBetween(wanted: string, candidate: string, fewest: number): number {
-  if (wanted.length >= minBeginning && candidate.startsWith(wanted)) return candidate === wanted ? 0 : 0.5
-  return Math.abs(candidate.length - wanted.length) >= fewest ? fewest : distance(wanted, candidate)
+/**
+ * Returns the number of different letters; 0.5 if `candidate` begins with `typed`. Returns `fewest` without a comparison if the lengths
+ * differ by at least this number.
+ */
+function lettersBetween(typed: string, candidate: string, fewest: number): number {
+  if (typed.length >= minBeginning && candidate.startsWith(typed)) return candidate === typed ? 0 : 0.5
+  return Math.abs(candidate.length - typed.length) >= fewest ? fewest : distance(typed, candidate)
 }
