@@ -27,8 +27,8 @@ export interface Condition {
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
   /**
-   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run, else the creation of the last run, else that of the
-   * open run. LAPSE_AT_RISK: time of the check.
+   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run, else creation of the last run, else creation of the
+   * run in progress. LAPSE_AT_RISK: time of the check.
    */
   readonly since: string
 }
@@ -130,8 +130,8 @@ function conditionOfRun(run: RunLine | undefined): Condition | undefined {
 }
 
 /**
- * Returns true if the service refuses the caller and not the records: by repeated 401s, or by another answer about credentials or access
- * that paused the destination.
+ * Returns true if the service refuses the caller and not the records: by repeated 401s, or by another answer about credentials or access,
+ * for which Sluice paused the destination (stopped all requests to it). The message begins with the code of that answer.
  */
 function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
   if (code === 'CREDENTIALS_REFUSED') return true
@@ -170,16 +170,17 @@ function conditionOfSource(source: UnchangedSource | undefined): Condition | und
 }
 
 /**
- * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule; undefined otherwise, and for a
- * pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not late on a Monday.
+ * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule, nor since its last tick.
+ * Undefined otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule
+ * is not late on a Monday.
  */
 function conditionOfSchedule(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
-  const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
+  const [thirdLastTick, , lastTick] = previousOccurrences(pipeline.schedule, now, 3)
   const since = deliveredAt ?? last?.createdAt ?? open?.createdAt
-  if (third === undefined || newest === undefined || since === undefined) return undefined
-  const span = newest.getTime() - third.getTime()
-  if (now.getTime() - since.getTime() <= span || since >= newest) return undefined
+  if (thirdLastTick === undefined || lastTick === undefined || since === undefined) return undefined
+  const twoIntervalsMs = lastTick.getTime() - thirdLastTick.getTime()
+  if (now.getTime() - since.getTime() <= twoIntervalsMs || since >= lastTick) return undefined
   return {
     pipeline: pipeline.name,
     event: 'stale',

@@ -9,7 +9,7 @@ import { slackBody, type AlertMessage } from './message.ts'
 export interface SendOptions {
   /** Key of the signatures of webhooks (`SLUICE_ALERT_SECRET`). */
   readonly secret: string | undefined
-  /** Timeout of a POST; of an email, timeout of each of its steps. */
+  /** Timeout of a POST, and of each step of an email. */
   readonly timeoutMs: number
   /** Aborts a POST. An email ends by its own timeouts. */
   readonly signal: AbortSignal
@@ -52,7 +52,7 @@ function signatureHeader(body: string, { secret = '', now }: SendOptions): Recor
 
 async function sendMail(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
   const server = receiver.smtp ?? receiver.url
-  if (server === undefined || receiver.to === undefined) return 'smtp and to are not set'
+  if (server === undefined || receiver.to === undefined) return `${server === undefined ? 'smtp' : 'to'} is not set`
   const transport = createTransport({
     url: server,
     connectionTimeout: options.timeoutMs,

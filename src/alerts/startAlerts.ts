@@ -50,6 +50,9 @@ const longestRetryMs = 30 * 60_000
 /** Poll interval in milliseconds while no run is open. A notification ends the interval early. */
 const idleMs = 15_000
 
+/** Maximum number of messages that one pass of the loop starts to send. */
+const maxClaimed = 20
+
 /** Starts the loop that checks the conditions and sends the alerts. `stop` ends the loop and waits for the deliveries in progress. */
 export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<void> } {
   const deps = { ...given, loadProject: lastValid(given.loadProject), loadPipelines: () => usableFiles(given) }
@@ -58,16 +61,16 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
   const { everyMs = 2_000, unchangedEveryMs = 60_000, clock } = deps
   const wake = wakeOnNotification(deps.db, clock)
   const loop = (async () => {
-    let seen: string | undefined
+    let seenMark: string | undefined
     let checkedAt = Number.NEGATIVE_INFINITY
     while (!ending.signal.aborted) {
       let waitMs = everyMs
       try {
         const { mark, open, dueMs } = await alertActivity(deps.db)
-        if (open || dueMs <= 0 || mark !== seen || clock.monotonic() - checkedAt >= unchangedEveryMs) {
+        if (open || dueMs <= 0 || mark !== seenMark || clock.monotonic() - checkedAt >= unchangedEveryMs) {
           await storeConditions(deps)
           await startDeliveries(deps, sending, ending.signal)
-          seen = mark
+          seenMark = mark
           checkedAt = clock.monotonic()
         } else waitMs = Math.max(everyMs, Math.min(idleMs, unchangedEveryMs, dueMs))
       } catch (error) {
@@ -116,7 +119,7 @@ async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
 /** Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. */
 async function storeConditions(deps: AlertDeps): Promise<void> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
-  // One statement after the other, so that an idle process needs one connection.
+  // One statement after the other, so that a process without other work needs only one connection.
   const db = oneByOne(deps.db)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
   const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses })
@@ -133,7 +136,8 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint, counts: {} },
     receivers: project.defaultReceivers,
   }))
-  // The alert about an invalid file has the name of the file. The pipelines of its markets have other names.
+  // Alerts with these names can recover. An alert about an invalid file has the name of the file, and the pipelines of its `markets:` have
+  // other names.
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
@@ -149,7 +153,7 @@ function oneByOne(db: Queryable): Queryable {
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
 async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
   const { receivers } = await deps.loadProject()
-  for (const delivery of await claimDeliveries(deps.db, Object.keys(receivers), 20)) {
+  for (const delivery of await claimDeliveries(deps.db, Object.keys(receivers), maxClaimed)) {
     const receiver = receivers[delivery.receiver]
     if (receiver === undefined) throw new Error(`a message to the unknown receiver ${delivery.receiver} was claimed`)
     const task = deliver(deps, delivery, receiver, signal)

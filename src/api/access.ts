@@ -1,6 +1,6 @@
 /**
- * Controls access. Probes and webhooks are not checked. A direct request comes from this machine, and no proxy passed it on. With a public
- * address, no request counts as direct.
+ * Controls access. A direct request comes from this machine, and no proxy passed it on. With a public address, no request counts as direct.
+ * Probes and webhooks are not checked. Other requests are checked in this way:
  * - every request: the host
  * - every request except GET and HEAD: the origin
  * - API: the token
@@ -98,7 +98,7 @@ export function sameHostOnly(settings: AccessSettings) {
   })
 }
 
-/** Creates middleware that allows callers with the token. Allows every caller without a token, because the server is on loopback then. */
+/** Creates middleware that allows callers with the token. If none is configured, allows every caller: the server listens on loopback then. */
 export function apiAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const actor =
@@ -118,7 +118,7 @@ export function apiAccess(settings: AccessSettings) {
   })
 }
 
-/** Creates middleware that allows direct requests, and others with the token. */
+/** Creates middleware that allows direct requests (`isDirect`), and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     if (isDirect(settings, c) || hasToken(settings, c)) return next()
@@ -192,7 +192,7 @@ function isForwarded(c: Context): boolean {
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // On other addresses any host is allowed, because pages, API and metrics need the token or a cookie of this host.
+  // A server that other machines can reach allows any host, because pages, API and metrics need the token or a cookie of this host.
   return listensOnLoopback(settings) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 

@@ -13,6 +13,7 @@ import { count, strict } from '../settings/values.ts'
 import { cancel } from '../sync/run/run.ts'
 import { listRuns, loadRun, runNumber } from '../sync/reports/history.ts'
 import { isUnderWay } from '../sync/reports/nextCommands.ts'
+import { withoutUndefined } from '../withoutUndefined.ts'
 import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
 import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
@@ -21,6 +22,7 @@ import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
 export interface ApiDeps {
   readonly db: Database
   readonly clock: Clock
+  /** Service and user of the credentials of the environment. */
   readonly service: ServiceIdentity
   readonly access: AccessSettings
   /** @throws {UsageError} `UNKNOWN_PIPELINE` */
@@ -69,7 +71,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     const pipeline = await deps.loadPipeline(c.req.param('name'))
     const { runId, coalesced } = await queueRun(await depsFor(deps, pipeline), pipeline, {
       actor: actorOf(c),
-      ...defined(body),
+      ...withoutUndefined(body),
       ...(key === undefined ? {} : { key: key.slice(0, 255) }),
     })
     const { status } = await loadAfterWait(deps, c, runId)
@@ -89,7 +91,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   })
   api.post('/runs/:id/cancel', async (c) => {
     const body = await bodyOf(c, reasonBody)
-    return c.json(await cancel(deps, c.req.param('id'), { actor: actorOf(c), ...defined(body) }), 202)
+    return c.json(await cancel(deps, c.req.param('id'), { actor: actorOf(c), ...withoutUndefined(body) }), 202)
   })
   for (const [change, state] of [
     ['pause', 'paused'],
@@ -98,7 +100,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     api.post(`/pipelines/:name/${change}`, async (c) => {
       const body = await bodyOf(c, reasonBody)
       const pipeline = await deps.loadPipeline(c.req.param('name'))
-      const changed = await changePause(await depsFor(deps, pipeline), pipeline, change, { actor: actorOf(c), ...defined(body) })
+      const changed = await changePause(await depsFor(deps, pipeline), pipeline, change, { actor: actorOf(c), ...withoutUndefined(body) })
       return c.json({ pipeline: pipeline.name, state, changed })
     })
   }
@@ -111,7 +113,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   return api
 }
 
-/** Returns the dependencies for a change of a pipeline, with the service of the pipeline's credentials. */
+/** Returns the database, and the service with the credentials of the pipeline. */
 export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceFor'>, pipeline: Pipeline) {
   return { db, service: await serviceFor(pipeline) }
 }
@@ -142,18 +144,12 @@ async function bodyOf<Shape extends z.ZodType>(c: Context, { shape, example }: R
   throw new UsageError('INVALID_VALUE', `${where}: ${issue?.message ?? 'is not valid'}. Nothing was done.`, { where, hint: example })
 }
 
-/** Removes keys whose value is undefined. */
-function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
-  // Object.fromEntries loses the names of the keys.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
-}
-
-const conflicts: readonly string[] = ['PIPELINE_PAUSED', 'OTHER_CREDENTIALS', 'IDEMPOTENCY_KEY_REUSED']
+const conflictCodes: readonly string[] = ['PIPELINE_PAUSED', 'OTHER_CREDENTIALS', 'IDEMPOTENCY_KEY_REUSED']
 
 /** Returns the HTTP status of an error. */
 export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (isUnknownName(error.code)) return 404
-  if (conflicts.includes(error.code)) return 409
+  if (conflictCodes.includes(error.code)) return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
 }
 
