@@ -1,6 +1,6 @@
 /**
- * Collects metrics for Prometheus. All except waits and the version are read from Postgres at the scrape, so every process reports the
- * values of all processes. No key, run id or personal data is a label.
+ * Collects metrics for Prometheus. All except waits for the rate limit and the version are read from Postgres at the scrape, so every process
+ * reports the values of all processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -19,6 +19,10 @@ export interface Metrics {
 const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered', 'unchanged', 'stale'] as const
 /** Numbers of days for which `sluice_members_expiring` counts the memberships that end. */
 const lapseDays = [1, 7, 30]
+/** Maximum number of runs that one statement loads. */
+const runsPerRead = 5_000
+/** Maximum number of requests that one scrape counts. The next scrape counts the others. */
+const maxRequestsPerScrape = 20_000
 
 /** Creates the metrics. Does not wait for the database. `version`: version of this program. */
 export function createMetrics(deps: { readonly db: Database; readonly version: string }): Metrics {
@@ -30,11 +34,11 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     new Gauge({ name, help, labelNames: [...labelNames], registers })
   const runs = counter('sluice_runs_total', 'Ended runs', ['pipeline', 'status'])
   const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', ['pipeline', 'outcome'])
-  const operations = counter('sluice_operations_total', 'Operations of ended runs by kind and result; planned is the sum', [
-    'pipeline',
-    'kind',
-    'result',
-  ])
+  const operations = counter(
+    'sluice_operations_total',
+    'Operations of ended runs by kind and result; planned is the sum of the other results',
+    ['pipeline', 'kind', 'result'],
+  )
   const runSeconds = new Histogram({
     name: 'sluice_run_duration_seconds',
     help: 'Duration of ended runs',
@@ -71,8 +75,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let open = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   const undecided = new Map<number, MetricRun>()
-  // Requests that the process sends before the first scrape count too. If the database is down now, counting starts with a later scrape.
-  const started = lastRequestId(deps.db).catch(() => undefined)
+  // Read at the start, so that requests before the first scrape count too. If the database is down now, counting starts with a later scrape.
+  const lastRequestAtStart = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
@@ -91,20 +95,20 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 
   const countNewRuns = async () => {
     for (;;) {
-      const batch = await runsAfter(deps.db, seenRuns.readAfter, 5_000)
-      for (const run of batch) {
+      const loaded = await runsAfter(deps.db, seenRuns.readAfter, runsPerRead)
+      for (const run of loaded) {
         if (!seenRuns.add(run.id)) continue
         if (isOpen(run)) open.add(run.id)
         else countEnded(run)
       }
-      if (batch.length < 5_000) break
+      if (loaded.length < runsPerRead) break
     }
     const openNow = await runsOf(deps.db, [...open])
     open = new Set(openNow.filter(isOpen).map(({ id }) => id))
     for (const run of openNow) if (!isOpen(run)) countEnded(run)
   }
 
-  /** Counts operations that a later run settled for the run that planned them, like in `show`. */
+  /** Counts operations that a later run settled. They count for the run that planned them, as in `sluice show`. */
   const countDecided = async () => {
     for (const run of await runsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
@@ -121,8 +125,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const countRequests = async () => {
-    seenRequests ??= new SeenIds((await started) ?? (await lastRequestId(deps.db)))
-    const sent = await endedRequestsAfter(deps.db, seenRequests.readAfter, 20_000)
+    seenRequests ??= new SeenIds((await lastRequestAtStart) ?? (await lastRequestId(deps.db)))
+    const sent = await endedRequestsAfter(deps.db, seenRequests.readAfter, maxRequestsPerScrape)
     for (const { id, endpoint, status, seconds } of sent) {
       if (!seenRequests.add(id)) continue
       requests.inc({ endpoint, status })
@@ -170,8 +174,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 }
 
 /**
- * Ids of rows that were read. A transaction may commit after another one whose rows have higher ids. So the newest `reread` ids are read
- * again, to find rows that were missing before. A transaction takes milliseconds, in which fewer than `reread` rows get an id.
+ * Ids of rows that were read. A transaction may commit after another one whose rows have higher ids. So the newest `rereadIds` ids are read
+ * again, to find rows that were missing before. A transaction takes milliseconds, in which fewer than `rereadIds` rows get an id.
  */
 class SeenIds {
   readonly #start: number
@@ -186,7 +190,7 @@ class SeenIds {
 
   /** Id after which rows must be read. */
   get readAfter(): number {
-    return Math.max(this.#start, this.#last - reread)
+    return Math.max(this.#start, this.#last - rereadIds)
   }
 
   /** Adds an id. Ids must be added in order, beginning after `readAfter`. Returns false if the id was added before. */
@@ -203,7 +207,8 @@ class SeenIds {
   }
 }
 
-const reread = 1_000
+/** Number of ids that are read again. */
+const rereadIds = 1_000
 
 function isOpen({ status }: MetricRun): boolean {
   return status === 'queued' || status === 'running'
@@ -225,8 +230,8 @@ const unconfirmedResults = ['refused', 'ambiguous', 'pending'] as const
 
 /**
  * Returns the number of planned operations of each kind, and of each of their results. The results of a kind add up to the planned ones.
- * Runs of earlier versions did not store the kinds of unconfirmed operations (`unconfirmed` is null). If such a run was sent and not
- * fully confirmed, all its results have the kind `unknown`.
+ * `unconfirmed` is null for a run that sent nothing: all its operations are pending. It is also null for a run of an earlier version, which
+ * did not store the kinds of unconfirmed operations. If such a run was not fully confirmed, all its results have the kind `unknown`.
  */
 function operationsOf({ counts, unconfirmed }: Pick<MetricRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
   const planned = kinds.map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] }))
