@@ -1,4 +1,4 @@
-/** Every error code, with its meaning and a hint, for docs/errors.md. Texts may change, codes not. */
+/** Every error code, with its meaning and a hint, for docs/errors.md. Texts may change, codes never. */
 
 /** Error codes of one topic: a chapter of docs/errors.md. */
 export interface ErrorGroup {
@@ -29,8 +29,14 @@ export const errorGroups = [
         'There are more arguments than the command takes.',
         '`sluice help COMMAND` shows the call. Quote names that contain spaces.',
       ],
-      INVALID_VALUE: ['The option does not accept the value: wrong type, or outside its limits.', 'Correct the value as shown.'],
-      INVALID_JSON: ['`--data` is not JSON.', 'Check the quotes, or put the JSON into a file: `--data @FILE`.'],
+      INVALID_VALUE: [
+        'An option or a parameter does not accept the value: wrong type, or outside its limits.',
+        'Correct the value as shown.',
+      ],
+      INVALID_JSON: [
+        '`--data`, or the body of a request to the HTTP API, is not JSON.',
+        'Check the quotes, or put the JSON into a file: `--data @FILE`.',
+      ],
       UNKNOWN_PIPELINE: [
         'No file of the pipelines folder has this name.',
         'Use the suggested name; `sluice check` lists all.',
@@ -247,7 +253,7 @@ export const errorGroups = [
         'Check the source; if it is right, lower `min_rows`.',
       ],
       GUARD_ROWS_FELL: [
-        'Fewer than half of the valid rows of the last accepted read, or of the rows of one of several sources.',
+        'Valid rows fell by more than half since the last accepted read, or the rows of one of several sources did.',
         'Check the source; if it is right, approve the number of deletes.',
       ],
       GUARD_INCOMPLETE: [
@@ -269,7 +275,7 @@ export const errorGroups = [
       SOURCE_UNAVAILABLE: ['The source does not answer, or broke off.', 'Try again; check the network.'],
       SOURCE_DENIED: ['The source refused the credentials.', 'Check the variables that `source.credentials` names.'],
       SOURCE_CREDENTIALS: ['A variable with a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'],
-      SOURCE_FORBIDDEN: ['This machine may not read the file.', 'Check owner and mode.'],
+      SOURCE_FORBIDDEN: ['The user of this process may not read the file.', 'Check owner and mode.'],
       SOURCE_REFUSED: [
         'Sluice does not read this address: a folder, a device, a private address, or a redirect to another host.',
         'Name a file or a public https address, or allow it in the pipeline.',
@@ -329,14 +335,14 @@ export const errorGroups = [
       SERVICE_BAD_SIGNATURE: ['The signature was refused.', 'Check the four credentials and this machine’s clock: `sluice doctor`.'],
       SERVICE_TOKEN_INVALID: ['`SLUICE_ACCESS_TOKEN` is invalid or expired (code 89).', '`sluice auth login`'],
       SERVICE_APPLICATION_NOT_APPROVED: [
-        'The application of `SLUICE_CONSUMER_KEY` is not approved for this.',
+        'The application of `SLUICE_CONSUMER_KEY` is not approved for this call.',
         'Apply for access at the service.',
       ],
       SERVICE_ACCOUNT_OUT_OF_REACH: [
         'The user may not use this advertising account.',
         'Ask the account’s owner; `sluice auth status` lists the accessible accounts.',
       ],
-      SERVICE_PERMISSION_LEVEL: ['The application’s permission level does not include this.', 'Raise it, then `sluice auth login`.'],
+      SERVICE_PERMISSION_LEVEL: ['The application’s permission level does not include this call.', 'Raise it, then `sluice auth login`.'],
       SERVICE_WRONG_CONTEXT: [
         'The call needs a user but was signed with an app-only token, or the reverse.',
         'Leave out `--bearer`, or add it.',
@@ -349,12 +355,12 @@ export const errorGroups = [
         'The service refused to issue an app-only token (code 99).',
         'Check consumer key and secret; after many requests, wait.',
       ],
-      SERVICE_FORBIDDEN: ['The service forbids the call.', 'The message contains its reason.'],
+      SERVICE_FORBIDDEN: ['The service forbids the call.', 'The message contains the reason.'],
       SERVICE_NOT_FOUND: ['The path or the record does not exist.', 'Check the ids.'],
       SERVICE_INVALID_PARAMETER: ['A parameter breaks a rule.', 'The hint names parameter and rule.'],
       SERVICE_REQUEST_TOO_LARGE: ['The body is too large.', 'Send less in one request.'],
       SERVICE_BATCH_REFUSED: ['The batch as a whole was refused.', 'The message names the failing entries.'],
-      SERVICE_REFUSED: ['The service refused the call for another reason.', 'The message contains it.'],
+      SERVICE_REFUSED: ['The service refused the call for another reason.', 'The message contains the reason.'],
       SERVICE_RATE_LIMITED: ['Too many requests.', 'Wait until the time in the message.'],
       SERVICE_UNAVAILABLE: ['The service failed. The call may have been carried out.', 'Try again later.'],
       SERVICE_UNREACHABLE: [

@@ -38,8 +38,8 @@ export interface Pipeline {
   /** SHA-256 (hex) of the settings that decide what a row becomes, such as sources, mapping, consent, filters and type of destination. */
   readonly definitionHash: string
   /**
-   * SHA-256 (hex) of all settings except `file`, `schedule`, `staleAfterRuns` and `suppressedBy`. A worker takes only runs of its own
-   * version (docs/decisions/fence.md).
+   * SHA-256 (hex) of all settings except `file`, `schedule`, `staleAfterRuns` and `suppressedBy`. A worker takes a queued run only if the
+   * pipeline in its folder has the same version (docs/decisions/fence.md).
    */
   readonly version: string
 }
@@ -97,9 +97,9 @@ export interface SourceDefinition {
     /** True: a raw & in an address is read as `&amp;`. */
     readonly escapeAmpersands?: boolean
   }
-  /** True if the pipeline has a `map:`, so that its author knows the names of the source's elements. */
+  /** True if the pipeline has a `map:`. Then a root element `channel` without the product namespace is read too (docs/inputs.md, case 145). */
   readonly mapped?: boolean
-  /** Present if rows become products: exports of some presets spread a product over several rows. Without `preset`, the header decides. */
+  /** Present if rows become products. Exports of some presets spread a product over several rows; without `preset`, the header decides. */
   readonly products?: { readonly preset?: string }
   /** SQL of a `postgres:` source. */
   readonly query?: string
@@ -151,13 +151,13 @@ export interface ValueTest {
 /** Test of one consent column: by the values that mean yes, by those that mean no, or by a date. */
 export interface ConsentTest {
   readonly column: string
-  /** Values that mean yes, compared trimmed and ignoring case. Every other value is a no. */
+  /** Values that mean yes, compared trimmed and ignoring case. Every other value means no. */
   readonly values?: readonly string[]
-  /** Values that mean no. Every other value is a yes. */
+  /** Values that mean no. Every other value means yes. */
   readonly notValues?: readonly string[]
-  /** Yes if the cell is a date before this date (ISO 8601). */
+  /** A date before this date (ISO 8601) means yes. */
   readonly before?: string
-  /** Yes if the cell is a date after this date (ISO 8601). With `before`, both must hold. */
+  /** A date after this date (ISO 8601) means yes. With `before`, both must hold. */
   readonly after?: string
   /** Type of the identifiers that the test decides about; absent if the test decides about the row. */
   readonly appliesTo?: 'email' | 'phone_number'
@@ -211,12 +211,13 @@ export type Duration = { readonly months: number } | { readonly ms: number }
 
 /** Limits that withhold deletes or stop a run (docs/architecture.md#deletes-need-proof). */
 export interface Guards {
-  /** Fewer valid rows withhold all deletes. */
+  /** Minimum number of valid rows. Fewer withhold all deletes. */
   readonly minRows: number
-  /** Deletes are withheld if they are over both limits: the count, and the percentage of the confirmed products or users. */
+  /** Maximum number of deletes. They are withheld if they are over this limit and over `maxDeletePercent`. */
   readonly maxDeleteCount: number
+  /** Maximum deletes in percent of the confirmed products or users. */
   readonly maxDeletePercent: number
-  /** More rejected rows, in percent of the rows read, stop the run. */
+  /** Maximum rejected rows in percent of the rows read. More stop the run. */
   readonly maxRejectPercent: number
   /** Codes of notes (docs/rejects.md) that withhold the run, beside those that do so by default. */
   readonly hold?: readonly string[]

@@ -19,9 +19,9 @@ export type Cell = string | readonly string[]
 
 /** Fault of a row that the reader found. */
 export interface RowFault {
-  /** Indexes of the cells that are missing because the joined file has no single row for this one. */
+  /** Indexes of the cells that are missing because the file of `join:` has no row, or several different ones, for this row. */
   readonly unjoined?: readonly number[]
-  /** If the joined file has several rows for this one: the different values of these cells, in the order of `unjoined`. */
+  /** If the file of `join:` has several different rows for this row: the values of each of them, in the order of `unjoined`. */
   readonly variants?: readonly (readonly (Cell | undefined)[])[]
   readonly code: RejectCode
   readonly message: string
@@ -52,13 +52,13 @@ export interface Reject extends Fault {
   readonly line: number
   /** Further faults of the row, in the order of its fields, so that all can be corrected together. */
   readonly more?: readonly Fault[]
-  /** True if the first fault is an email in a phone column, or the reverse. If many rows have one, the mapping is wrong. */
+  /** True if the first fault is an email in a phone column, or the reverse. If many rows have this fault, the mapping is wrong. */
   readonly isMisplaced?: true
   /** Key of the record if it could be read: a synced record with this key is kept as it was. */
   readonly key?: Uint8Array
 }
 
-/** Note on a dropped or repaired value of a row that is still used. Not stored per row: reports have count and first lines by code. */
+/** Note on a dropped or repaired value of a row that is still used. Not stored per row: reports have count and first lines by code and field. */
 export interface Warning {
   readonly line: number
   readonly code: string
@@ -97,7 +97,7 @@ export const identifierBytes = 33
 /** Valid member. Has at least one identifier, unless the row opted out. */
 export interface MemberRecord {
   readonly kind: 'member'
-  /** First 16 bytes of SHA-256 over the key text of the row, or over its identifiers without a key column. The text is not stored. */
+  /** First 16 bytes of SHA-256 over the key text of the row; without a key column, over its identifiers. The text is not stored. */
   readonly key: Uint8Array
   readonly line: number
   /** Usable identifiers, sorted bytewise, without duplicates. In a row that opted out, those without consent too. */

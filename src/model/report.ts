@@ -96,9 +96,9 @@ export interface GuardResult {
 
 /** Effect of a guard. */
 export interface GuardEffect {
-  /** Deletes; or all requests, so that the run stops. */
+  /** `run`: all requests, so that the run stops. */
   readonly withholds: 'deletes' | 'run'
-  /** True if `--approve-deletes` overrides it. */
+  /** True if `--approve-deletes` overrides the guard. */
   readonly approvable: boolean
 }
 
@@ -201,7 +201,7 @@ export interface RunReport {
   readonly finishedAt: string
   readonly durationMs: number
   readonly planId?: string
-  /** Absent if earlier runs left nothing open. */
+  /** Absent if this run sent no batch of an earlier run. */
   readonly settled?: Settled
   /** Only for audits. */
   readonly drift?: Drift
