@@ -23,7 +23,7 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
     const user = await byUser(c)
     const { name } = await deps.loadPipeline(c.req.param('name'))
     if ((await fieldOf(c, 'name')) !== name)
-      throw new UsageError('CONFIRMATION_WRONG', `a full refresh starts when you type the name, ${name}. Nothing was sent.`, {
+      throw new UsageError('CONFIRMATION_WRONG', `the name does not match: type ${name} to start a full refresh. Nothing was sent.`, {
         where: 'name',
         hint: `sluice run ${name} --full`,
       })
@@ -57,13 +57,14 @@ async function queueAndOpen(deps: ServerDeps, c: Context, pipelineName: string, 
 }
 
 /**
- * Queues a run that may delete up to the withheld number of the plan, which the form must repeat. If the plan was replaced, cannot be
- * approved, or the number is wrong, shows the page again with the reason.
+ * Queues a run that may delete as many records as the plan withholds. The form must repeat this number. If the number is wrong, or the
+ * plan was replaced or cannot be approved, shows the page again with the reason.
  */
 async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string): Promise<Response> {
   const user = await byUser(c)
   const plan = await loadReview(deps.db, planId)
   const withheld = withheldDeletes(plan)
+  // `1,234`, `1.234` and `1 234` are accepted too, and a full stop at the end.
   const typed = (await fieldOf(c, 'number'))
     .replace(/\.?\s*$/, '')
     .trim()
@@ -72,7 +73,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
     render(deps, c, async (now) => loadPlanPage(deps, { planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || isReplaced(plan))
     return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
-  if (withheld === 0 || !isApprovable(plan)) return showAgain(409, 'This plan has no deletes that an approval releases.')
+  if (withheld === 0 || !isApprovable(plan)) return showAgain(409, 'This plan has no withheld deletes that can be approved.')
   if (typed !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
   return queueAndOpen(deps, c, plan.pipeline, { ...user, approveDeletes: withheld, planId })
 }

@@ -16,9 +16,11 @@ export function progressText(progress: StoredProgress): string {
   return `${stageWords[progress.stage].toLowerCase()} ${doneText(progress)}`
 }
 
-function doneText({ done, total }: StoredProgress): string {
+/** Returns the number of what is done. Only the read counts rows; other stages count operations, or products of a listing. */
+function doneText({ stage, done, total }: StoredProgress): string {
   if (total !== undefined) return `${count(done)} of ${count(total)}`
-  return done > 0 ? plural(done, 'row') : ''
+  if (done === 0) return ''
+  return stage === 'read' ? plural(done, 'row') : count(done)
 }
 
 /**

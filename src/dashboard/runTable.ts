@@ -2,6 +2,7 @@
 import { isUnderWay } from '../sync/reports/nextCommands.ts'
 import type { RunCounts } from '../model/report.ts'
 import type { RunLine } from '../sync/reports/overview.ts'
+import { reportWordOf } from '../sync/reports/runSteps.ts'
 import { ago, command, count, duration, html, none, type Html } from './html.ts'
 import { runState, stateBadge } from './states.ts'
 
@@ -23,7 +24,7 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
     return html`<div class="card empty">
       <h3>${before === undefined ? 'No runs yet' : 'No older runs'}</h3>
       <p class="muted">
-        A run reads the source, compares it with what was confirmed, and sends the difference. A plan shows first what it would send.
+        A run reads the source, compares it with what was confirmed, and sends the difference. A plan shows what a run would send.
       </p>
       ${command(`npx sluice plan ${name}`)}${command(`npx sluice run ${name}`)}
     </div>`
@@ -78,10 +79,10 @@ export function changesText(counts: ShownCounts): string {
   const operations = [
     ...shown(confirmed, 'confirmed'),
     ...shown(refused, 'refused'),
-    ...shown(ambiguous, 'unresolved'),
-    ...shown(pending, 'pending'),
+    ...shown(ambiguous, reportWordOf('ambiguous')),
+    ...shown(pending, reportWordOf('pending')),
   ]
-  // The service may have applied unresolved operations.
+  // No `nothing changed` with unresolved operations, because the service may have applied them.
   return [
     ...(operations.length === 0 ? ['nothing changed'] : operations),
     ...shown(withheld, 'withheld'),

@@ -233,7 +233,7 @@ export interface PlanReport extends RunReport {
   readonly proof: string
 }
 
-/** Progress of a running stage. `total` is undefined until it is known. */
+/** Progress of a running stage, in rows of a read, operations, or listed products. `total` is undefined until it is known. */
 export interface Progress {
   readonly stage: 'settle' | 'read' | 'diff' | 'plan' | 'push' | 'audit'
   readonly done: number

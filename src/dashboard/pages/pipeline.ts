@@ -19,7 +19,7 @@ import { pipelineState, runState, stateBadge, stateWord } from '../states.ts'
 export interface PipelineData extends RunTableData {
   /** Undefined if no file defines the pipeline. Then the page shows only its history. */
   readonly pipeline: Pipeline | undefined
-  /** Message of the error of its file, if the file cannot be used. */
+  /** Reason why its file, or `sluice.yaml`, cannot be used. */
   readonly problem: string | undefined
   readonly overview: PipelineOverview
   readonly pause: Pause | undefined
@@ -39,8 +39,8 @@ export function pipelinePage(data: PipelineData): Page {
     title: `${name} ${stateWord(state).toLowerCase()}`,
     state: `${name}: ${stateWord(state)}`,
     crumbs: [],
-    poll: overview.open === undefined ? 1500 : 1000,
-    plots: data.plots.length > 0,
+    pollMs: overview.open === undefined ? 1500 : 1000,
+    hasPlots: data.plots.length > 0,
     body: html`<div class="head">
         <div>
           <h1 class="title">${name} <span data-live="state">${stateBadge(state)}</span></h1>
@@ -105,7 +105,7 @@ function moreActions({ name, pause, minutes }: PipelineData): Html {
           ? none
           : html`<form class="form" method="post" action="${path}/pause">
               <h3>Pause</h3>
-              <p class="small muted">No run starts until an operator resumes it. A run in progress continues.</p>
+              <p class="small muted">No run starts until an operator resumes the pipeline. A run in progress continues.</p>
               ${reasonField('pause-reason')}
               <div><button>Pause ${name}</button></div>
             </form>`
@@ -154,7 +154,7 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
                       source.lastModified === undefined
                         ? none
                         : html`<dt>Last edit</dt>
-                            <dd>${edit(source.lastModified, now)}</dd>`
+                            <dd>${editTime(source.lastModified, now)}</dd>`
                     }
                     <dt>SHA-256</dt>
                     <dd class="mono">${source.sha256.slice(0, 16)}…</dd>
@@ -190,7 +190,7 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
 }
 
 /** Renders the time of the last edit; a text that is not a time as it is. */
-function edit(text: string, now: number): Html {
+function editTime(text: string, now: number): Html {
   const at = Date.parse(text)
   return Number.isNaN(at) ? html`${text}` : html`${ago(at, now)} <span class="muted">(${clockTime(at)})</span>`
 }

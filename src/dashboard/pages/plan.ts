@@ -76,7 +76,7 @@ export function planPage(data: PlanData): Page {
               <tr>
                 <th class="narrow">Change</th>
                 <th class="right narrow">Count</th>
-                <th>Of which</th>
+                <th>Details</th>
               </tr>
             </thead>
             <tbody>
@@ -175,7 +175,7 @@ function approval({ plan, mayAct }: PlanData): Html {
       <input type="hidden" name="digest" value="${plan.digest}" />
       <label for="number"
         >Type ${withheld} to approve
-        <span class="hint">${count(withheld)} is the maximum: if the source has more deletes by then, all are withheld again</span
+        <span class="hint">${count(withheld)} is the maximum: if the new run has more deletes, all are withheld again</span
         ><input id="number" name="number" inputmode="numeric" pattern="[0-9]+" required autocomplete="off"
       /></label>
       ${reasonField('approve-reason', 'season is over')}

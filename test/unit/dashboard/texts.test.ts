@@ -8,6 +8,7 @@ import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { ReviewedPlan } from '../../../src/sync/reports/review.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
+import { progressText } from '../../../src/dashboard/progress.ts'
 import { changesText } from '../../../src/dashboard/runTable.ts'
 import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
 
@@ -89,8 +90,16 @@ test('a hint is a command, with its explanation beside it', async () => {
   expect(text).toMatch(/class="muted small">\(lists every pipeline\)/)
 })
 
+test('the progress counts rows only while a source is read', () => {
+  const at = new Date(0).toISOString()
+  const read = { stage: 'read', done: 1200, at, stageStartedAt: at } as const
+  expect(progressText(read)).toBe('reading the source 1,200 rows')
+  expect(progressText({ ...read, stage: 'audit' })).toBe('reading the catalog back 1,200')
+  expect(progressText({ ...read, stage: 'push', total: 3000 })).toBe('sending 1,200 of 3,000')
+})
+
 test('a run says that nothing changed only if the service has applied nothing', () => {
   expect(changesText({ confirmed: 0, rejected: 2 })).toBe('nothing changed · 2 rejected')
   expect(changesText({ confirmed: 0, ambiguous: 2500 })).toBe('2,500 unresolved')
-  expect(changesText({ confirmed: 1, refused: 3, pending: 4, withheld: 5 })).toBe('1 confirmed · 3 refused · 4 pending · 5 withheld')
+  expect(changesText({ confirmed: 1, refused: 3, pending: 4, withheld: 5 })).toBe('1 confirmed · 3 refused · 4 not sent · 5 withheld')
 })
