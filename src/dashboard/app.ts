@@ -36,7 +36,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     const ok = checks.every((check) => check.ok)
     return c.json({ ok, checks, failing: checks.filter((check) => !check.ok).map(({ check }) => check) }, ok ? 200 : 503)
   })
-  // Paths without `pageAccess` have error pages too.
+  // The default for error pages of paths without `pageAccess`, because every page shows its caller.
   app.use((c, next) => {
     c.set('caller', { actor: undefined })
     return next()
@@ -137,13 +137,13 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
 }
 
 function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
-  const page = (next: string, isWrong: boolean) => layout(signInPage(next, isWrong), anonymousFrame(deps))
-  app.get('/sign-in', (c) => c.html(page(safeNext(c.req.query('next')), false)))
+  const page = (next: string, options: { readonly isWrong: boolean }) => layout(signInPage(next, options), anonymousFrame(deps))
+  app.get('/sign-in', (c) => c.html(page(safeNext(c.req.query('next')), { isWrong: false })))
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
     const body = await c.req.parseBody()
     const next = safeNext(body['next'])
     if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)
-    return c.html(page(next, true), 401)
+    return c.html(page(next, { isWrong: true }), 401)
   })
 }
 

@@ -7,15 +7,15 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const own = fileURLToPath(new URL('../../assets', import.meta.url))
-const uplot = dirname(fileURLToPath(import.meta.resolve('uplot')))
+const ownFolder = fileURLToPath(new URL('../../assets', import.meta.url))
+const uplotFolder = dirname(fileURLToPath(import.meta.resolve('uplot')))
 
 const files: Readonly<Record<string, readonly [path: string, type: string]>> = {
-  'style.css': [join(own, 'style.css'), 'text/css; charset=utf-8'],
-  'client.js': [join(own, 'client.js'), 'text/javascript; charset=utf-8'],
-  'icon.svg': [join(own, 'icon.svg'), 'image/svg+xml'],
-  'uplot.js': [join(uplot, 'uPlot.iife.min.js'), 'text/javascript; charset=utf-8'],
-  'uplot.css': [join(uplot, 'uPlot.min.css'), 'text/css; charset=utf-8'],
+  'style.css': [join(ownFolder, 'style.css'), 'text/css; charset=utf-8'],
+  'client.js': [join(ownFolder, 'client.js'), 'text/javascript; charset=utf-8'],
+  'icon.svg': [join(ownFolder, 'icon.svg'), 'image/svg+xml'],
+  'uplot.js': [join(uplotFolder, 'uPlot.iife.min.js'), 'text/javascript; charset=utf-8'],
+  'uplot.css': [join(uplotFolder, 'uPlot.min.css'), 'text/css; charset=utf-8'],
 }
 
 interface Asset {

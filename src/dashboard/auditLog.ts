@@ -2,7 +2,7 @@
 import type { StoredAction } from '../db/auditLog.ts'
 import { clockTime, count, html, none, type Html } from './html.ts'
 
-const words: Readonly<Record<string, string>> = {
+const actionWords: Readonly<Record<string, string>> = {
   'run.requested': 'requested the run',
   'run.cancelled': 'cancelled the run',
   'deletes.approved': 'approved deletes',
@@ -22,7 +22,7 @@ export function auditLogSection(actions: readonly StoredAction[]): Html {
             ${clockTime(at)}
             <div>
               <strong>${actor}</strong>
-              ${words[what] ?? what}${numberText(detail['approveDeletes'])}${runId === null ? none : html` <a href="/runs/${runId}">${runId}</a>`}${planId === null ? none : html` <a href="/plans/${planId}">${planId}</a>`}${detail['full'] === true ? ', a full refresh' : ''}${typeof detail['reason'] === 'string' && detail['reason'] !== '' ? html`<br /><span class="muted">“${detail['reason']}”</span>` : none}
+              ${actionWords[what] ?? what}${upToText(detail['approveDeletes'])}${runId === null ? none : html` <a href="/runs/${runId}">${runId}</a>`}${planId === null ? none : html` <a href="/plans/${planId}">${planId}</a>`}${detail['full'] === true ? ', a full refresh' : ''}${typeof detail['reason'] === 'string' && detail['reason'] !== '' ? html`<br /><span class="muted">“${detail['reason']}”</span>` : none}
             </div>
           </li>`,
       )}
@@ -30,6 +30,6 @@ export function auditLogSection(actions: readonly StoredAction[]): Html {
   </section>`
 }
 
-function numberText(value: unknown): string {
+function upToText(value: unknown): string {
   return typeof value === 'number' ? `, up to ${count(value)}` : ''
 }

@@ -14,9 +14,9 @@ export interface Page {
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
-  readonly poll?: number
+  readonly pollMs?: number
   /** True to load the library that draws plots. */
-  readonly plots?: boolean
+  readonly hasPlots?: boolean
 }
 
 /** Values of the frame that all pages share: header and footer. */
@@ -54,14 +54,14 @@ export function layout(page: Page, frame: Frame): Html {
         <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml" />
         <link rel="stylesheet" href="${assetUrl('style.css')}" />
         ${
-          page.plots
+          page.hasPlots
             ? html`<link rel="stylesheet" href="${assetUrl('uplot.css')}" />
                 <script defer src="${assetUrl('uplot.js')}"></script>`
             : none
         }
         <script defer src="${assetUrl('client.js')}"></script>
       </head>
-      <body data-etag="${frame.etag}" data-poll="${page.poll ?? ''}" data-state="${page.state ?? ''}">
+      <body data-etag="${frame.etag}" data-poll="${page.pollMs ?? ''}" data-state="${page.state ?? ''}">
         <a class="skip" href="#main">Skip to content</a>
         <header class="bar">
           <div>

@@ -29,15 +29,20 @@ import { recordsPage } from './pages/records.ts'
 import { rejectsPage } from './pages/rejects.ts'
 import { runPage } from './pages/run.ts'
 import { systemPage } from './pages/system.ts'
-import { pipelinePlots } from './pipelinePlots.ts'
+import { endingDays, pipelinePlots } from './pipelinePlots.ts'
 import type { Page } from './layout.ts'
 import { destinationOf } from '../destinations/index.ts'
 
-// Numbers of runs shown as bars, in a list and in plots, and of batches of a plan.
+/** Number of runs that `/` shows as bars. */
 const barsShown = 30
+/** Number of runs in the list of a pipeline. */
 const runsShown = 50
-const plotted = 30
+/** Number of runs in the plots of a pipeline. */
+const runsPlotted = 30
+/** Number of batches on the page of a plan. */
 const batchesShown = 50
+/** Number of sample rows for each reason of rejection on the page of a run, and on the page of its rejected rows. */
+const [runSamples, rejectSamples] = [3, 5]
 
 /** Loads the page `/`. `now`: in milliseconds since 1970. */
 export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> {
@@ -70,15 +75,15 @@ export async function loadPipelinePage(
     else if (!(error instanceof UsageError)) throw error
     return undefined
   })
-  const isOfFile = invalid?.code === 'PIPELINE_INVALID'
+  const isFileInvalid = invalid?.code === 'PIPELINE_INVALID'
   const [[overview], pause, runs, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [name], 0),
     findPause(deps, name, pipeline),
     listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
-    before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
+    before === undefined ? loadRunFigures(deps.db, name, runsPlotted) : [],
     listActions(deps.db, { pipeline: name, limit: 20 }),
   ])
-  const isUnknown = pipeline === undefined && !isOfFile && runs.length === 0
+  const isUnknown = pipeline === undefined && !isFileInvalid && runs.length === 0
   // With an invalid `sluice.yaml`, no pipeline file is read, so this one may exist.
   if (isUnknown && invalid !== undefined) throw invalid
   if (overview === undefined || isUnknown)
@@ -92,10 +97,10 @@ export async function loadPipelinePage(
     destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined ||
     before !== undefined
       ? []
-      : await loadEndingsByDay(deps.db, name, 60)
+      : await loadEndingsByDay(deps.db, name, endingDays)
   return pipelinePage({
     pipeline,
-    problem: invalid && `${isOfFile ? 'The file' : 'sluice.yaml'} cannot be used: ${invalid.message}`,
+    problem: invalid && `${isFileInvalid ? 'The file' : 'sluice.yaml'} cannot be used: ${invalid.message}`,
     name,
     overview,
     pause,
@@ -125,7 +130,7 @@ export async function loadRunPage(
   const run = await loadRun(deps.db, options.runId)
   const [details, rejects, actions] = await Promise.all([
     loadRunDetails(deps.db, run.runId),
-    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, 3),
+    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, runSamples),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
   return runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now })
@@ -135,7 +140,7 @@ export async function loadRunPage(
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
   const { facts } = await loadRunSources(deps.db, run.runId)
-  return rejectsPage(run, await groupedRejects(deps.db, run.runId, 5), columnsBySource(run.columns, facts))
+  return rejectsPage(run, await groupedRejects(deps.db, run.runId, rejectSamples), columnsBySource(run.columns, facts))
 }
 
 /** Loads the page of a batch. @throws {UsageError} `UNKNOWN_BATCH` */

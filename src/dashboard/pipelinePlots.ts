@@ -5,8 +5,11 @@ import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+/** Number of days for which the plots show the memberships that end. */
+export const endingDays = 60
+
 /** Stages of most runs, with their colours. The plot adds up the others: sets, images, audit. */
-const everyRun = [
+const commonStages = [
   ['settle', 'idle-solid'],
   ['read', 'info-solid'],
   ['plan', 'warn-solid'],
@@ -15,7 +18,7 @@ const everyRun = [
 
 /**
  * Returns the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. Empty without runs. `runs`: oldest
- * first. `endings`: for each of the next 60 days, the number of users whose membership ends.
+ * first. `endings`: for each of the next `endingDays` days, the number of users whose membership ends.
  */
 export function pipelinePlots(
   pipeline: Pipeline,
@@ -24,7 +27,7 @@ export function pipelinePlots(
 ): readonly Plot[] {
   if (runs.length === 0) return []
   const labels = runs.map(({ runId }) => runId)
-  const of = 'Run'
+  const labelHeading = 'Run'
   const sum = (pick: (run: RunFigures) => number) => runs.reduce((total, run) => total + pick(run), 0)
   const column = (pick: (run: RunFigures) => number | null) => runs.map(pick)
   const last = runs.at(-1)
@@ -40,7 +43,7 @@ export function pipelinePlots(
       title: 'Changes by outcome',
       summary: `${count(sum(({ counts }) => counts.confirmed ?? 0))} confirmed in ${plural(runs.length, 'run')}${refused > 0 ? `, ${count(refused)} refused` : ', none refused'}.`,
       kind: 'stack',
-      of,
+      labelHeading,
       labels,
       series: [
         { name: 'confirmed', color: 'ok-solid', values: column(({ counts }) => counts.confirmed ?? 0) },
@@ -58,13 +61,13 @@ export function pipelinePlots(
       title: 'Source rows',
       summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid.${type.guardsDeletes ? ' With fewer valid rows than the dashed line, deletes are withheld.' : ''}`,
       kind: 'line',
-      of,
+      labelHeading,
       labels,
       series: [
         { name: 'read', color: 'info-solid', values: column(({ counts }) => counts.read ?? 0) },
         { name: 'valid', color: 'accent', values: column(({ counts }) => counts.valid ?? 0) },
         ...(type.guardsDeletes
-          ? [{ name: 'deletes are withheld below', color: 'warn-solid', dash: true, values: fewestRows(pipeline, runs) }]
+          ? [{ name: 'deletes are withheld below', color: 'warn-solid', dash: true, values: minValidRows(pipeline, runs) }]
           : []),
       ],
     },
@@ -74,11 +77,11 @@ export function pipelinePlots(
       unit: 'seconds',
       summary: `The stages of the last run took ${duration((last?.stages ?? []).reduce((ms, { durationMs }) => ms + durationMs, 0))}.`,
       kind: 'stack',
-      of,
+      labelHeading,
       labels,
       series: [
-        ...everyRun.map(([name, color]) => ({ name, color, values: stageSeconds((stage) => stage === name) })),
-        { name: 'others', color: 'accent', values: stageSeconds((stage) => everyRun.every(([name]) => name !== stage)) },
+        ...commonStages.map(([name, color]) => ({ name, color, values: stageSeconds((stage) => stage === name) })),
+        { name: 'others', color: 'accent', values: stageSeconds((stage) => commonStages.every(([name]) => name !== stage)) },
       ],
     },
     {
@@ -86,7 +89,7 @@ export function pipelinePlots(
       title: 'Requests',
       summary: `${count(sum(({ requests }) => requests))} requests; ${limited === 0 ? 'none was over the rate limit' : `${count(limited)} were over the rate limit (429)`}.`,
       kind: 'stack',
-      of,
+      labelHeading,
       labels,
       series: [
         { name: 'other requests', color: 'accent', values: column(({ requests, rateLimited }) => requests - rateLimited) },
@@ -102,7 +105,7 @@ export function pipelinePlots(
           ? 'The last run sent nothing.'
           : `In the last run half of the requests were answered within ${Math.round(last.p50)} ms, 95 % within ${Math.round(last.p95 ?? last.p50)} ms.`,
       kind: 'line',
-      of,
+      labelHeading,
       labels,
       series: [
         { name: 'half', color: 'accent', values: column(({ p50 }) => p50) },
@@ -115,13 +118,13 @@ export function pipelinePlots(
           {
             id: 'plot-endings',
             title: 'Memberships that end',
-            unit: 'next 60 days',
+            unit: `next ${endingDays} days`,
             summary:
               withEndings.length === 0
-                ? 'None ends within 60 days.'
-                : `${count(withEndings.reduce((total, { users }) => total + users, 0))} end within 60 days unless they are renewed; the first on ${withEndings[0]?.day ?? ''}.`,
+                ? `None ends within ${endingDays} days.`
+                : `${count(withEndings.reduce((total, { users }) => total + users, 0))} end within ${endingDays} days unless they are renewed; the first on ${withEndings[0]?.day ?? ''}.`,
             kind: 'stack' as const,
-            of: 'Day',
+            labelHeading: 'Day',
             labels: endings.map(({ day }) => day.slice(5)),
             series: [{ name: 'end', color: 'warn-solid', values: endings.map(({ users }) => users) }],
           },
@@ -129,15 +132,18 @@ export function pipelinePlots(
   ]
 }
 
+/** Minimum number of valid rows of the earlier read for `GUARD_ROWS_FELL`, as in sync/plan/reasonsToWithhold.ts. */
+const minPreviousValid = 20
+
 /**
  * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also counts
  * suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
  */
-function fewestRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
-  let previous = 0
+function minValidRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
+  let previousValid = 0
   return runs.map(({ status, counts }) => {
-    const fewest = Math.max(guards.minRows, previous >= 20 ? Math.ceil(previous / 2) : 0)
-    if ((counts.read ?? 0) > 0 && status !== 'withheld') previous = counts.valid ?? 0
-    return fewest
+    const minValid = Math.max(guards.minRows, previousValid >= minPreviousValid ? Math.ceil(previousValid / 2) : 0)
+    if ((counts.read ?? 0) > 0 && status !== 'withheld') previousValid = counts.valid ?? 0
+    return minValid
   })
 }

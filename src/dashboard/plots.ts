@@ -19,14 +19,14 @@ export interface Plot {
   readonly summary: string
   readonly kind: 'line' | 'stack'
   /** Heading of the table's first column, which has the labels. */
-  readonly of: string
+  readonly labelHeading: string
   readonly labels: readonly string[]
   readonly series: readonly Series[]
   readonly unit?: string
 }
 
 /** Renders a plot with its table. */
-export function plot({ id, title, summary, kind, of, labels, series, unit }: Plot): Html {
+export function plot({ id, title, summary, kind, labelHeading, labels, series, unit }: Plot): Html {
   return html`<figure class="card plot" data-plot="${kind}" aria-labelledby="${id}">
     <figcaption>
       <h3 id="${id}">${title}${unit === undefined ? none : html` <span class="muted">${unit}</span>`}</h3>
@@ -45,7 +45,7 @@ export function plot({ id, title, summary, kind, of, labels, series, unit }: Plo
           </caption>
           <thead>
             <tr>
-              <th>${of}</th>
+              <th>${labelHeading}</th>
               ${series.map(({ name, color, dash }) => html`<th class="right" data-color="${color}" ${dash ? raw(' data-dash') : none}>${name}</th>`)}
             </tr>
           </thead>

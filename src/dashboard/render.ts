@@ -25,7 +25,7 @@ export async function render(
 ): Promise<Response> {
   const now = deps.clock.now()
   const { actor } = c.get('caller')
-  const seen = [
+  const versionParts = [
     await loadVersion(deps.db),
     Math.floor(now / freshForMs),
     assetUrl('style.css'),
@@ -35,7 +35,7 @@ export async function render(
     c.req.url,
   ]
   // A weak ETag: pages of one version have the same content, but may differ in bytes.
-  const etag = `W/"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
+  const etag = `W/"${createHash('sha1').update(JSON.stringify(versionParts)).digest('base64url')}"`
   // The answer to a POST may contain a record that the user searched.
   c.header('cache-control', c.req.method === 'POST' ? 'no-store' : 'no-cache, private')
   if (c.req.method === 'GET' && status === 200) {

@@ -17,7 +17,7 @@ const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?
   stopping: ['Stopping', 'info', 'running'],
   paused: ['Paused', 'idle', 'paused'],
   new: ['No runs yet', 'idle'],
-  // Batches, and operations in them.
+  // Batches, and operations in them. A parked batch is out of attempts in its run.
   waiting: ['Waiting', 'info', 'idle'],
   sending: ['Sending', 'info', 'running'],
   unresolved: ['Unresolved', 'warn'],

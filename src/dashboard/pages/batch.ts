@@ -17,7 +17,7 @@ export function batchPage(batch: BatchDetails, now: number): Page {
       [batch.runId, `/runs/${batch.runId}`],
       [`Plan ${batch.planId}`, `/plans/${batch.planId}`],
     ],
-    ...(openStates.includes(batch.status) ? { poll: 1500 } : {}),
+    ...(openStates.includes(batch.status) ? { pollMs: 1500 } : {}),
     body: html`<div class="head">
         <div>
           <h1 class="title">Batch ${batch.batch} <span data-live="state">${stateBadge(state)}</span></h1>

@@ -18,7 +18,7 @@ export function messagePage(title: string, text: string, hint?: string): Page {
 }
 
 /** Builds the sign-in page. `next`: path to open after the sign-in. `isWrong`: true after a wrong token. */
-export function signInPage(next: string, isWrong: boolean): Page {
+export function signInPage(next: string, { isWrong }: { readonly isWrong: boolean }): Page {
   return {
     title: 'Sign in',
     body: html`<h1>Sign in</h1>

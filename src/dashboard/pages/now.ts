@@ -28,13 +28,13 @@ export interface NowData {
 
 /** Builds the page. */
 export function nowPage(data: NowData): Page {
-  const needs = data.conditions.length + data.problems.length
+  const itemCount = data.conditions.length + data.problems.length
   const isActive = data.overviews.some(({ open }) => open !== undefined)
   return {
-    title: needs === 0 ? 'Now' : `${plural(needs, 'item')} to do`,
-    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(pipelineState(overview, data.pauses.get(overview.pipeline)))}`).join('. ')}`,
+    title: itemCount === 0 ? 'Now' : `${plural(itemCount, 'item')} to do`,
+    state: `${itemCount === 0 ? 'No action needed' : `Action needed: ${plural(itemCount, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(pipelineState(overview, data.pauses.get(overview.pipeline)))}`).join('. ')}`,
     current: 'now',
-    poll: isActive ? 1000 : 1500,
+    pollMs: isActive ? 1000 : 1500,
     body: html`<h1>Now</h1>
       <section aria-labelledby="needs" data-live="needs">${actionNeeded(data)}</section>
       <section aria-labelledby="pipelines">

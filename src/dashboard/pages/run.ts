@@ -35,7 +35,7 @@ export function runPage(data: RunData): Page {
     state: `${run.pipeline} ${run.runId}: ${stateWord(state)}`,
     crumbs: [[run.pipeline, `/pipelines/${run.pipeline}`]],
     // The page of an ended run is polled too, because a later run may settle open requests of this run.
-    poll: isOpen ? 1000 : 1500,
+    pollMs: isOpen ? 1000 : 1500,
     body: html`<div class="head">
         <div>
           <h1 class="title">${run.pipeline} ${run.runId} <span data-live="state">${stateBadge(state)}</span></h1>

@@ -31,7 +31,7 @@ export function systemPage(data: SystemData): Page {
     title: failed === 0 ? 'System' : `System: ${failed} failed`,
     state: failed === 0 ? 'No check failed' : `${plural(failed, 'check')} failed`,
     current: 'system',
-    poll: 1500,
+    pollMs: 1500,
     body: html`<h1>System</h1>
       <section aria-labelledby="doctor">
         <div class="section-head">
@@ -88,6 +88,8 @@ export function systemPage(data: SystemData): Page {
 
 /** Maximum number of workers in the table. */
 const workersShown = 12
+/** Age in seconds from which the last heartbeat shows that a worker is not up. */
+const downAfterS = 60
 
 function workers({ workers: rows, now }: SystemData): Html {
   if (rows.length === 0)
@@ -95,7 +97,7 @@ function workers({ workers: rows, now }: SystemData): Html {
       <p class="muted">No worker is running.</p>
       ${command('sluice worker')}
     </div>`
-  const isUp = (row: WorkerRow): boolean => row.idleS < 60
+  const isUp = (row: WorkerRow): boolean => row.idleS < downAfterS
   const shown = [...rows.filter(isUp), ...rows.filter((row) => !isUp(row))].slice(0, workersShown)
   return html`<table>
       <caption class="sr">
