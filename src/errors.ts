@@ -40,7 +40,7 @@ export abstract class SluiceError extends Error {
   }
 }
 
-/** Error in a call of a command or of the API, such as an unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
+/** Error in a call of a command or of the API, such as an unknown pipeline, flag or value. Exit code 2; nothing was sent. */
 export class UsageError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'fix-config'
@@ -72,7 +72,7 @@ export class ConfigError extends SluiceError {
   }
 }
 
-/** Error that ends a run, such as an unreadable source. Exit code 1; what was confirmed is kept. */
+/** Error that ends a run, such as an unreadable source. Exit code 1, or 5 for a locked or paused pipeline; what was confirmed is kept. */
 export class RunError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'stop-run'

@@ -27,7 +27,7 @@ export interface ApiDeps {
   readonly access: AccessSettings
   /** @throws {UsageError} `UNKNOWN_PIPELINE` */
   readonly loadPipeline: (name: string) => Promise<Pipeline>
-  /** Returns the service and user of a pipeline's destination: `service`, or those of the pipeline's own credentials. */
+  /** Returns the service and user of a pipeline: those of its own `credentials:`, else `service`. */
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
 }
 

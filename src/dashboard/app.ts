@@ -147,7 +147,7 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
   })
 }
 
-/** Returns the path that a browser would load for `next`, or `/` if that is not on this server: a sign-in never leads to another site. */
+/** Returns the path that a browser would load for `next`; `/` if `next` is on another server, because a sign-in never leads there. */
 function safeNext(next: unknown): string {
   const server = 'http://localhost'
   if (typeof next !== 'string' || next.length > 500 || !URL.canParse(next, server)) return '/'

@@ -10,7 +10,7 @@ export interface Page {
   readonly state?: string
   /** Entry of the navigation that is marked as current. */
   readonly current?: 'now' | 'records' | 'system'
-  /** Links to the pages between Now and this page, the topmost first; undefined for a page of the navigation. */
+  /** Links to the pages between the page Now and this one, the topmost first; undefined for a page of the navigation. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */

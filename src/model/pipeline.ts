@@ -30,7 +30,7 @@ export interface Pipeline {
   readonly credentials?: string
   /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
   readonly alerts?: readonly string[]
-  /** Number of runs with an unchanged source that raises the alert `stale`. Absent: an unchanged source raises no alert. */
+  /** Number of consecutive runs with an unchanged source from which the alert `stale` fires. Absent: an unchanged source raises no alert. */
   readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
@@ -88,7 +88,7 @@ export interface SourceDefinition {
   }
   /** `records`: path of the records inside one object, keys joined by dots (`data.products`). Absent: detected if possible. */
   readonly json?: { readonly records: string }
-  /** Settings for XML. Any deviation from well-formed XML that is not accepted here rejects the file. */
+  /** Settings for XML. Any deviation from well-formed XML that no setting accepts rejects the file. */
   readonly xml?: {
     /** Local name of the elements that are records, for XML that is not a Google Shopping feed. */
     readonly item?: string

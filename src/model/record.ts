@@ -8,7 +8,7 @@ export interface Row {
   readonly columns: readonly string[]
   /** Cell texts, aligned with `columns`; undefined if the row is short, or the element or value is absent. */
   readonly cells: readonly (Cell | undefined)[]
-  /** Fault that the reader found (ragged, bad quote, bad JSON …): the row is rejected with its code. */
+  /** Fault that the reader found (wrong number of cells, bad quote, bad JSON …): the row is rejected with the code of the fault. */
   readonly fault?: RowFault
   /** Warnings of the reader: repairs that a setting allows, and rows that were joined. */
   readonly warnings?: readonly RowWarning[]

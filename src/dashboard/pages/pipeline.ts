@@ -19,14 +19,14 @@ import { pipelineState, runState, stateBadge, stateWord } from '../states.ts'
 export interface PipelineData extends RunTableData {
   /** Undefined if no file defines the pipeline. Then the page shows only its history. */
   readonly pipeline: Pipeline | undefined
-  /** Reason why its file, or `sluice.yaml`, cannot be used. */
+  /** Reason why the file of the pipeline, or `sluice.yaml`, cannot be used. */
   readonly problem: string | undefined
   readonly overview: PipelineOverview
   readonly pause: Pause | undefined
   readonly plots: readonly Plot[]
   readonly sources: readonly SourceFacts[]
   readonly actions: readonly StoredAction[]
-  /** Least minutes that a full refresh takes at the service's limits; undefined if unknown. */
+  /** Minimum time of a full refresh in minutes, at the service's limits; undefined if unknown. */
   readonly minutes: number | undefined
   readonly mayAct: boolean
 }
@@ -189,7 +189,7 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
   </div>`
 }
 
-/** Renders the time of the last edit; a text that is not a time as it is. */
+/** Renders the time of the last edit. A text that is not a time is shown as it is. */
 function editTime(text: string, now: number): Html {
   const at = Date.parse(text)
   return Number.isNaN(at) ? html`${text}` : html`${ago(at, now)} <span class="muted">(${clockTime(at)})</span>`
