@@ -171,8 +171,8 @@ function conditionOfSource(source: UnchangedSource | undefined): Condition | und
 
 /**
  * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule, nor since its last tick.
- * Undefined otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule
- * is not late on a Monday.
+ * Undefined otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday
+ * schedule is not late on a Monday.
  */
 function conditionOfSchedule(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined

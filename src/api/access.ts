@@ -98,7 +98,7 @@ export function sameHostOnly(settings: AccessSettings) {
   })
 }
 
-/** Creates middleware that allows callers with the token. If none is configured, allows every caller: the server listens on loopback then. */
+/** Creates middleware that allows callers with the token. If none is configured, allows every caller: the server is on loopback then. */
 export function apiAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const actor =

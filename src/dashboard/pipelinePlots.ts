@@ -136,8 +136,8 @@ export function pipelinePlots(
 const minPreviousValid = 20
 
 /**
- * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also counts
- * suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
+ * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also
+ * counts suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
  */
 function minValidRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previousValid = 0

@@ -1,6 +1,6 @@
 /**
- * Collects metrics for Prometheus. All except waits for the rate limit and the version are read from Postgres at the scrape, so every process
- * reports the values of all processes. No key, run id or personal data is a label.
+ * Collects metrics for Prometheus. All except waits for the rate limit and the version are read from Postgres at the scrape, so every
+ * process reports the values of all processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -75,7 +75,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let open = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   const undecided = new Map<number, MetricRun>()
-  // Read at the start, so that requests before the first scrape count too. If the database is down now, counting starts with a later scrape.
+  // Read at the start, so that requests before the first scrape count too. If the database is down now, counting starts with a scrape.
   const lastRequestAtStart = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */

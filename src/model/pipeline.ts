@@ -30,7 +30,7 @@ export interface Pipeline {
   readonly credentials?: string
   /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
   readonly alerts?: readonly string[]
-  /** Number of consecutive runs with an unchanged source from which the alert `stale` fires. Absent: an unchanged source raises no alert. */
+  /** Number of consecutive runs with an unchanged source from which the alert `stale` fires. Absent: no such alert. */
   readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
@@ -97,7 +97,7 @@ export interface SourceDefinition {
     /** True: a raw & in an address is read as `&amp;`. */
     readonly escapeAmpersands?: boolean
   }
-  /** True if the pipeline has a `map:`. Then a root element `channel` without the product namespace is read too (docs/inputs.md, case 145). */
+  /** True if the pipeline has a `map:`. Then a root `channel` without the product namespace is read too (docs/inputs.md, case 145). */
   readonly mapped?: boolean
   /** Present if rows become products. Exports of some presets spread a product over several rows; without `preset`, the header decides. */
   readonly products?: { readonly preset?: string }

@@ -58,7 +58,7 @@ export interface Reject extends Fault {
   readonly key?: Uint8Array
 }
 
-/** Note on a dropped or repaired value of a row that is still used. Not stored per row: reports have count and first lines by code and field. */
+/** Note on a dropped or repaired value of a row that is still used. Not stored per row: reports count them by code and field. */
 export interface Warning {
   readonly line: number
   readonly code: string
