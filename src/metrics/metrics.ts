@@ -75,7 +75,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let open = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   const undecided = new Map<number, MetricRun>()
-  // Read at the start, so that requests before the first scrape count too. If the database is down now, counting starts with a scrape.
+  // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   const lastRequestAtStart = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
