@@ -176,7 +176,7 @@ function approval({ plan, mayAct }: PlanData): Html {
       <label for="number"
         >Type ${withheld} to approve
         <span class="hint">${count(withheld)} is the maximum: if the new run has more deletes, all are withheld again</span
-        ><input id="number" name="number" inputmode="numeric" pattern="[0-9]+" required autocomplete="off"
+        ><input id="number" name="number" inputmode="numeric" pattern="[0-9., ]+" required autocomplete="off"
       /></label>
       ${reasonField('approve-reason', 'season is over')}
       <div class="actions"><button class="danger">${icon('warn')}Approve deletes</button></div>

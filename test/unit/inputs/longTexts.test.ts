@@ -124,7 +124,7 @@ test.each(searches)('takes linear time: %s', async (_, search) => {
 
 test('the last string of a JSON sample is not an object', () => {
   expect(findRecords(Buffer.from('{"a":1,"b":["'))).toBeUndefined()
-  expect(findRecords(Buffer.from('{"b":[{"id":"1","t":"\\"'))).toEqual({ path: ['b'], found: true })
+  expect(findRecords(Buffer.from('{"b":[{"id":"1","t":"\\"'))).toEqual({ path: ['b'], isDetected: true })
 })
 
 test('an address in a comment that arrives in pieces is not repaired', () => {
