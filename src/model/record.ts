@@ -21,7 +21,10 @@ export type Cell = string | readonly string[]
 export interface RowFault {
   /** Indexes of the cells that are missing because the file of `join:` has no row, or several different ones, for this row. */
   readonly unjoined?: readonly number[]
-  /** If the file of `join:` has several different rows for this row: the values of each of them, in the order of `unjoined`. */
+  /**
+   * If the file of `join:` has several different rows for this row, or one that may be cut off: the values of each of them, in the order of
+   * `unjoined`.
+   */
   readonly variants?: readonly (readonly (Cell | undefined)[])[]
   readonly code: RejectCode
   readonly message: string

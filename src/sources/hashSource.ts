@@ -14,7 +14,7 @@ export interface SourceHash {
 /**
  * Computes the SHA-256 of a local file (and of its joined file) without parsing, for the gate that skips unchanged sources
  * (docs/architecture.md, gate `source`). Takes about 0.1 s for 98 MB. Returns undefined for other sources. If the size of the file is not
- * `expectedBytes`, or there is no such file, returns `other size` without reading it. For a source with a joined file, `expectedBytes` is
+ * `expectedBytes`, or no file has the path, returns `other size` without reading it. For a source with a joined file, `expectedBytes` is
  * ignored.
  *
  * @throws RunError as `openLocalFile`

@@ -27,7 +27,7 @@ interface JoinedFile {
   readonly columns: readonly string[]
   /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
-  /** By id: the different cells of its rows, by their JSON. One entry if the last row of the id may be cut off, and is left out. */
+  /** By id: the different cells of its rows, by their JSON. Also has the cells of a last row that may be cut off, and is left out. */
   readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
   readonly note: string

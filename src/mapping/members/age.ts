@@ -37,8 +37,11 @@ const ageNames =
 const birthNames =
   /^(?:birth ?date|birth ?day|date (?:of )?birth|birth (?:dt|dob)|dob|birth ?year|year of birth|yob|geburts ?(?:datum|tag|jahr)|(?:date|annee) (?:de )?naissance|(?:fecha|ano) (?:de )?nacimiento|cumpleanos|data (?:di )?nascita|data (?:de )?nascimento|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
-/** Format or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`. */
-const format = /[([]\s*(?:(?:(\p{L})\1+[-./ ]*){1,3}|\p{L}[-./]\p{L}[-./](\p{L})\2*|optional|required|utc|iso)\s*[)\]]\s*$/iu
+/** Format, unit or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
+const note = /[([]([^()[\]]*)[)\]]\s*$/
+/** Words in the note of a name that is not about the person, or not in years: `Birthday (child)`, `Age (days)`. */
+const otherNote =
+  /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|vehicle|company|business|membership|days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer before the name of a date of birth: `Customer date of birth`. */
 const customerPrefix = /^(?:customer|contact|person|user|member|subscriber|client) /
 /** Matches an age in days, weeks or months, which is not read (docs/consent.md#children). */
@@ -50,7 +53,7 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
   const latestBirth = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const name = normalizeHeader(column)
-    const words = nameWords(column.replace(format, ''))
+    const words = otherNote.test(nameWords(note.exec(column)?.[1] ?? '')) ? nameWords(column) : nameWords(column.replace(note, ''))
     if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latestBirth }]
     return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? [{ index, kind: 'birth', latestBirth }] : []
   })

@@ -22,11 +22,14 @@ const NAMES: readonly Named[] = [
 ]
 
 /** Links, email addresses, hashtags and mentions, in which no name is searched. */
-const SKIPPED = /https?:\/\/\S+|\S+@\S+|[#@][\p{L}\p{N}_]+/gu
+const SKIPPED = /https?:\/\/\S+|(?<!\S)[^\s@]+@[^\s@]+\.\S+|[#@][\p{L}\p{N}_]+/giu
 
 /** Patterns of the names as whole words. A name beside a dot or slash may be part of an address, such as `London.example`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
-  NAMES.map((named) => [named, new RegExp(String.raw`(?<![\p{L}\p{N}_/.])${named.text}(?![\p{L}\p{N}_])(?!\.\w)`, 'gu')]),
+  NAMES.map((named) => [
+    named,
+    new RegExp(String.raw`(?<![\p{Script=Latin}\p{N}_/.])${named.text}(?![\p{Script=Latin}\p{N}_])(?!\.\w)`, 'gu'),
+  ]),
 )
 
 const blank = (text: string): string => ' '.repeat(text.length)

@@ -166,7 +166,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), attempt },
       'the call failed and is retried after a wait',
     )
-    earlier.mayBeApplied ||= !failed.notApplied
+    earlier.mayBeApplied ||= endpoint.method !== 'GET' && !failed.notApplied
     await clock.sleep(waitMs, options.signal)
   }
 }

@@ -63,7 +63,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
 export async function findFile(uri: string): Promise<string> {
   if (uri.includes('\0')) throw rejection('a path with a NUL byte', JSON.stringify(uri))
   if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
-  const path = uri.startsWith('file:') ? pathOfUrl(uri) : uri
+  const path = localPath(uri)
   if (!isAbsolute(path)) {
     const below = relative(process.cwd(), resolve(path))
     if (below === '..' || below.startsWith(`..${sep}`))
@@ -144,6 +144,11 @@ async function* readChunks(
     // A file must not be closed during a read.
     await ahead.catch(() => undefined)
   }
+}
+
+/** Returns the path of a local source, which may be a `file:` address. @throws {RunError} `SOURCE_REFUSED` */
+export function localPath(uri: string): string {
+  return uri.startsWith('file:') ? pathOfUrl(uri) : uri
 }
 
 function pathOfUrl(uri: string): string {

@@ -53,13 +53,14 @@ export async function erodedNotes(
 
 /**
  * Returns the sources that lost most of their rows. The sum of all sources may hide such a loss, for example if the feed of one of twelve
- * countries is empty. Empty if there is only one source.
+ * countries is empty. Empty if there is only one source. `patterns`: as in `formerSources`.
  */
-export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
+export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): FallenSource[] {
   if (now.length < 2) return []
   const former = formerSources(
     now.map(({ uri }) => uri),
     before,
+    patterns,
   )
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
     const last = former[index]?.rows ?? 0

@@ -1,5 +1,6 @@
 import { matchesGlob, resolve } from 'node:path'
 import type { SourceFacts } from '../../formats/rows.ts'
+import { localPath } from '../../sources/file/localFile.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 
 /**
@@ -21,11 +22,13 @@ export function formerSources(
   const then = before.map(({ uri }) => addressKey(uri))
   const byAddress = now.map((key) => (isOnlyOne(now, key) && isOnlyOne(then, key) ? then.indexOf(key) : -1))
   const byPattern = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], then, byAddress) : place))
-  // If two patterns match the same earlier file, it is not known which of them selected it.
-  const places = byPattern.map((place) => (byPattern.indexOf(place) === byPattern.lastIndexOf(place) ? place : -1))
-  const others = before.filter((_, place) => !places.includes(place))
-  const inOrder = others.length === places.filter((place) => place < 0).length
-  return places.map((place) => (place >= 0 ? before[place] : inOrder ? others.shift() : undefined))
+  const others = before.filter((_, place) => !byPattern.includes(place))
+  const inOrder = others.length === byPattern.filter((place) => place < 0).length
+  return byPattern.map((place) => {
+    if (place < 0) return inOrder ? others.shift() : undefined
+    // If two patterns match the same earlier file, it is not known which of them selected it.
+    return byPattern.indexOf(place) === byPattern.lastIndexOf(place) ? before[place] : undefined
+  })
 }
 
 const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
@@ -33,7 +36,7 @@ const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter
 /** Returns the place of the only address that matches the pattern and is not in `used`, the places of matched addresses; else -1. */
 function placeOfPattern(pattern: string | undefined, addresses: readonly string[], used: readonly number[]): number {
   if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
-  const key = isLocalFile(pattern) ? resolve(pattern) : addressKey(pattern)
+  const key = isLocalFile(pattern) ? resolve(localPath(pattern)) : addressKey(pattern)
   const matches = [...addresses.keys()].filter((place) => !used.includes(place) && matchesGlob(addresses[place] ?? '', key))
   return matches.length === 1 ? (matches[0] ?? -1) : -1
 }

@@ -156,7 +156,11 @@ async function readInto(
     reading: unseen === undefined ? 'whole' : 'gated',
     unseen: unseen ?? [],
     previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
-    fallen: fallenSources(staged.facts, last?.goodSources ?? []),
+    fallen: fallenSources(
+      staged.facts,
+      last?.goodSources ?? [],
+      pipeline.sources.map(({ uri }) => uri),
+    ),
     incomplete,
     suppressedBy,
     proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),

@@ -289,6 +289,11 @@ const cases: readonly Case[] = [
     'Date of birth (D/M/YYYY)',
     'Birthday (optional)',
     'Birth Year (YYYY)',
+    'Date of birth (YYYY-MM-DD HH:MM:SS)',
+    'DOB (DD-MON-YYYY)',
+    '生年月日(西暦)',
+    'Geburtsdatum (Format TT.MM.JJJJ)',
+    'DOB (ISO 8601)',
     'Birthdate__c',
     'Date de naissance',
     'fecha_nacimiento',
@@ -323,6 +328,21 @@ const cases: readonly Case[] = [
     `case 132: the column ${column} does not show the age of the customer`,
     { email: jane, [column]: '2020-06-16' },
     { wanted: true },
+  ]),
+  ...[
+    'Alder (år)',
+    'Ålder (år)',
+    'Věk (let)',
+    'Возраст (лет)',
+    '年齢(歳)',
+    'Wiek (lata)',
+    'Edad (en años)',
+    'Idade (em anos)',
+    'Age (years)',
+  ].map((column): Case => [
+    `case 132: an age of 9 in the column ${column} is never sent`,
+    { email: jane, [column]: '9' },
+    { wanted: false },
   ]),
   ...['Age (days)', 'Age (months)', 'Contact age', 'Member age', 'User age', 'Age (Auto)', 'Age [account]', 'Age (membership)'].map(
     (column): Case => [

@@ -591,3 +591,44 @@ test.for(['headphones', 'microphone', 'Telex'])('%s is not a name of a phone col
 })
 
 test.for(['订阅', '退订', '退会', '구독'])('the state %s of two characters is recognized', (cell) => expect(isStateWord(cell)).toBe(true))
+
+test.for([
+  'Frameldt nyhedsbrev',
+  'Nyhedsbrev frameldt dato',
+  'Samtykke frameldt',
+  'Newsletter frameldt',
+  'Frameldt dato',
+  'Frameldt e-mail',
+  'Odhlásenie zo zasielania newslettera',
+  'Odhlášení z odebírání newsletterů',
+  'Odhlásil se z newsletteru',
+  'Odhláška z newsletteru',
+  'Odhlášen z obchodních sdělení',
+  'Odhlášen z SMS',
+  'Odhlášen z rozesílky',
+  'Newsletter kielto',
+  'SMS-kielto',
+  'Tekstiviestikielto',
+  'Email kielto',
+  'Sprzeciw GDPR',
+  'Rezygnacja GDPR',
+  'Rezygnacja mailing list',
+  'Rezygnacja z mailingu',
+  'Data rezygnacji z mailingu',
+  'Rezygnacja z informacji handlowych',
+  'Sprzeciw RODO',
+  'Sprzeciw wobec przetwarzania danych',
+  'Non contattabile',
+  'Niet contact opnemen',
+])('%s is an opt-out, whatever its cells are', (column) =>
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', certain: true }),
+)
+
+test.for(['Email subscription cancelled at', 'SMS subscription ended at'])('%s is an opt-out, also with dates', (column) => {
+  const name = classifyColumnName(column)
+  expect([name?.polarity, name?.onlyFlags]).toEqual(['out', undefined])
+})
+
+test.for(['Bounces', 'Email bounces', 'Soft bounces'])('%s is an opt-out only with yes and no in words', (column) =>
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', onlyFlags: true }),
+)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
+import { fallenSources } from '../../../src/sync/read/fallenRows.ts'
 import { formerSources } from '../../../src/sync/read/formerSources.ts'
 
 const factsOf = (uris: readonly string[]) => uris.map((uri) => ({ uri }) as SourceFacts)
@@ -39,6 +40,23 @@ test('an address of a pipeline is that of its facts, which have no user, passwor
 test('two patterns with the same earlier file have none, because it is not known which selected it', () => {
   const patterns = ['/d/*.csv', '/d/b*.csv']
   expect(formerSources(['/d/a2.csv', '/d/b2.csv'], factsOf(['/d/b1.csv']), patterns)).toEqual([undefined, undefined])
+  // Nor by order.
+  const two = factsOf(['/d/b1.csv', '/x/list.csv'])
+  expect(formerSources(['/d/a2.csv', '/d/b2.csv'], two, patterns)).toEqual([undefined, undefined])
+})
+
+test('a pattern may be the address of a local file', () => {
+  const before = factsOf(['/d/eu-1.csv'])
+  expect(formerSources(['/d/eu-2.csv', '/d/new.csv'], before, ['file:///d/eu-*.csv', '/d/new.csv'])).toEqual([before[0], undefined])
+})
+
+test('a source of a pattern whose rows fell is found beside an added source', () => {
+  const patterns = ['/e/eu-*.csv', '/e/us-*.csv', '/e/new.csv']
+  const rowsOf = (rows: Readonly<Record<string, number>>) =>
+    Object.entries(rows).map(([uri, count]) => ({ uri, rows: count }) as SourceFacts)
+  const before = rowsOf({ '/e/eu-1.csv': 100, '/e/us-1.csv': 100 })
+  const now = rowsOf({ '/e/eu-2.csv': 0, '/e/us-2.csv': 100, '/e/new.csv': 100 })
+  expect(fallenSources(now, before, patterns)).toEqual([{ uri: '/e/eu-2.csv', before: 100, now: 0 }])
 })
 
 test('a pattern beside a new source has the earlier file that matches it', () => {
