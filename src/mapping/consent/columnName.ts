@@ -34,7 +34,9 @@ const alternatives =
 const advertising =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs from anything, such as contracts and events. */
-const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b|\bbounces\b/
+const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b/
+/** Words of opt-outs beside a word of an opt-in only. `Nicht kontaktiert seit` alone is about a call. */
+const notContacted = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
 /** Words for messages and personal data. A name with one of them and one of `flagOut` is an opt-out, for example `Odhlášen z SMS`. */
 const reach =
   /newslet|nyhe[dt]s|market|markkin|mail|sms|posti|kirje|viesti|soitto|puhelin|yhtey|mainos|reklam|sdelen|rozesil|zasiel|odber|odebir|handlow|\brodo\b|przetwarz|zgod|^frameldt dato$/
@@ -87,11 +89,12 @@ export function classifyColumnName(column: string): ConsentName | undefined {
 function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const isOptIn = certainIn.test(withoutOut(name))
   if (certainOut.test(name)) return { polarity: isOptIn && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', certain: true }
-  if (flagOut.test(name) && !/\bbounces\b/.test(name) && (isOptIn || reach.test(name))) return { polarity: 'out', certain: true }
+  if (flagOut.test(name) && (isOptIn || reach.test(name))) return { polarity: 'out', certain: true }
+  if (notContacted.test(name) && (isOptIn || weakIn.test(name))) return { polarity: 'out', certain: true }
   const polarity = polarityOf(name)
   if (isOptIn) return { polarity, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
-  if (flagOut.test(name)) return { polarity: 'out', certain: false, onlyFlags: true }
+  if (flagOut.test(name) || /\bbounces\b/.test(name)) return { polarity: 'out', certain: false, onlyFlags: true }
   if (weakIn.test(name)) return { polarity, certain: false, ...(endsOther(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
 }

@@ -620,6 +620,7 @@ test.for([
   'Sprzeciw wobec przetwarzania danych',
   'Non contattabile',
   'Niet contact opnemen',
+  'Newsletter: niet contact',
 ])('%s is an opt-out, whatever its cells are', (column) =>
   expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', certain: true }),
 )
