@@ -39,9 +39,12 @@ const birthNames =
 
 /** Format, unit or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const note = /[([]([^()[\]]*)[)\]]\s*$/
-/** Words in the note of a name that is not about the person, or not in years: `Birthday (child)`, `Age (days)`. */
+/** Words in the note of a name that is not about the person: `Birthday (child)`, `Age [account]`. */
 const otherNote =
-  /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|vehicle|company|business|membership|days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
+  /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|email|mail|sms|reminder|sent|gift|coupon|voucher|campaign|vehicle|company|business|membership)\b/
+/** Units in the note of an age that is not in years: `Age (days)`. A note of a birth date may have them: `(day/month/year)`. */
+const unitNote =
+  /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer before the name of a date of birth: `Customer date of birth`. */
 const customerPrefix = /^(?:customer|contact|person|user|member|subscriber|client) /
 /** Matches an age in days, weeks or months, which is not read (docs/consent.md#children). */
@@ -53,8 +56,9 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
   const latestBirth = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const name = normalizeHeader(column)
-    const words = otherNote.test(nameWords(note.exec(column)?.[1] ?? '')) ? nameWords(column) : nameWords(column.replace(note, ''))
-    if (ageColumns.has(name) || ageNames.test(words)) return [{ index, kind: 'age', latestBirth }]
+    const noted = nameWords(note.exec(column)?.[1] ?? '')
+    const words = nameWords(otherNote.test(noted) ? column : column.replace(note, ''))
+    if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(noted))) return [{ index, kind: 'age', latestBirth }]
     return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? [{ index, kind: 'birth', latestBirth }] : []
   })
 }

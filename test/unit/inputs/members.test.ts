@@ -289,6 +289,8 @@ const cases: readonly Case[] = [
     'Date of birth (D/M/YYYY)',
     'Birthday (optional)',
     'Birth Year (YYYY)',
+    'Date of birth (day/month/year)',
+    'Fecha de nacimiento (día/mes/año)',
     'Date of birth (YYYY-MM-DD HH:MM:SS)',
     'DOB (DD-MON-YYYY)',
     '生年月日(西暦)',
@@ -324,6 +326,7 @@ const cases: readonly Case[] = [
     'Birthday [spouse]',
     'Birth Year (pet)',
     'Birthday (dad)',
+    'Birthday (reminder sent)',
   ].map((column): Case => [
     `case 132: the column ${column} does not show the age of the customer`,
     { email: jane, [column]: '2020-06-16' },
