@@ -1,4 +1,7 @@
-/** Logger of every module. Fields are counts, codes and ids; never a key, an identifier or a secret (docs/guarantees.md#no-raw-identifier-at-rest). */
+/**
+ * Logger of every module. Fields are counts, codes and ids; never a key, an identifier or a secret
+ * (docs/guarantees.md#no-raw-identifier-at-rest).
+ */
 export interface Logger {
   readonly debug: (fields: LogFields, message: string) => void
   readonly info: (fields: LogFields, message: string) => void

@@ -2,8 +2,8 @@ import { cutText } from './cutText.ts'
 
 /**
  * Removes digests, email addresses, phone numbers and control characters from a text, and shortens it to 300 characters. Every text of the
- * service is cleaned before it is stored, shown or logged, because it may repeat what was sent (docs/guarantees.md#no-raw-identifier-at-rest).
- * Values of sources are masked by `mapping/mask.ts`.
+ * service is cleaned before it is stored, shown or logged, because it may repeat what was sent
+ * (docs/guarantees.md#no-raw-identifier-at-rest). Values of sources are masked by `mapping/mask.ts`.
  */
 export function redactServiceText(value: string): string {
   const text = cutText(value, 2_000)

@@ -1,4 +1,7 @@
-/** Groups rendered operations into request bodies; `sync/plan/packUsers.ts` packs users into operations. Every attempt of a batch sends these bytes. */
+/**
+ * Groups rendered operations into request bodies. Every attempt of a batch sends these bytes. `sync/plan/packUsers.ts` packs users into
+ * operations.
+ */
 import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'

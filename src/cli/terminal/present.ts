@@ -106,8 +106,8 @@ export function stackLines(error: unknown, env: Environment): string {
 }
 
 /**
- * Returns the code of a fault of the database, or `connection lost`. Such faults: a lost connection, a server that failed, was stopped or has
- * no resources, a cancelled statement, a read-only database, missing rights. Undefined for any other error. Returns no text of Postgres,
+ * Returns the code of a fault of the database, or `connection lost`. Such faults: a lost connection, a server that failed, was stopped or
+ * has no resources, a cancelled statement, a read-only database, missing rights. Undefined for any other error. Returns no text of Postgres,
  * because it may contain values.
  */
 function databaseFault(error: unknown, code: string): string | undefined {

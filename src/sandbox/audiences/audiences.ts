@@ -130,7 +130,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the audience of the call's account that the path parameter names. @throws {Refusal} 404 for any other audience, or a deleted one */
+/** Returns the audience of the call's account that the path parameter names. @throws {Refusal} 404 for another or deleted audience */
 export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' | 'tailored_audience_id'): Audience {
   const id = String(call.params[parameter])
   const found = call.state.audiences.get(id)

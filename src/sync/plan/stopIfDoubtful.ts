@@ -1,6 +1,6 @@
 /**
- * Notes doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run. Compares the new content with the
- * stored content, before it is updated.
+ * Notes doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run. Compares
+ * the new content with the stored content, before it is updated.
  */
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'

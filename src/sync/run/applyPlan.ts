@@ -146,8 +146,8 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan. `push`: sends the plan, by default `pushPlan`. A caller whose push already runs gives a function that waits for it.
- * Then changes the planned product sets, and checks at most `imageSample` image links; undefined: none. Returns the ending of the run.
+ * Sends a started plan, changes the planned product sets, and checks at most `imageSample` image links; undefined: none. Returns the ending
+ * of the run. `push`: sends the plan, by default `pushPlan`; a caller whose push already runs gives a function that waits for it.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -167,8 +167,8 @@ export async function sendPlan(
 }
 
 /**
- * Derives the run's status from the final counts. If no operation of the plan is pending or superseded, marks the plan as applied, and deletes the keys
- * in sync from `changed_key`.
+ * Derives the run's status from the final counts. If no operation of the plan is pending or superseded, marks the plan as applied, and
+ * deletes the keys in sync from `changed_key`.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
