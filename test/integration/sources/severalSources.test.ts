@@ -202,3 +202,22 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   expect(report).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 90, deletes: 30, confirmed: 30 } })
   expect(report.warnings?.map(({ code }) => code)).not.toContain('COLUMN_VANISHED')
 })
+
+test('the next file of a pattern without rows withholds its deletes, also beside an added source', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (...files: readonly string[]) =>
+    `source: [${files.map((file) => `{ url: "{folder}/${file}" }`).join(', ')}]\ndestination: { kind: catalog, catalog_id: "4001" }\n`
+  engine.write('eu-1.csv', csv(rows(0, 60)))
+  engine.write('us-1.csv', csv(rows(100, 105)))
+  engine.pipeline('shop', yaml('eu-*.csv', 'us-*.csv'))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { valid: 65 } })
+  engine.write('eu-2.csv', csv(rows(0, 60)))
+  engine.write('us-2.csv', csv([]))
+  engine.write('new.csv', csv(rows(200, 210)))
+  engine.pipeline('shop', yaml('eu-*.csv', 'us-*.csv', 'new.csv'))
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'withheld',
+    counts: { withheld: 5 },
+    guards: [{ code: 'GUARD_ROWS_FELL', message: expect.stringMatching(/^rows of .*us-2\.csv fell from 5 to 0$/) }],
+  })
+})
