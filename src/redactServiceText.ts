@@ -10,7 +10,7 @@ export function redactServiceText(value: string): string {
     .toWellFormed()
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     .replace(/[0-9a-f]{64}/gi, '[digest]')
-    .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, '[email]')
-    .replace(/\+\d[\d ().-]{6,}\d/g, '[phone]')
+    .replace(/[^\s"'<>@]+[@＠][^\s"'<>@]+/g, '[email]')
+    .replace(/[+＋]\p{Nd}[\p{Nd} ().-]{6,}\p{Nd}/gu, '[phone]')
   return cutText(text, 300).trim()
 }

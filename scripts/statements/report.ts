@@ -38,7 +38,7 @@ const stagingTables = new Set([
   'resync',
   'retimed',
   'shared',
-  'shared_row',
+  'affected_row',
   'stage',
   'unresolved',
 ])

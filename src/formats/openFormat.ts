@@ -197,7 +197,7 @@ async function readWithRowGroups(
   read: (context: FormatContext) => FormatReader,
 ): Promise<FormatReader> {
   if (definition.products === undefined) return read(context)
-  const { joinRows, rowJoiner } = await import('../mapping/rowGroups/joinRows.ts')
+  const { joinRowGroups, rowJoiner } = await import('../mapping/rowGroups/joinRowGroups.ts')
   const columns = header.filter((column) => column !== '')
   const joiner = rowJoiner(columns, definition.products.preset)
   if (joiner === undefined) return read(context)
@@ -207,7 +207,7 @@ async function readWithRowGroups(
     const ended = reader.end()
     return { ...ended, notes: [...ended.notes, ...joiner.notes()] }
   }
-  return { rows: joinRows(reader.rows, joiner), end }
+  return { rows: joinRowGroups(reader.rows, joiner), end }
 }
 
 const zipMark = Buffer.from('PK\u0003\u0004')

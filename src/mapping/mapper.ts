@@ -18,8 +18,8 @@ import { faultOfTransform, TransformError } from './transforms.ts'
 export const normalizerVersion = 14
 
 /**
- * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The record or reject depends only on the row; warnings and
- * `reportUnmapped` may depend on earlier rows too.
+ * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The record or reject depends only on the row and on the
+ * day for which the mapper was created; warnings and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
@@ -46,7 +46,7 @@ const maxBound = 512
 export interface DescribingMapper extends RecordMapper {
   /** Returns the columns that fill the fields. `hint`: how to map the missing required columns; undefined if there are none. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
-  /** Returns the required fields without a column, and hints for optional ones: the parts of a `map:` for this header. */
+  /** Returns what to add to `map:` for this header: the missing required fields, and hints for optional ones. */
   readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
@@ -75,13 +75,13 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         const { message, hint } = mergeMissing(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: shownAddress(uri), hint })
       }
-      rejectRepeats(bound, columns, uri)
+      checkRepeatedColumns(bound, columns, uri)
       return bound.warnings
     },
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) return mapFaulty(row, row.fault, bound)
-      return repeatsHeader(row, bound.headerCells) ? rejectHeader(row, bound) : withReaderWarnings(row, mapSound(row, bound))
+      return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapSound(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
     reportUnmapped: () => last?.reportUnmapped?.() ?? nothingUnmapped,
@@ -113,8 +113,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. A row without a single match in the joined file has correct cells, so row filters and
- * consent apply to it. The cells of other faulty rows may be shifted.
+ * Rejects a row in which the reader found a fault. A row that matches no row of the joined file, or several that differ,
+ * has correct cells, so row filters and consent apply to it. The cells of other faulty rows may be shifted.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const isJoin = code.startsWith('JOIN_')
@@ -130,7 +130,7 @@ function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>
   return isJoin ? withOptOuts(mapped, bound, row) : mapped
 }
 
-function rejectHeader({ line, columns }: Row, { headerCells: [first] }: BoundHeader): Mapped {
+function rejectRepeatedHeader({ line, columns }: Row, { headerCells: [first] }: BoundHeader): Mapped {
   const code = 'HEADER_REPEATED'
   const reject = { line, code, field: columns[first?.index ?? 0] ?? '', message: 'the header is repeated here', hint: hintOf(code) }
   return { reject, warnings: [] }
@@ -185,11 +185,11 @@ function asRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHea
 }
 
 /**
- * Rejects a header in which several columns have one name, if the first of them is used but not all others are.
+ * Stops the run if several columns have one name, and the first of them is used but not all others are.
  *
  * @throws {RunError} FILE_DUPLICATE_COLUMN
  */
-function rejectRepeats({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
+function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
   for (const index of used) {
     const name = columns[index] ?? ''
     const repeats = repeatsOf(name, columns)

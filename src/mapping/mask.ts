@@ -4,9 +4,14 @@
  */
 import { identifierTypes, type IdentifierType } from '../model/record.ts'
 
+/** Returns the digits of any script in a text. */
+const digitsOf = (text: string) => text.replace(/\P{Nd}/gu, '')
+/** Returns true for a text with an @, also a full-width one. */
+const hasAt = (text: string) => /[@＠]/.test(text)
+
 /** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Also for invalid addresses; text without an @ is masked by `maskText`. */
 function maskEmail(given: string): string {
-  const text = given.toLowerCase()
+  const text = given.toLowerCase().replaceAll('＠', '@')
   const at = text.lastIndexOf('@')
   if (at < 0) return maskText(given)
   const domain = text.slice(at + 1)
@@ -17,7 +22,7 @@ function maskEmail(given: string): string {
 
 /** Masks a phone number: `+1 202 555 0143` → `***43`; `***` if there are fewer than six digits. */
 function maskPhone(text: string): string {
-  const digits = text.replace(/\D/g, '')
+  const digits = digitsOf(text)
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }
 
@@ -28,13 +33,13 @@ export function maskText(text: string): string {
 
 /** Masks a value of unknown type: with an @ as an email, with six or more digits as a phone number, otherwise by `maskText`. */
 export function maskUnknown(text: string): string {
-  if (text.includes('@')) return maskEmail(text)
-  return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
+  if (hasAt(text)) return maskEmail(text)
+  return digitsOf(text).length >= 6 ? maskPhone(text) : maskText(text)
 }
 
 /** Masks an identifier by its type. Text with an @ is masked as an email, whatever its type. */
 export function maskFor(type: IdentifierType, text: string): string {
-  if (text.includes('@')) return maskEmail(text)
+  if (hasAt(text)) return maskEmail(text)
   if (type === 'phone_number') return maskPhone(text)
   return type === 'email' ? maskText(text) : maskUnknown(text)
 }
@@ -49,8 +54,8 @@ export function maskedIdentifier(packed: Buffer): string {
 }
 
 // Emails, also with `%40` for the @; phone numbers with `+`; user and password of an address.
-const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
-const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
+const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
+const internationalLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
 const credentials = /\/\/[^/\s@]*@/g
 
 /** Number of characters of a value that `showValue` searches for personal data. Emails and credentials are shorter. */
@@ -69,10 +74,9 @@ export function showValue(text: string, length = 60): string {
 export function redactPersonalData(text: string): string {
   let shown = text
   if (shown.includes('//')) shown = shown.replace(credentials, '//***@')
-  if (shown.includes('@') || shown.includes('%40'))
+  if (hasAt(shown) || shown.includes('%40'))
     shown = shown.replace(emailLike, (found) => (found.startsWith('***@') ? found : maskEmail(found.replace('%40', '@'))))
-  if (shown.includes('+'))
-    shown = shown.replace(internationalLike, (found) => (found.replace(/\D/g, '').length >= 8 ? maskPhone(found) : found))
+  if (/[+＋]/.test(shown)) shown = shown.replace(internationalLike, (found) => (digitsOf(found).length >= 8 ? maskPhone(found) : found))
   return shown
 }
 

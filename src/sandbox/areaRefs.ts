@@ -5,7 +5,7 @@
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
 import type { AuthState, BearerExpired, UserAdded } from './auth/state.ts'
-import type { CampaignsState, FeaturesSet } from './campaigns/state.ts'
+import type { CampaignsState, FeaturesChanged } from './campaigns/state.ts'
 import type { CatalogState } from './catalogs/state.ts'
 import type { CreativesState } from './creatives/state.ts'
 import type { PostPublished, PostsState } from './posts/state.ts'
@@ -15,7 +15,7 @@ const auth: AreaRef<AuthState, UserAdded | BearerExpired> = { name: 'auth' }
 const catalogs: AreaRef<CatalogState> = { name: 'catalogs' }
 const audiences: AreaRef<AudienceState> = { name: 'audiences' }
 const creatives: AreaRef<CreativesState> = { name: 'creatives' }
-const campaigns: AreaRef<CampaignsState, FeaturesSet> = { name: 'campaigns' }
+const campaigns: AreaRef<CampaignsState, FeaturesChanged> = { name: 'campaigns' }
 const posts: AreaRef<PostsState, PostPublished> = { name: 'posts' }
 const webhooks: AreaRef<WebhooksState, WebhooksJournalEvent> = { name: 'webhooks' }
 

@@ -10,3 +10,8 @@ test('a cut text has no half of a surrogate pair', () => {
 test('a text with a lone surrogate becomes well-formed', () => {
   expect(redactServiceText('bad \ud83d title')).toBe('bad \ufffd title')
 })
+
+test('emails and phone numbers are removed, also in full-width characters', () => {
+  expect(redactServiceText('bad jane@example.com, +1-212-555-0100')).toBe('bad [email] [phone]')
+  expect(redactServiceText('bad jane＠example.com ＋１ ２１２ ５５５ ０１０１')).toBe('bad [email] [phone]')
+})

@@ -14,7 +14,7 @@ const longestValue = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const mostValues = 40
 /** Number of rows whose values are counted, to save time. The first rows of most exports have every state that the column has. */
-const rowsCounted = 20_000
+const maxRows = 20_000
 
 /** Counts the distinct values in the first rows of one column, up to a limit, and the cells that look like dates. */
 export class ColumnValues {
@@ -27,9 +27,9 @@ export class ColumnValues {
   /** Number of counted cells that are not empty. */
   filledCount = 0
 
-  /** Counts a cell of the first `rowsCounted` rows. A missing cell counts as empty. */
+  /** Counts a cell of the first `maxRows` rows. A missing cell counts as empty. */
   add(cell: string | undefined): void {
-    if (this.#rows++ >= rowsCounted) return
+    if (this.#rows++ >= maxRows) return
     const value = cell === undefined ? '' : trimText(cell)
     if (value !== '') {
       this.filledCount++
@@ -54,7 +54,7 @@ export class ColumnValues {
 
   /** True if cells were not counted, because they are not in the first rows. */
   get isPartial(): boolean {
-    return this.#rows > rowsCounted
+    return this.#rows > maxRows
   }
 
   /** True if more than half of the counted cells that are not empty look like dates. */
@@ -76,9 +76,9 @@ export function looksLikeDate(value: string): boolean {
 
 /**
  * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It
- * has fewer than six digits, and no four digits in a row. So emails, phone numbers and most dates are not shown. Does not recognize names
+ * has fewer than six digits of any script, and no four digits in a row. So emails, phone numbers and most dates are not shown. Does not recognize names
  * of people.
  */
 export function isShowable(value: string): boolean {
-  return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}|(?:\d\D*){6}/.test(value)
+  return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\p{N}{4}|(?:\p{N}\P{N}*){6}/u.test(value)
 }

@@ -22,9 +22,9 @@ const at = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Pattern of a prefix that the library may strip. If it matches and is not `trunk`, the library decides. */
+  /** Pattern of a prefix that the library may strip. A number that begins with it is left to the library, unless the prefix is `trunk`. */
   readonly prefix: RegExp | undefined
-  /** The same prefix, which the fast path strips once. Undefined unless it is only digits and has no rule to transform the number. */
+  /** The same prefix, which the fast path strips once. Undefined if it is not only digits, or has a rule that transforms the number. */
   readonly trunk: string | undefined
   /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
@@ -79,10 +79,10 @@ export function fastPhone(text: string, country: string | undefined): string | u
 
 const plus = 43
 
-/** Returns `number`, a plus and 8 to 15 digits, if it is valid as it is. */
+/** Returns `number` unchanged if it is valid. `number`: a plus and 8 to 15 digits. */
 function fastInternational(number: string): string | undefined {
   const first = number.charCodeAt(1)
-  // 1 and 7 are calling codes, and no longer code begins with them.
+  // 1 and 7 are calling codes, and no other code begins with 1 or 7.
   const codeLength = first === 49 || first === 55 ? 1 : countriesByCode()[number.slice(1, 3)] !== undefined ? 2 : 3
   const code = number.slice(1, 1 + codeLength)
   const national = number.slice(1 + codeLength)

@@ -22,7 +22,7 @@ export interface Operation {
   readonly effectiveAt: number | undefined
   /** As `effectiveAt`. */
   readonly expiresAt: number | undefined
-  /** Index of the operation's first user among the users of the request. Operations whose users were not read do not count. */
+  /** Index of the operation's first user among the users of the request. Operations without a correct type or users do not count. */
   readonly firstUser: number
 }
 
@@ -142,7 +142,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
       count++
       if (type === 'partner_user_id') checkPartnerId(call, value, errors)
       else if (typeof value === 'string' && HEX.test(value)) reportJunk(call, type, value)
-      else reportNotLowerHex(call, type, value, errors)
+      else checkNotLowerHex(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
@@ -161,7 +161,7 @@ function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): vo
  * Reports a value that is not a lower-case digest as a violation. Adds an error, unless it is a digest in upper or mixed case. No message
  * contains the value.
  */
-function reportNotLowerHex(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
+function checkNotLowerHex(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return reportJunk(call, type, value.toLowerCase())
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))

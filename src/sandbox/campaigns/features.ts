@@ -7,7 +7,7 @@ import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok, okPage } from '../refusal.ts'
-import type { CampaignsState, FeaturesSet } from './state.ts'
+import type { CampaignsState, FeaturesChanged } from './state.ts'
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
@@ -43,7 +43,7 @@ export function hasFeature({ world, account }: Call<unknown>, feature: string): 
 }
 
 /** Stores the new features of an account: the event that `PUT features` records. */
-export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesSet): void {
+export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesChanged): void {
   state.features.set(account, [...features])
 }
 

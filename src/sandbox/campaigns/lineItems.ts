@@ -9,7 +9,7 @@ import { recordOf } from '../../unknownValue.ts'
 import { addToHistory } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy } from './lineItemRules.ts'
 import { findChild, isVisible } from './parents.ts'
-import { activeCount, unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
+import { activeCount, lineItemDefaults, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('lineItems', {
@@ -65,7 +65,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     target_cpa_local_micro: null,
     pay_by: '',
     currency: campaign.currency,
-    ...unsetFields,
+    ...lineItemDefaults,
     ...creationFields(call),
   }
   const checked = withGivenFields(call, drafted, campaign)

@@ -2,7 +2,7 @@
 import { addRecords, recordsOfAccount } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
 import {
-  unsetFields,
+  lineItemDefaults,
   type Campaign,
   type CampaignsState,
   type FundingInstrument,
@@ -126,7 +126,7 @@ function lineItems(): LineItem[] {
     target_cpa_local_micro: null,
     pay_by: 'IMPRESSION',
     currency: 'USD',
-    ...unsetFields,
+    ...lineItemDefaults,
     ...created,
   }
   return [

@@ -71,7 +71,7 @@ export interface LineItem extends AccountRecord {
 }
 
 /** Optional fields of a line item, with their values before they are set. */
-export const unsetFields = {
+export const lineItemDefaults = {
   frequency_cap: null,
   duration_in_days: null,
   categories: [],
@@ -175,14 +175,14 @@ export interface CampaignsState {
   /** Entries by account, oldest first. */
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
-  /** Settings that were changed, by `ACCOUNT tax` or `ACCOUNT user ID`. */
+  /** Changed settings. Key: `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
   /** Statistics jobs of all accounts, by id. */
   readonly jobs: Map<string, StatisticsJob>
 }
 
 /** Event of the journal: the new features of an account. */
-export interface FeaturesSet {
+export interface FeaturesChanged {
   readonly kind: 'features'
   readonly account: string
   readonly features: readonly string[]

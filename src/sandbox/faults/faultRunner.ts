@@ -61,34 +61,34 @@ export class FaultRunner {
     rule: ArmedRule,
     hooks: Pick<FaultHooks, 'refuse' | 'send'> & { readonly readBody: () => void },
   ): void {
-    const on = this.#faultyRequest(context, rule)
-    const { upload, wait, end } = actionsOf(on.fault.kind)
-    if (wait !== undefined) return void wait(on).then(hooks.readBody)
-    if (upload !== undefined) return upload(on, hooks.readBody)
-    if (end?.(on) === true) return
-    const answer = this.#inject(on, hooks)
+    const faulty = this.#faultyRequest(context, rule)
+    const { upload, wait, end } = actionsOf(faulty.fault.kind)
+    if (wait !== undefined) return void wait(faulty).then(hooks.readBody)
+    if (upload !== undefined) return upload(faulty, hooks.readBody)
+    if (end?.(faulty) === true) return
+    const answer = this.#inject(faulty, hooks)
     // The body stays unread, so the connection cannot serve another request.
     answer.headers['connection'] = 'close'
     hooks.send(answer)
   }
 
   /**
-   * Runs a fault that acts after the body is read. Resolves when the answer is sent, or when the fault has ended the request without
-   * answer.
+   * Runs a fault that acts after the body is read. Resolves when the answer is sent, or when the fault sends none, or when the client has
+   * closed the connection.
    */
   async run(context: FaultContext, rule: ArmedRule, hooks: FaultHooks): Promise<void> {
-    const on = this.#faultyRequest(context, rule)
-    const actions = actionsOf(on.fault.kind)
-    const isLate = actsAfterApplying(on.stage)
-    if (!isLate) await actions.wait?.(on)
-    const applied = (await actions.apply?.(on, hooks)) ?? (await this.#apply(on, hooks))
+    const faulty = this.#faultyRequest(context, rule)
+    const actions = actionsOf(faulty.fault.kind)
+    const isLate = actsAfterApplying(faulty.stage)
+    if (!isLate) await actions.wait?.(faulty)
+    const applied = (await actions.apply?.(faulty, hooks)) ?? (await this.#apply(faulty, hooks))
     if (context.response.destroyed) return
-    if (isLate) await actions.wait?.(on)
-    if (actions.end?.(on) === true) return
-    const answer = await this.#answer(on, applied, hooks)
-    actions.accompany?.(on)
-    if (actions.send !== undefined) return actions.send(on, answer)
-    if (on.fault['close'] === true) answer.headers['connection'] = 'close'
+    if (isLate) await actions.wait?.(faulty)
+    if (actions.end?.(faulty) === true) return
+    const answer = await this.#answer(faulty, applied, hooks)
+    actions.accompany?.(faulty)
+    if (actions.send !== undefined) return actions.send(faulty, answer)
+    if (faulty.fault['close'] === true) answer.headers['connection'] = 'close'
     hooks.send(answer)
   }
 
@@ -100,7 +100,7 @@ export class FaultRunner {
    * Applies the part of the request that the fault sets, and returns the answer. Returns undefined if nothing is applied before the answer.
    */
   async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
-    // Only answers to uploads of users have counts. Any other request is applied, because `counts` does not change its answer.
+    // By default `counts` applies nothing. Only answers to uploads of users have counts, so any other request is applied as usual.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
     const apply: AppliedPart = withoutCounts ? 'all' : effectOf(fault).apply
     if (apply === 'none') return undefined
@@ -118,10 +118,10 @@ export class FaultRunner {
   }
 
   /** Returns the answer that the fault injects. For other kinds, returns the answer of the handler as the fault changes it. */
-  async #answer(on: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
-    const { context, fault } = on
-    if (isInjected(fault.kind)) return this.#inject(on, hooks)
-    const base = applied ?? (await this.#answerWithoutApplying(on, hooks))
+  async #answer(faulty: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
+    const { context, fault } = faulty
+    if (isInjected(fault.kind)) return this.#inject(faulty, hooks)
+    const base = applied ?? (await this.#answerWithoutApplying(faulty, hooks))
     return corruptAnswer(base, fault, {
       cursor: cursorOf(context),
       items: hooks.items,

@@ -25,7 +25,7 @@ export interface FileLock {
 }
 
 /** Locks a state file. @throws {UsageError} `SANDBOX_STATE_LOCKED` while another sandbox uses it */
-export function lockFile(file: string): FileLock {
+export function lockStateFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`
   if (ownFiles.has(path)) throw locked(path, lock, process.pid)
@@ -94,8 +94,8 @@ function readHolder(lock: string): Holder | undefined {
 }
 
 /**
- * Returns true if the process runs, or if that cannot be checked. False for the id of this process: `ownFiles` has the locks of this
- * process, so an earlier process with the same id wrote this lock.
+ * Returns true if the process runs, or if that cannot be checked. Returns false for the id of this process: `ownFiles` does not
+ * have the file, so an earlier process with the same id wrote the lock.
  */
 function isAlive({ pid, host, startedAt }: Holder): boolean {
   // Processes of another machine cannot be checked: their lock stays until an operator deletes it.

@@ -11,7 +11,7 @@ import { UsageError } from '../../errors.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
-import { lockFile, type FileLock } from './fileLock.ts'
+import { lockStateFile, type FileLock } from './fileLock.ts'
 
 /** Counters before a change. Needed because calls that are not in the journal, such as refused ones, use ids too. */
 export interface Counters {
@@ -93,7 +93,7 @@ export class Journal {
    * @throws {UsageError} if the file is locked, damaged, or of another version
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    this.#lock = lockFile(this.#path)
+    this.#lock = lockStateFile(this.#path)
     try {
       await this.#load(load, replay)
       this.#file = openSync(this.#path, 'a', 0o600)

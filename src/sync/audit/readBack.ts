@@ -54,8 +54,8 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
 }
 
 /**
- * Requests one page, and repeats the request after an unclear answer. Returns the refusal of a cursor: any 400, because the service
- * accepted all other parameters for the first page.
+ * Requests one page, and repeats the request after an unclear answer. Returns a 400 to a request with a cursor as the
+ * refusal of this cursor, because the service accepted all other parameters for the first page.
  */
 async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
   const { clock, settings, signal } = read.deps

@@ -32,7 +32,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
 async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const creates = await insertValidRecords(context)
   await insertFirstProducts(context.tx, context.destinationId, 'select key, hash from record where destination_id = $1')
-  return { creates, isPlain: true, hasShared: false, loadId: undefined }
+  return { creates, isUntimed: true, hasShared: false, loadId: undefined }
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {

@@ -24,9 +24,9 @@ export interface DesiredState {
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**
-   * Corrects the missing records in the table `change` for `policy`. Returns by how many their number rises. Adds records that were missing
-   * before and that `policy` affects only now. Removes products that are out of stock already, if `policy` is `out-of-stock`. Also deletes
-   * records that were kept only for a delete that is no longer needed.
+   * Corrects the missing records in the table `change` for `policy`. Returns by how many their number changes; negative if more are removed
+   * than added. Adds records that were missing before and that `policy` affects only now. If `policy` is `out-of-stock`, removes products
+   * that are out of stock already, and deletes from `record` those that were kept only for a delete that is no longer needed.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */

@@ -1,7 +1,7 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
  * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and `loadParts.ts` writes their
- * records. A do-not-reach list has no implied keys.
+ * records. Exceptions: people who share an identifier, and all people of a do-not-reach list.
  *
  * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
  * `packUsers.ts`); test/integration/sync/firstLoad.test.ts compares the two.
@@ -26,8 +26,8 @@ export interface FirstLoad {
   /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
   /** True if no row has its own times, so that operations can be written directly from the records. */
-  readonly isPlain: boolean
-  /** True if several rows share identifiers: the table `omitted` has those that are sent under another row. */
+  readonly isUntimed: boolean
+  /** True if several rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
   readonly hasShared: boolean
   /** Number of this run, if its records and batches imply keys; undefined if no key is implied. */
   readonly loadId: number | undefined
@@ -76,13 +76,13 @@ export interface FirstLoadOptions {
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, valid } = options
-  const isPlain = facts?.mayHaveTimes === false || !(await haveTimes(tx))
+  const isUntimed = facts?.mayHaveTimes === false || !(await haveTimes(tx))
   const hasShared = await collectShared(tx, facts?.mayShare)
-  const loadId = isPlain && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
+  const loadId = isUntimed && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
   if (loadId === undefined) {
     const creates = await insertValidRecords(context)
     await insertKeys(context, hasShared)
-    return { creates, isPlain, hasShared, loadId }
+    return { creates, isUntimed, hasShared, loadId }
   }
   // Drops the index of the implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
@@ -91,7 +91,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
     await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
     await insertKeys(context, hasShared)
   }
-  return { creates: valid, isPlain, hasShared, loadId }
+  return { creates: valid, isUntimed, hasShared, loadId }
 }
 
 /** Inserts the records of all valid rows. Returns their number. */

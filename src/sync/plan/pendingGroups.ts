@@ -52,7 +52,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     countKeyLookups: () => Promise.resolve(0),
     countMissing: () => Promise.resolve(0),
     operations: (first) =>
-      first?.isPlain === true
+      first?.isUntimed === true
         ? firstMembers(context, context.terms, { hasShared: first.hasShared, range: {}, index: undefined })
         : memberOperations(context, context.terms),
   }

@@ -73,9 +73,9 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  // A load without own times of rows (`FirstLoad.isPlain`) has no table of pending changes: its operations come from the records.
-  const isPlainLoad = first?.isPlain === true
-  if (!isPlainLoad) await pending.unifyGroups()
+  // A load without own times of rows (`FirstLoad.isUntimed`) has no table of pending changes: its operations come from the records.
+  const isUntimedLoad = first?.isUntimed === true
+  if (!isUntimedLoad) await pending.unifyGroups()
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
@@ -85,8 +85,8 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
   const frozen = await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
-  const keyLookups = isPlainLoad ? 0 : await pending.countKeyLookups()
-  const missing = isPlainLoad ? 0 : await pending.countMissing()
+  const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
+  const missing = isUntimedLoad ? 0 : await pending.countMissing()
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, missing })
   return { planned, next: undefined, isLoad: first !== undefined }

@@ -35,8 +35,8 @@ export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, fi
   const { tx, desired, pending, type, input } = work
   const facts = factsOf(work)
   // A first load has no deletes to withhold, but the guards report an incomplete read or too few rows. Without own times of rows
-  // (`isPlain`), its operations do not come from pending changes, so nothing is collected.
-  if (first?.isPlain === true)
+  // (`isUntimed`), its operations do not come from pending changes, so nothing is collected.
+  if (first?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()

@@ -1,7 +1,7 @@
 /**
  * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. Writes the outcomes of entries, the synced
  * state and the next state of the batch (docs/states.md) in one transaction, fenced by the epoch. Only this module and `settleLoad.ts` mark
- * keys as confirmed by an answer (docs/guarantees.md#confirmed-only).
+ * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). Requests that stay ambiguous are resent by `resendUnresolved` (`push.ts`).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'

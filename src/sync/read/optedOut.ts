@@ -27,10 +27,10 @@ export async function collectOptedOut(
 }
 
 /**
- * Returns true if a record whose digest was seen, or that has no digest, has an opted-out identifier. Such a record is probably unchanged
- * and was not staged, so a full read is needed.
+ * Returns true if a record that is not in `unseen_key` has an opted-out identifier. Then a full read is needed, because the row of such a
+ * record was probably skipped. Also returns true for a record without a digest, although its row is never skipped.
  */
-export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
+export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
   const implied: Buffer[] = []
   // The cursor of the search needs a transaction. Repeatable read, because retention and erasures may change the tables meanwhile.
@@ -48,7 +48,7 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
        from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
          cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired h using (identifier)
        group by h.identifier)
-     -- Some record with the identifier is not among the unseen ones.
+     -- More records have the identifier than unseen records do.
      select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )
@@ -56,9 +56,9 @@ export async function unstagedRecordsHaveOptedOut(tx: Connection, destinationId:
 }
 
 /**
- * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or that have an undesired identifier:
- * one that no stored record has any more. For example, the read of `sluice plan` found an opt-out, and this run stages nothing, because its
- * source is unchanged. An identifier that a valid row of this read has again is not undesired.
+ * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or that have an identifier that
+ * neither a stored record nor a valid row of this read has. Example of the latter: the read of `sluice plan` found an opt-out, and this run
+ * stages nothing, because its source is unchanged.
  */
 export async function findOptedOutEntries(
   tx: Connection,
@@ -69,7 +69,7 @@ export async function findOptedOutEntries(
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
      undesired as materialized (
        select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
-     -- No stored record has an undesired identifier, so a row with one is new or changed, and even a gated read stages it.
+     -- A row with such an identifier differs from every stored record, so even a gated read stages it.
      desired_again as materialized (
        select i.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (key)
        where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))
@@ -85,8 +85,8 @@ export async function findOptedOutEntries(
   return rows.map(({ ord }) => ord)
 }
 
-/** Numbers of valid rows that share an identifier with a row that opted the identifier out. */
-export interface SharedRows {
+/** Numbers of valid rows that have an opted-out identifier. */
+export interface AffectedRows {
   /** Number of all such rows. */
   readonly rows: number
   /** Number of these rows that have no other identifier. They count as opted out. */
@@ -97,9 +97,9 @@ export interface SharedRows {
  * Removes the identifiers of `opted_out` from the valid rows of the stage. A row without another identifier keeps its identifiers, and
  * becomes opted out. All these rows lose their digest, because their outcome depends on other rows, so the next read must map them again.
  */
-export async function omitOptedOut(tx: Connection): Promise<SharedRows> {
+export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
   await tx.query(
-    `create temp table shared_row as
+    `create temp table affected_row as
      select s.ctid as row, s.key, array(select i from unnest(${rowIdentifiers('s')}) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
@@ -111,9 +111,9 @@ export async function omitOptedOut(tx: Connection): Promise<SharedRows> {
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
        hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
      -- Rows of two partitions of the stage may have the same ctid.
-     from shared_row x where s.ctid = x.row and s.key = x.key`,
+     from affected_row x where s.ctid = x.row and s.key = x.key`,
   )
-  const rows = await tx.query<{ n: string }>(`select count(*) as n from shared_row where kept = '{}'`)
-  await tx.query('drop table shared_row')
+  const rows = await tx.query<{ n: string }>(`select count(*) as n from affected_row where kept = '{}'`)
+  await tx.query('drop table affected_row')
   return { rows: updated, emptied: Number(rows[0]?.n) }
 }

@@ -22,7 +22,7 @@ import type { LastSnapshot } from './lastSnapshot.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
-import { unstagedRecordsHaveOptedOut } from './optedOut.ts'
+import { skippedRecordHasOptedOut } from './optedOut.ts'
 import { stageSources, type StageContext, type Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -168,7 +168,7 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   // Removing an identifier from a list also removes the skipped records that have it.
   const removesSkipped = destinationOf(pipeline.destination.kind).removesBy === 'identifier' && staged.optedOut > 0
   if (removesSkipped || staged.doubts.length > 0) return true
-  if (staged.optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(tx, run.destinationId))) return true
+  if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOut(tx, run.destinationId))) return true
   const repeated = await tx.query(
     `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${unstagedRecord(run.destinationId)}) limit 1`,
   )
@@ -203,7 +203,7 @@ async function resolveRows(
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
   // Otherwise the plan collects the digests from the stage (docs/decisions/record-digest.md).
-  const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.sharedRows === 0
+  const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
   if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
   const rows = {
     read: staged.read + gate.skipped,
@@ -213,7 +213,7 @@ async function resolveRows(
     ...(pipeline.filters.length === 0 ? {} : { filtered: staged.filtered }),
     valid: resolved.valid + gate.unchanged,
   }
-  const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
+  const warnings = resolved.affectedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.affectedRows)]
   return { staged: { ...staged, warnings }, rows }
 }
 

@@ -8,7 +8,7 @@ import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejectsSql } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { omitOptedOut, type SharedRows } from './optedOut.ts'
+import { omitOptedOut, type AffectedRows } from './optedOut.ts'
 import type { Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 
@@ -26,7 +26,7 @@ export interface Resolved {
   /** Rows that stay valid, one per key. */
   readonly valid: number
   /** Rows that share an identifier with a row that opted it out. */
-  readonly sharedRows: number
+  readonly affectedRows: number
 }
 
 interface ResolveOptions {
@@ -42,7 +42,7 @@ interface ResolveOptions {
   readonly erasures: { readonly destinationId: number; readonly service: string } | undefined
 }
 
-const noneShared: SharedRows = { rows: 0, emptied: 0 }
+const noneShared: AffectedRows = { rows: 0, emptied: 0 }
 
 /** Reduces the staged rows to one row per key, stores the rejects of contradicting rows, and returns the counts. */
 export async function resolveStage(
@@ -56,11 +56,11 @@ export async function resolveStage(
   if (repeats === undefined) {
     const optedOut = staged.optedOut + shared.emptied
     const valid = staged.valid - shared.emptied - suppressed
-    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, sharedRows: shared.rows }
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: shared.rows }
   }
   const optedOut = await countKind(tx, stagedKind.optedOut)
   await keepOneRowAKey(tx)
-  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), sharedRows: shared.rows }
+  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: shared.rows }
 }
 
 /** Resolves repeated keys. Returns undefined if no key is repeated. */

@@ -21,7 +21,7 @@ export interface RunDetails {
 
 /** Requests of a run; of an apply, all requests of its plan. */
 export interface RequestSummary {
-  /** Number of requests. */
+  /** Number of attempts, including those whose time was over before they were sent. */
   readonly all: number
   /** Number of requests that were answered with 429. */
   readonly rateLimited: number
@@ -127,7 +127,7 @@ export interface RejectGroup {
 
 /**
  * Returns the rejects of a run by code and field of the first fault, each with its first `samples` rows. At most 100 groups, the largest
- * first. A run over an unchanged source and an apply have the snapshot of an earlier run: returns the rejects of that run.
+ * first. An apply, and a run over an unchanged source, have the snapshot of an earlier run. For them, returns the rejects of that run.
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(

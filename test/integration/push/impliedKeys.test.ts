@@ -17,7 +17,7 @@ import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
-import { unstagedRecordsHaveOptedOut } from '../../../src/sync/read/optedOut.ts'
+import { skippedRecordHasOptedOut } from '../../../src/sync/read/optedOut.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
@@ -531,7 +531,7 @@ test('an opted-out identifier is found although the search for implied keys chan
         return Reflect.apply(query, client, call)
       },
     })
-    expect(await unstagedRecordsHaveOptedOut(connectionOf(client), 1)).toBe(true)
+    expect(await skippedRecordHasOptedOut(connectionOf(client), 1)).toBe(true)
   } finally {
     client.release(true)
   }

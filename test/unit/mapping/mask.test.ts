@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isShowable } from '../../../src/mapping/consent/columnValues.ts'
-import { showValue } from '../../../src/mapping/mask.ts'
+import { maskUnknown, showValue } from '../../../src/mapping/mask.ts'
 
 test('a long password or email is masked, also if its @ is after the cut', () => {
   const password = 'p'.repeat(80)
@@ -9,10 +9,25 @@ test('a long password or email is masked, also if its @ is after the cut', () =>
   expect(showValue('x'.repeat(100))).toBe(`${'x'.repeat(60)}…`)
 })
 
-test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345'])('"%s" is not shown', (value) => {
-  expect(isShowable(value)).toBe(false)
-})
+test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345', '+٢١٢ ٥٥٥ ٠١٠٠', '２０ ７９ ４６ ０１'])(
+  '"%s" is not shown',
+  (value) => {
+    expect(isShowable(value)).toBe(false)
+  },
+)
 
 test.for(['yes', 'Opt-in (web)', '1', 'tier 2, v1.2', ''])('"%s" is shown', (value) => {
   expect(isShowable(value)).toBe(true)
+})
+
+test.for([
+  ['call +٢١٢ ٥٥٥ ٠١٠٠ now', 'call ***٠٠ now'],
+  ['call ＋１ ２１２ ５５５ ０１０１', 'call ***０１'],
+  ['mail jane＠example.com', 'mail j***@e***.com'],
+])('%s: a number or an email in characters of another script is masked', ([value = '', shown]) => {
+  expect(showValue(value)).toBe(shown)
+})
+
+test('a value of unknown type is masked by its digits of any script', () => {
+  expect(maskUnknown('٢١٢٥٥٥٠١٠٠')).toBe('***٠٠')
 })

@@ -1,7 +1,7 @@
 /** Row groups of shop exports: one product over several rows. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rowJoiner } from '../../../src/mapping/rowGroups/joinRows.ts'
+import { rowJoiner } from '../../../src/mapping/rowGroups/joinRowGroups.ts'
 import type { Row } from '../../../src/model/record.ts'
 import { workbook } from '../formats/workbookOf.ts'
 import { catalog, csvOf, through, type Fields, type Settings } from '../../support/through.ts'

@@ -1,6 +1,6 @@
 /**
  * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows.
- * Exception: a variation lacks the values of its parent if the parent is not above it, or is no longer stored (`parentRows.ts`).
+ * Exception: a variation lacks the values of its parent if the parent is not above it, or is no longer in memory (`parentRows.ts`).
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -19,7 +19,7 @@ export function rowJoiner(columns: readonly string[], preset: string | undefined
 }
 
 /** Yields the rows of a table after its joiner has joined them. */
-export async function* joinRows(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
+export async function* joinRowGroups(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
   for await (const chunk of rows) {
     const complete = chunk.flatMap((row) => joiner.push(row))
     if (complete.length > 0) yield complete
