@@ -1,4 +1,4 @@
-/** Lists, reads and deletes records below an account (`/12/accounts/:account_id/…`), for the audiences, campaigns and creatives areas. */
+/** Stores the records of accounts (`/12/accounts/:account_id/…`), and creates handlers that list, return and delete them. */
 import { recordOf } from '../unknownValue.ts'
 import { accountOf, type Call, type Handler } from './area.ts'
 import { listReply, matchesPrefix } from './lists.ts'
@@ -14,7 +14,7 @@ export interface AccountRecord {
   deleted: boolean
 }
 
-/** Records by account id, then by record id, in the order of creation. */
+/** Records by account id, then by record id. The records of an account are in the order of creation. */
 export type Table<T> = Map<string, Map<string, T>>
 
 /** Returns the records of the call's account, by id. */
@@ -36,7 +36,7 @@ export function addRecords<T extends { readonly id: string }>(table: Table<T>, a
 }
 
 /**
- * Returns the record of the call's account that the path parameter `parameter` names. A deleted record is found only with
+ * Returns the record of the call's account whose id is in the path parameter `parameter`. Finds a deleted record only if the call has
  * `with_deleted=true` (docs/spec-notes.md#errors).
  *
  * @throws {Refusal} 404 with `code`
@@ -53,31 +53,31 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   return record
 }
 
-/** Marks a record as deleted, and returns it (spec 3.3). */
+/** Marks a record as deleted now, and returns it (spec 3.3). */
 export function markDeleted<T extends Pick<AccountRecord, 'updated_at' | 'deleted'>>(call: Call<unknown>, record: T): T {
   record.deleted = true
   record.updated_at = isoSeconds(call.now)
   return record
 }
 
-/** Returns the common fields of a record that the call creates. */
+/** Returns the fields of `AccountRecord` except `id`, for a record that the call creates. */
 export function creationFields(call: Call<unknown>): Pick<AccountRecord, 'created_at' | 'updated_at' | 'deleted'> {
   const at = isoSeconds(call.now)
   return { created_at: at, updated_at: at, deleted: false }
 }
 
-/** Description of a type of record, from which `recordHandlers` creates the handlers. */
+/** Properties of a resource for `recordHandlers`. `S`: state of the area. `T`: record of the resource. */
 interface Resource<S, T> {
   readonly table: (state: S) => Table<T>
-  /** Path parameter with the record's id. */
+  /** Name of the path parameter with the id of a record. */
   readonly id: string
-  /** Error code of the 404. */
+  /** Error code of the 404 for a record that is not found. */
   readonly missing: string
-  /** Filtered field of the record, by list parameter. */
+  /** Field that a list parameter filters: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
   readonly filters: Readonly<Record<string, keyof T>>
-  /** Attributes that `sort_by` may name. Default: those of `listReply`. */
+  /** Fields that `sort_by` may name. Default: `created_at`, `updated_at`, `name`. */
   readonly sortable?: readonly string[]
-  /** Returns false for a record that the list omits, and for which get and delete answer 404. */
+  /** Returns false for a record that the list omits, and for which get and delete answer 404. Default: always true. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean
   /** Converts a record to its wire form. Default: the record itself. */
   readonly toWire?: (call: Call<S>, record: T) => unknown
@@ -85,7 +85,7 @@ interface Resource<S, T> {
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with `q`, ignoring case. An area replaces one of the handlers by listing another one of the same name after them.
+ * begins with `q`, ignoring case. To replace one of them, an area lists a handler of the same name after these.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

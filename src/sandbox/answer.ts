@@ -1,4 +1,4 @@
-/** Converts the replies of handlers, and refusals, to status, headers and body. */
+/** Converts replies of handlers, and refusals, to HTTP answers. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
 import type { Reply } from './area.ts'
@@ -7,18 +7,18 @@ import type { AdsError, Refusal } from './refusal.ts'
 import type { RateState } from './verify/rates.ts'
 import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from './paths.ts'
 
-/** Answer to a request, before it is sent. */
+/** HTTP answer that is not sent yet. */
 export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** Writes the whole answer on a connection that stays open. `headers` and `body` are then not used. `status` is only for the ledger. */
+  /** If set, writes the whole answer, on a connection that stays open. Only the ledger then reads `status`; nothing reads `headers`. */
   readonly stream?: (response: ServerResponse) => void
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Converts the reply of a handler. `echo`: `request.params` of an `ads` reply that has no `request` of its own. */
+/** Converts the reply of a handler to an answer. `echo`: value of `request.params`, if an `ads` reply has no `request`. */
 export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>): Answer {
   switch (reply.kind) {
     case 'ads': {
@@ -42,22 +42,23 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
   }
 }
 
-/**
- * Converts a refusal. `echo`: `request.params` of a body of kind `ads`. `style.integerCodes`: replaces each code in such a body by its HTTP
- * status (the switch `ads_error_codes`). `style.body`: value of the switch `error_body`.
- */
-export function answerOfRefusal(
-  refusal: Refusal,
-  echo: Readonly<Record<string, unknown>>,
-  style: { readonly integerCodes: boolean; readonly body: string },
-): Answer {
+/** Values of switches that change the answers to refused requests. */
+interface RefusalStyle {
+  /** True if the HTTP status of a code replaces the code, in bodies of kind `ads` (the switch `ads_error_codes`). */
+  readonly integerCodes: boolean
+  /** Value of the switch `error_body`. */
+  readonly body: string
+}
+
+/** Converts a refusal to an answer. `echo`: value of `request.params` in a body of kind `ads`. */
+export function answerOfRefusal(refusal: Refusal, echo: Readonly<Record<string, unknown>>, style: RefusalStyle): Answer {
   const { status, body } = refusal
   const headers = { 'content-type': JSON_TYPE, ...refusal.headers }
   if (style.body === 'html') return { status, headers: { ...headers, 'content-type': 'text/html;charset=utf-8' }, body: errorPage(status) }
   if (style.body === 'empty') return { status, headers: { ...refusal.headers }, body: '' }
   switch (body.kind) {
     case 'ads': {
-      const errors = style.integerCodes ? body.errors.map((error) => integerCode(error)) : body.errors
+      const errors = style.integerCodes ? body.errors.map((error) => withIntegerCode(error)) : body.errors
       return { status, headers, body: exactJson({ errors, request: { params: echo } }) }
     }
     case 'core':
@@ -67,26 +68,26 @@ export function answerOfRefusal(
   }
 }
 
-/** Returns the rate limit headers. The limit of an ad account is in `x-account-rate-limit-…` too (docs/spec-notes.md#limits). */
+/** Returns the rate limit headers. For the limit of an account, adds `x-account-rate-limit-…` (docs/spec-notes.md#limits). */
 export function rateHeaders(rate: RateState): Record<string, string> {
-  const trio = (prefix: string): Record<string, string> => ({
+  const withPrefix = (prefix: string): Record<string, string> => ({
     [`${prefix}-limit`]: String(rate.limit),
     [`${prefix}-remaining`]: String(rate.remaining),
     [`${prefix}-reset`]: String(rate.resetS),
   })
-  return rate.isOfAccount ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
+  return rate.isOfAccount ? { ...withPrefix('x-rate-limit'), ...withPrefix('x-account-rate-limit') } : withPrefix('x-rate-limit')
 }
 
 /**
  * Returns the headers of every answer of the advertising host: the current version, and a warning on a path of the older version. Returns
- * none for the core host. `endpoint` is undefined for an unknown path. The beginning of the path then determines the host.
+ * none for the core host. `endpoint`: undefined for an unknown path; then `rawPath` determines the host.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
   return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS
 }
 
-/** Converts a value to JSON. Writes bigint with exact digits (docs/spec-notes.md#echoes-and-cursors). */
+/** Converts a value to JSON. Writes all digits of a bigint (docs/spec-notes.md#echoes-and-cursors). */
 export function exactJson(value: unknown): string {
   try {
     return JSON.stringify(value)
@@ -107,6 +108,6 @@ const OLDER_HEADERS: Readonly<Record<string, string>> = {
   'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version ${CURRENT_VERSION} is current`,
 }
 
-function integerCode(error: AdsError): unknown {
+function withIntegerCode(error: AdsError): unknown {
   return { ...error, code: ADS_STATUS.get(error.code) ?? 400 }
 }

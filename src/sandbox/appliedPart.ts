@@ -1,13 +1,17 @@
-/** Part of a request that a fault applies to the state (docs/sandbox.md#faults). */
-
 /**
- * Part of the request that is applied to the state. The entries of a request are its products, product keys or users. `twice`: the whole
- * request, two times. `first:N`: the first N entries. `half`: the first half of the entries, rounded down. `later:MS`: the whole request,
- * MS milliseconds later; the answer does not wait. `only`: the entries with these keys.
+ * Part of a request that a fault applies to the state (docs/sandbox.md#faults). The entries of a request are its products, product keys or
+ * users.
+ *
+ * - `none`, `all`: nothing, or the whole request
+ * - `twice`: the whole request, two times
+ * - `first:N`: the first N entries
+ * - `half`: the first half of the entries, rounded down
+ * - `later:MS`: the whole request, MS milliseconds later; the answer does not wait
+ * - `only`: the entries whose product id, product key or first identifier is listed
  */
 export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
-/** Returns how many of the first entries the part applies, in a request with `items` entries. Returns `items` for `only` and `later`. */
+/** Returns how many entries the part applies, counted from the first. `items`: all entries. Treats `only` and `later` as `all`. */
 export function appliedCount(part: AppliedPart, items: number): number {
   if (part === 'none') return 0
   if (part === 'half') return Math.floor(items / 2)

@@ -1,8 +1,8 @@
 /**
- * Interface of every area of the sandbox: its state, and a handler for each of its endpoints.
+ * Types of an area of the sandbox: its state, its handlers with their calls and replies, and the world that all areas share.
  *
- * Handlers are called after routing, authentication, rate limits and validation. They must be deterministic, so that a journal of their
- * calls restores the state exactly: time from `call.now`, ids from `world.newId()`, random numbers from `world.random()`, and everything
+ * Handlers run after routing, authentication, rate limits and validation. A replay of the journal runs them again and must restore the same
+ * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. It runs everything
  * outside the process through `call.effect()`.
  */
 import type { ServerResponse } from 'node:http'
@@ -13,14 +13,19 @@ import type { SwitchName, SwitchValue } from './state/switches.ts'
 import { joinLines } from './text.ts'
 
 /**
- * Decoded parameters by their name in the contract, with path parameters and defaults. An absent parameter is undefined. Null is the empty
- * value of an unsettable parameter (`end_time=`), or null in a JSON body. Types of the contract become: `integer` number, `long` bigint,
- * `boolean` boolean, `timestamp` and `hour` ISO text (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed
- * JSON, all others text.
+ * Decoded parameters by their name in the contract. Includes path parameters and defaults. Any other absent parameter is undefined. A
+ * parameter that can be unset is null if its value is empty (`end_time=`) or null in a JSON body.
+ *
+ * Types in the contract, and of the decoded value:
+ * - `integer`: number; `long`: bigint; `boolean`: boolean
+ * - `timestamp`, `hour`: ISO text (`2027-01-15T12:00:00Z`)
+ * - `csv`, `csv-enum`: string[]
+ * - `object`, `array`: parsed JSON
+ * - all others: text
  */
 export type Params = Readonly<Record<string, unknown>>
 
-/** Validated request, as handlers of an area with the state `S` get it. */
+/** Validated request, which a handler gets. `S`: state of the area. */
 export interface Call<S> {
   readonly endpoint: Endpoint
   readonly world: World
@@ -35,13 +40,13 @@ export interface Call<S> {
   readonly body: unknown
   /** Body as sent. */
   readonly rawBody: Buffer
-  /** Decoded query, for fields of browser pages, which the contract does not describe. */
+  /** Decoded query. Browser pages have fields in it that are not in the contract. */
   readonly query: ReadonlyMap<string, string>
-  /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
+  /** Value of `request.params` in the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
   readonly echo: Record<string, unknown>
   /**
-   * User of the access token; undefined without an access token. With the switch `ads_auth: bearer`, all calls of the advertising host have
-   * the first user.
+   * User of the access token; undefined without one. With the switch `ads_auth: bearer`, every call of the advertising host has the first
+   * user.
    */
   readonly user: SandboxUser | undefined
   /** Account of `:account_id`, to which the user has access; undefined on paths without an account. */
@@ -49,25 +54,21 @@ export interface Call<S> {
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
   /**
-   * Returns true if the handler must apply the entry. Returns false if a fault omits the entry: the handler then answers as if it were
-   * applied. `index`: position of the product, product key or user in the request. `key`: product id, product key, or first identifier of
-   * the user.
+   * Returns true if the handler must apply an entry of the request: a product, product key or user. Returns false if a fault omits it; the
+   * answer must then be that of an applied entry. `index`: position of the entry. `key`: its product id, product key or first identifier.
    */
   readonly applies: (index: number, key: string) => boolean
   /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
   readonly isReplay: boolean
   /**
-   * Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. If a fault
-   * does not apply the call, returns `unapplied` and runs nothing. Rejects with `DroppedRequest` if a reset or restore replaced the state
-   * meanwhile.
+   * Runs work outside the process, such as a webhook check, and returns its result. A replay of the journal returns the recorded result.
+   * If a fault omits the call, returns `unapplied` and runs nothing. Rejects with `DroppedRequest` if a reset or restore replaced the state
+   * during the work.
    */
   readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
 
-/**
- * Answer that a handler returns. Values may contain bigint, which is written with exact digits
- * (docs/spec-notes.md#echoes-and-cursors).
- */
+/** Answer that a handler returns. Values may contain bigint, which is written with all digits (docs/spec-notes.md#echoes-and-cursors). */
 export type Reply =
   /** Answer of the advertising host: `request` and `data`, for lists also `next_cursor` and `total_count`. */
   | {
@@ -75,13 +76,13 @@ export type Reply =
       readonly data: unknown
       readonly nextCursor?: string | null
       readonly totalCount?: number
-      /** Further top-level keys (`time_series_length` of statistics). */
+      /** Further top-level keys, such as `time_series_length` of statistics. */
       readonly more?: Readonly<Record<string, unknown>>
-      /** Replaces `{ params: call.echo }`. */
+      /** Default: `{ params: call.echo }`. */
       readonly request?: unknown
       readonly status?: number
     }
-  /** Whole JSON body, for the core host and v2. */
+  /** Answer of the core host, v2 included: `body` as JSON. */
   | { readonly kind: 'json'; readonly body: unknown; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
   /** Form-encoded answer, page or file. */
   | {
@@ -97,7 +98,7 @@ export type Reply =
 /** Handler of an endpoint. Throws `Refusal`, or rejects with it, to refuse the call. */
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** Answer of the control API that is plain text, in pieces of about 64 KiB. */
+/** Plain text that the control API answers. In pieces of about 64 KiB, because the lines of an audience exceed the longest string. */
 export class ControlText {
   readonly pieces: readonly Buffer[]
   constructor(lines: Iterable<string>) {
@@ -106,8 +107,8 @@ export class ControlText {
 }
 
 /**
- * Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. Throws `ControlError`
- * for 400.
+ * Handler of the control API. Returns a value for a JSON answer, or a `ControlText`, or a promise of one of these. Undefined is answered
+ * with 404, a thrown `ControlError` with 400.
  */
 export type ControlHandler<S> = (input: {
   readonly world: World
@@ -119,42 +120,42 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-/** Name of an area, with the types of its state and its events for the compiler. `state` and `event` are never set. */
+/** Name of an area. `state` and `event` are never set: the compiler infers the types of state and events from them. */
 export interface AreaRef<State, Event = never> {
   readonly name: string
   readonly state?: State
   readonly event?: Event
 }
 
-/** Area with the types of its state, of its journal events, and of the state's form in the journal. */
+/** Area of the sandbox. `S`: its state. `Event`: its events in the journal. `Saved`: plain part of its state in the journal. */
 export interface Area<S, Event = unknown, Saved = unknown> {
   readonly ref: AreaRef<S, Event>
   /**
-   * Creates the first state. Called at the start and on a reset. Returns plain data (objects, arrays, Map, Set, typed arrays, bigint),
-   * unless `cloneState` copies it.
+   * Creates the first state, at the start and on a reset. Without `cloneState`, the state must be plain data: objects, arrays, Map, Set,
+   * typed arrays, bigint.
    */
   readonly createState: (world: World) => S
   /** Copies the state for a snapshot. Default: structuredClone. */
   readonly cloneState?: (state: S) => S
-  /** Splits the state into a value that v8.serialize accepts, and bytes. Needed if v8.serialize does not accept the state. */
+  /** Splits the state into bytes, and a plain value that v8.serialize accepts. Default: the plain value is the state. */
   readonly saveState?: (state: S) => { readonly plain: Saved; readonly bytes: readonly Uint8Array[] }
-  /** Restores the state from `plain` and `bytes` of the journal. Default: `plain`. */
+  /** Restores the state from the result of `saveState`. Default: returns `plain`. */
   readonly loadState?: (world: World, plain: Saved, bytes: readonly Buffer[]) => S
   /** Handlers by the name of their endpoint in the contract. */
   readonly handlers: Readonly<Record<string, Handler<S>>>
   /** Handlers of the control API by `METHOD /_sandbox/<segment>`, such as `POST /_sandbox/events`. */
   readonly control?: Readonly<Record<string, ControlHandler<S>>>
-  /** Does the work that is due. Called every second, and when the control API moves the clock. Resolves when the work is done. */
+  /** Does the work that is due. Called every second, and when the control API sets the clock. Resolves when the work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
-  /** Applies an event of `world.record`: a change that no call in the journal describes. Also called when the journal is replayed. */
+  /** Applies an event: a change that no call in the journal describes. `World.record` and a replay of the journal call it. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
-  /** Cancels running work. Called before a restore replaces the state. */
+  /** Cancels running work, before a restore replaces the state. Connections stay open. */
   readonly cancelWork?: (world: World) => void
-  /** Ends running work and open connections. Called before a reset, and when the sandbox closes. */
+  /** Cancels running work and ends open connections, before a reset, and when the sandbox closes. */
   readonly stop?: (world: World) => void
 }
 
-/** Returns the account of the call, to which the user has access. Throws for an endpoint without `:account_id`. */
+/** Returns the account of the call. @throws {Error} for an endpoint without `:account_id`, a mistake in the code */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
@@ -162,11 +163,11 @@ export function accountOf({ account }: { readonly account: SandboxAccount | unde
 
 /** Drops the types of an area, so that all areas fit into one list. */
 export function defineArea<S, Event, Saved>(area: Area<S, Event, Saved>): Area<unknown> {
-  // The world passes each area only its own state, the events that were recorded for its ref, and what its own saveState wrote.
+  // Safe, because the world passes an area only its own state, its own events, and the result of its own saveState.
   return area as unknown as Area<unknown>
 }
 
-/** User of the sandbox. `SandboxAccount.userIds` lists the users of an account. */
+/** User who can sign in to the sandbox. */
 export interface SandboxUser {
   readonly id: string
   name: string
@@ -174,11 +175,11 @@ export interface SandboxUser {
   screenName: string
   /** True with a premium subscription. */
   premium: boolean
-  /** Time at which the user was added, ISO 8601. Absent for the first user. */
+  /** Time at which the user was added, ISO 8601. Absent for the first user, and for users in state files of earlier versions. */
   readonly createdAt?: string
 }
 
-/** Account in the wire form of spec 2.5, with fields of the sandbox: `userIds` (users with access), `roles` and `currency`. */
+/** Account: the fields of spec 2.5, then `userIds`, `roles` and `currency`, which answers do not contain. */
 export interface SandboxAccount {
   readonly id: string
   name: string
@@ -191,8 +192,9 @@ export interface SandboxAccount {
   created_at: string
   updated_at: string
   deleted: boolean
+  /** Users with access to the account. */
   userIds: string[]
-  /** Roles on the account by user id. A user without a role is `ACCOUNT_ADMIN`. */
+  /** Roles by user id. Default of a user: `ACCOUNT_ADMIN`. */
   roles: Record<string, string>
   /** Always `USD`. No endpoint uses it. */
   currency: string
@@ -206,7 +208,7 @@ export interface SandboxCredentials {
   readonly accessTokenSecret: string
 }
 
-/** Credentials that every sandbox accepts unless it is started with others. */
+/** Default credentials of a sandbox. */
 export const fixedCredentials: SandboxCredentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
@@ -217,28 +219,28 @@ export const fixedCredentials: SandboxCredentials = {
 /** State, clock, ids and switches that all areas share. */
 export interface World {
   readonly credentials: SandboxCredentials
-  /** `http://127.0.0.1:PORT`; empty until the sandbox listens. */
+  /** Address of the sandbox, `http://127.0.0.1:PORT`. Empty until it listens. */
   readonly url: string
   readonly users: Map<string, SandboxUser>
   readonly accounts: Map<string, SandboxAccount>
   readonly log: Logger
   readonly names: Names
-  /** Time of the sandbox's clock (control API `clock`), milliseconds since 1970. */
+  /** Returns the time of the sandbox's clock, which the control API can set. Milliseconds since 1970. */
   readonly now: () => number
-  /** Time of the machine, for signatures and rate limits. */
+  /** Returns the time of the machine's clock, for signatures, rate limits, faults and the ledger. Milliseconds since 1970. */
   readonly machineNow: () => number
   /** Returns the next 64-bit decimal id. Ids are the same in a replay. */
   readonly newId: () => string
-  /** Returns the next short id of the advertising host (`8x2fg`). Ids are the same in a replay. */
+  /** Returns the next short id of the advertising host (`8x2fg0`). Ids are the same in a replay. */
   readonly newShortId: () => string
-  /** Returns a number from 0 to below 1, derived from the seed. */
+  /** Returns the next random number, from 0 to below 1. Numbers are the same in a replay. */
   readonly random: () => number
   /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
   readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
-  /** Returns the state of an area. Other areas only read it, except that the posts area marks media as used (`tweeted`). */
+  /** Returns the state of an area. Other areas only read it. Exception: the posts area sets `tweeted` of media. */
   readonly stateOf: <S>(area: AreaRef<S, unknown>) => S
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
   readonly record: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void
-  /** Records that the current request broke a rule. `detail` must not contain the value. */
+  /** Records that the current request broke a rule. `detail` must not contain a value of the request, which may be personal. */
   readonly reportViolation: (rule: string, detail: string) => void
 }

@@ -1,7 +1,4 @@
-/**
- * Lists the areas with the types of their states and of their journal events, so that an area can read the state of another
- * (`World.stateOf`).
- */
+/** Refs of all areas. An area passes them to `World.stateOf`, which returns the state of another area, and to `World.record`. */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
 import type { AuthState, BearerExpired, UserAdded } from './auth/state.ts'

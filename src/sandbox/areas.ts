@@ -1,4 +1,4 @@
-/** Lists the areas of the sandbox in the order of the specification. Each has a folder. */
+/** Lists the areas of the sandbox in the order of spec 1. The folder of an area has its name. */
 import type { Area } from './area.ts'
 import { audiencesArea } from './audiences/area.ts'
 import { authArea } from './auth/area.ts'

@@ -1,4 +1,4 @@
-/** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the calls of the control API for members. */
+/** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the control API's calls that show members. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -38,7 +38,7 @@ export const audiencesArea = defineArea({
   },
 })
 
-/** Returns the SHA-256 of the lines `type TAB value LF` of all identifiers in force, sorted bytewise, in hex. */
+/** Returns the SHA-256, in hex, of a line `type TAB value LF` for each identifier in force. Order: `Memberships.sortedInForce`. */
 function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
   const lines = linesOf(audience.memberships, nowS, ({ type, value }) => `${type}\t${value}\n`)

@@ -47,7 +47,7 @@ function listAudiences(call: AudienceCall): Reply {
   return listReply(call, found, { render: (one) => audienceWire(call, one) })
 }
 
-/** Returns the permission levels of the caller's account on shared audiences, by audience. */
+/** Returns the permission levels of the call's account on audiences that are shared with it, by audience id. */
 function sharedLevels(call: AudienceCall): ReadonlyMap<string, string> {
   return new Map(
     [...call.state.permissions.values()]
@@ -89,8 +89,8 @@ interface TargetingEntry {
 }
 
 /**
- * Returns the line items that target the audience, by campaign (spec 2.3). `activeOnly`: only servable items. A criterion with the operator
- * `NE` excludes the audience, so it is not counted.
+ * Returns the line items that target the audience, by campaign (spec 2.3). Omits line items that exclude the audience (operator `NE`).
+ * `activeOnly`: also omits line items that cannot serve.
  */
 function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
@@ -130,7 +130,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the audience of the call's account that the path parameter names. @throws {Refusal} 404 for another or deleted audience */
+/** Returns the audience in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' | 'tailored_audience_id'): Audience {
   const id = String(call.params[parameter])
   const found = call.state.audiences.get(id)
@@ -139,7 +139,11 @@ export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' 
   return found
 }
 
-/** Returns an audience as `ownAudience` does, also a shared one, and with `with_deleted` a deleted one. @throws {Refusal} 404 */
+/**
+ * Returns the audience in the path parameter, which belongs to the account or is shared with it.
+ *
+ * @throws {Refusal} 404 if the audience is not accessible, or if it is deleted and the call has no `with_deleted`
+ */
 function readableAudience(call: AudienceCall): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)
@@ -149,7 +153,7 @@ function readableAudience(call: AudienceCall): Audience {
   return found
 }
 
-/** Refuses a name that an audience of the account already has. `except`: the audience to rename. @throws {Refusal} */
+/** Refuses a name that another audience of the account has. Deleted audiences do not count. `except`: the audience to rename. */
 function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
   const taken = [...call.state.audiences.values()].some(
     (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,

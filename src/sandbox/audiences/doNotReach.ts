@@ -31,12 +31,12 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   },
 }
 
-/** Returns the lists of the call's account, deleted ones included. */
+/** Returns the do-not-reach lists of the call's account, deleted ones included. */
 export function ownLists(call: AudienceCall): Audience[] {
   return [...call.state.lists.values()].filter((one) => one.accountId === call.account?.id)
 }
 
-/** Returns the list of the call's account that the path names. @throws {Refusal} 404 for any other list, or a deleted one */
+/** Returns the list in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 function listOfPath(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = ownLists(call).find((one) => one.id === id && !one.deleted)

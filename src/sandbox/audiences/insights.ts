@@ -1,6 +1,6 @@
 /**
- * Handles keyword insights (spec 4.3) and audience estimates (docs/spec-notes.md#custom-audiences). The numbers are invented. They derive
- * from the request, so equal requests for the same period return equal numbers.
+ * Handles keyword insights (spec 4.3) and audience estimates (docs/spec-notes.md#custom-audiences). The numbers are invented: hashes of
+ * keywords and times, or of criteria.
  */
 import { hash } from 'node:crypto'
 import { targetingOperators } from '../../service/contract/campaignResources.ts'
@@ -15,7 +15,7 @@ import { listParam } from '../params.ts'
 
 type InsightsCall = Call<AudienceState>
 
-/** Words that follow the keyword in related keywords. */
+/** Words that follow the first keyword in related keywords, such as `mugs sale`. */
 const WORDS =
   'sale news deals online shop today review price best new live gift ideas near me delivery guide trends size color brand store offers code free summer winter spring autumn kids women men outlet fashion style season week video photo'.split(
     ' ',
@@ -24,7 +24,7 @@ const RELATED_COUNT = 30
 const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
-/** Returns invented volumes of the keywords per hour or day, and 30 invented related keywords. @throws {Refusal} */
+/** Returns an invented volume of all keywords together per hour or day, and 30 invented related keywords. @throws {Refusal} */
 export function searchKeywords(call: InsightsCall): Reply {
   const keywords = listParam(call, 'keywords') ?? []
   const negative = listParam(call, 'negative_keywords') ?? []
@@ -52,7 +52,7 @@ export function searchKeywords(call: InsightsCall): Reply {
 /**
  * Returns an invented range of the audience size for a body `{ targeting_criteria: [...] }` or the bare array.
  *
- * @throws {Refusal} with every wrong criterion
+ * @throws {Refusal} with an error for each mistake in the criteria
  */
 export function estimateAudience(call: InsightsCall): Reply {
   const criteria = listOf(call.params['targeting_criteria'])

@@ -1,9 +1,9 @@
 /**
- * Stores the identifiers of one audience or list with their times, and which of them belong to one user.
+ * Stores the identifiers of one audience or do-not-reach list: their times, and which of them belong to the same user.
  *
- * Each identifier is a record of 48 bytes, not an object, because ten million must fit in memory (docs/benchmarks.md). Each chunk of memory
- * has 65,536 records. A hash table with open addressing finds a record by its type and digest. The records of one user form a circular
- * list. Times are seconds since 1970.
+ * Ten million identifiers must fit in memory, so each is a record of 48 bytes instead of an object (docs/benchmarks.md). A chunk of memory
+ * has 65,536 records. A hash table with open addressing finds a record by its type and digest. The records of a user form a circular list:
+ * each contains the number of the next one. Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
 import { userIdentifiers } from '../../service/contract/audienceResources.ts'
@@ -21,23 +21,23 @@ const TYPE = 32
 const EFFECTIVE = 36
 const EXPIRES = 40
 const NEXT = 44
-/** Bit of the type byte: the identifier was removed. The record is reused if the identifier is added again. */
+/** Bit of the type byte: the identifier was removed. If it is added again, `put` uses the same record. */
 const REMOVED = 0x80
-/** Bits of the type byte that contain the type. All of them set: no type yet. */
+/** Bits of the type byte that contain the type. All of them are set in a new record, which has no type yet. */
 const TYPE_BITS = 0x7f
-/** Maximum share of used slots. Above it the table doubles: ten million identifiers have 16.8 million slots. */
+/** Maximum share of used slots. Above it, the table doubles. Ten million identifiers need 16.8 million slots. */
 const MAX_LOAD = 0.7
 
-/** Identifier with its times. */
+/** Identifier with its times. It is in force from `effectiveAt` (inclusive) to `expiresAt` (exclusive). */
 export interface Member {
   readonly type: IdentifierType
-  /** 64 lower-case hex, or the plain value of `partner_user_id`. */
+  /** Digest in 64 lower-case hex digits, or the plain value of a `partner_user_id`. */
   readonly value: string
   readonly effectiveAt: number
   readonly expiresAt: number
 }
 
-/** Part of `Memberships` that is not in the chunks. The names are those of existing state files. */
+/** Content of `Memberships` for a state file, without chunks and hash table. Existing state files have these names. */
 export interface SavedMemberships {
   readonly records: number
   readonly live: number
@@ -45,7 +45,7 @@ export interface SavedMemberships {
   readonly plain: Map<number, string>
 }
 
-/** Identifiers of one audience or list. Parameters: `type` is an index in `IDENTIFIER_TYPES`, `record` the number of a record. */
+/** Identifiers of one audience or do-not-reach list. Parameter `type`: index in `IDENTIFIER_TYPES`. `record`: number of a record. */
 export class Memberships {
   #chunks: Buffer[] = []
   /** Number of records, including removed records. */
@@ -57,7 +57,7 @@ export class Memberships {
   /** Record → value of a `partner_user_id`, of which the record contains only the SHA-256. */
   #partnerIds = new Map<number, string>()
 
-  /** Number of identifiers that were not removed, in force or not. */
+  /** Number of identifiers that were not removed, including those not in force. */
   get size(): number {
     return this.#live
   }
@@ -84,6 +84,7 @@ export class Memberships {
     }
     const chunk = this.#chunk(record)
     const at = this.#at(record)
+    // A new or removed record. It starts as the only record of a user.
     if (chunk[at + TYPE] !== type) {
       chunk[at + TYPE] = type
       chunk.writeUInt32LE(record, at + NEXT)
@@ -94,10 +95,11 @@ export class Memberships {
     return record
   }
 
-  /** Merges the users of two records into one user. */
+  /** Merges the users that two records belong to into one user. */
   join(a: number, b: number): void {
     if (a === b) return
     for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
+    // Exchanging the next records of `a` and `b` makes one circular list of the two.
     const nextOfA = this.#next(a)
     this.#setNext(a, this.#next(b))
     this.#setNext(b, nextOfA)
@@ -121,7 +123,7 @@ export class Memberships {
     this.#drop(record)
   }
 
-  /** Counts the identifiers in force at `now` by type, and the users with at least one of them. */
+  /** Counts the identifiers in force at `now` by type. `members`: number of users with at least one of them. */
   count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
     const identifiers: Record<IdentifierType, number> = {
       email: 0,
@@ -149,8 +151,8 @@ export class Memberships {
   }
 
   /**
-   * Returns the records in force at `now`, sorted by type name and then bytewise by value. Compares digests instead of their hex texts,
-   * which sort alike, to save memory.
+   * Returns the records in force at `now`, sorted by type name, then bytewise by value. Compares digests: they sort like their hex texts,
+   * which would need more memory.
    */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
@@ -170,7 +172,7 @@ export class Memberships {
     return copy
   }
 
-  /** Returns the content for a file. Omits the hash table, which `fromSaved` builds again. The bytes are not copied. */
+  /** Returns the content for a state file, without the hash table. Does not copy the bytes of the chunks. */
   save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
     const bytes = this.#chunks.map((chunk, at) =>
       chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#records - at * CHUNK_RECORDS) * RECORD_BYTES),
@@ -178,7 +180,7 @@ export class Memberships {
     return { plain: { records: this.#records, live: this.#live, plain: this.#partnerIds }, bytes }
   }
 
-  /** Restores the result of `save`. */
+  /** Restores the result of `save`, and builds the hash table. */
   static fromSaved({ records, live, plain }: SavedMemberships, bytes: readonly Uint8Array[]): Memberships {
     const made = new Memberships()
     made.#chunks = bytes.map((one) => {
@@ -195,7 +197,7 @@ export class Memberships {
     return made
   }
 
-  /** Returns the identifier of a record. */
+  /** Returns the identifier of a record that was not removed. */
   member(record: number): Member {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
@@ -233,7 +235,7 @@ export class Memberships {
     this.#live--
   }
 
-  /** Returns the slot of the identifier, or the free slot for it. The hash combines the type and the first bytes of the digest. */
+  /** Returns the slot of an identifier. For an unknown identifier, returns the free slot that `put` will use. */
   #slot(type: number, key: Buffer): number {
     const mask = this.#index.length - 1
     let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
@@ -248,7 +250,7 @@ export class Memberships {
     }
   }
 
-  /** Appends a record that is marked as removed, so that `put` writes its type and counts it. Returns its number. */
+  /** Appends a record that is marked as removed, and returns its number. `put` then writes its type and times, and counts it. */
   #append(key: Buffer): number {
     const record = this.#records++
     if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
@@ -291,12 +293,12 @@ export class Memberships {
   }
 }
 
-/** Returns the 32 bytes by which an identifier is stored: its digest, or for a `partner_user_id` the SHA-256 of its value. */
+/** Returns the 32 bytes that a record stores of an identifier: its digest, or the SHA-256 of a `partner_user_id`. */
 export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/** Yields the line of each identifier in force, sorted. */
+/** Yields the line of each identifier in force at `now`, in the order of `sortedInForce`. */
 export function* linesOf(memberships: Memberships, now: number, line: (member: Member) => string): Generator<string> {
   for (const record of memberships.sortedInForce(now)) yield line(memberships.member(record))
 }

@@ -22,30 +22,31 @@ export interface Operation {
   readonly effectiveAt: number | undefined
   /** As `effectiveAt`. */
   readonly expiresAt: number | undefined
-  /** Index of the operation's first user among the users of the request. Operations without a correct type or users do not count. */
+  /** Index of the operation's first user among all users of the request. Operations without a known type or without users do not count. */
   readonly firstUser: number
 }
 
 /** Audience or do-not-reach list that an upload changes. */
-export interface UserList {
+export interface UploadTarget {
   readonly audience: Audience
   readonly kind: 'audience' | 'do-not-reach'
   /**
-   * The account's do-not-reach lists; none for an upload to a list. An update of their members is a violation (docs/sandbox.md#violations).
+   * Members of the account's do-not-reach lists. An `Update` of an audience with such a member is a violation (docs/sandbox.md#violations).
+   * Empty if the upload changes a do-not-reach list.
    */
   readonly suppressed: readonly Memberships[]
-  /** Ids of the path, which the answer adds to the echo of each operation. */
+  /** Ids of the path. The answer adds them to the echo of each operation. */
   readonly echo: Readonly<Record<string, string>>
 }
 
-/** Months that a membership lasts by default (spec 8). In a do-not-reach list it must end earlier. */
+/** Months from now to the default of `expires_at` (spec 8). An `expires_at` for a do-not-reach list must be earlier. */
 export const DEFAULT_MONTHS = 13
 /** Index of each identifier type, as `Memberships` stores it. */
-export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
+export const TYPE_INDEX: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
 const DO_NOT_REACH_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
 const HEX_ANY_CASE = /^[0-9a-fA-F]{64}$/
-/** Digests of the empty text and of placeholders: the client hashed a value that is not an identifier. */
+/** Digests of the empty text and of placeholders. A client should not hash such a value. */
 const JUNK: ReadonlySet<string> = new Set(
   ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
     hash('sha256', text),
@@ -53,23 +54,29 @@ const JUNK: ReadonlySet<string> = new Set(
 )
 
 /**
- * Returns the operations of the body in order, undefined for each wrong operation. Appends a list to `errors` for each operation; the list
- * of a correct operation is empty.
+ * Returns the operations of the body in order, undefined for each wrong operation. Appends to `errors` a list for each operation, empty if
+ * it is correct. Reports violations.
  */
-export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
+export function readOperations(call: UsersCall, target: UploadTarget, errors: AdsError[][]): (Operation | undefined)[] {
   let firstUser = 0
   return listOf(call.body).map((one) => {
     const found: AdsError[] = []
     errors.push(found)
-    const operation = readOperation(call, list, one, firstUser, found)
+    const operation = readOperation(call, target, one, firstUser, found)
     if (operation !== undefined) firstUser += operation.users.length
     return found.length > 0 ? undefined : operation
   })
 }
 
-function readOperation(call: UsersCall, list: UserList, input: unknown, firstUser: number, errors: AdsError[]): Operation | undefined {
+function readOperation(
+  call: UsersCall,
+  target: UploadTarget,
+  input: unknown,
+  firstUser: number,
+  errors: AdsError[],
+): Operation | undefined {
   if (!isPlainRecord(input)) return void errors.push(invalidParameter('operation', 'object', ''))
-  for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(call, name))
+  for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownFieldError(call, name))
   const type = input['operation_type']
   if (type === undefined) errors.push(missingParameter('operation_type'))
   else if (type !== 'Update' && type !== 'Delete') errors.push(invalidParameter('operation_type', 'one of Update, Delete', type))
@@ -77,28 +84,29 @@ function readOperation(call: UsersCall, list: UserList, input: unknown, firstUse
   if (params === undefined) return void errors.push(missingParameter('params'))
   if (!isPlainRecord(params)) return void errors.push(invalidParameter('params', 'object', ''))
   for (const name in params)
-    if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
-      errors.push(unknownField(call, name))
+    if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || target.kind === 'do-not-reach'))
+      errors.push(unknownFieldError(call, name))
   const effectiveAt = readTime(params['effective_at'], 'effective_at', errors)
   const expiresAt = readTime(params['expires_at'], 'expires_at', errors)
-  if (type !== 'Delete') checkTimes(call, list, { effectiveAt, expiresAt }, errors)
+  if (type !== 'Delete') checkTimes(call, target, { effectiveAt, expiresAt }, errors)
   const users = params['users']
   if (users === undefined) return void errors.push(missingParameter('users'))
   if (!Array.isArray(users) || users.length === 0) return void errors.push(invalidParameter('users', 'array of at least one user', ''))
-  for (const user of listOf(users)) checkUser(call, list, user, errors)
+  for (const user of listOf(users)) checkUser(call, target, user, errors)
   if (type !== 'Update' && type !== 'Delete') return undefined
   // checkUser has checked each user. A copy would cost time for every upload.
   return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
 }
 
+/** Checks the times of an `Update`. The default of `effective_at` is now, that of `expires_at` is 13 months from now. */
 function checkTimes(
   call: UsersCall,
-  list: UserList,
+  target: UploadTarget,
   { effectiveAt, expiresAt }: Pick<Operation, 'effectiveAt' | 'expiresAt'>,
   errors: AdsError[],
 ): void {
   if (expiresAt === undefined) {
-    if (list.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
+    if (target.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
     if (effectiveAt !== undefined && effectiveAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS)) {
       call.world.reportViolation('expires_before_effective', 'the default of expires_at is not later than effective_at')
       errors.push(invalidParameter('effective_at', 'time under 13 months ahead, or expires_at', isoSeconds(effectiveAt * 1000)))
@@ -114,23 +122,23 @@ function checkTimes(
         isoSeconds(expiresAt * 1000),
       ),
     )
-  } else if (list.kind === 'do-not-reach' && expiresAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS))
+  } else if (target.kind === 'do-not-reach' && expiresAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS))
     errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
 }
 
 /**
- * Adds an error for each wrong part of a user, and reports violations. Tests first for a valid digest, to save time: a request has up to
- * 2,500 operations with any number of users.
+ * Adds an error for each wrong part of a user, and reports violations. A request has up to 2,500 operations with any number of users, so
+ * the test for a correct digest comes first.
  */
-function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
+function checkUser(call: UsersCall, target: UploadTarget, user: unknown, errors: AdsError[]): void {
   if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
   let count = 0
   for (const type in user) {
-    const number = TYPE_NUMBER.get(type)
+    const typeIndex = TYPE_INDEX.get(type)
     const values = user[type]
-    if (number === undefined || (list.kind === 'do-not-reach' && !DO_NOT_REACH_TYPES.includes(type))) {
+    if (typeIndex === undefined || (target.kind === 'do-not-reach' && !DO_NOT_REACH_TYPES.includes(type))) {
       reportRawIdentifier(call, values)
-      errors.push(unknownField(call, type))
+      errors.push(unknownFieldError(call, type))
       continue
     }
     if (!Array.isArray(values)) {
@@ -142,13 +150,13 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
       count++
       if (type === 'partner_user_id') checkPartnerId(call, value, errors)
       else if (typeof value === 'string' && HEX.test(value)) reportJunk(call, type, value)
-      else checkNotLowerHex(call, type, value, errors)
+      else checkWrongDigest(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
-/** Checks a `partner_user_id`, which is not hashed. Reports one that may be personal. */
+/** Checks a `partner_user_id`, which is not hashed. Reports a violation if it looks like an email, a phone number or a junk digest. */
 function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): void {
   if (typeof value !== 'string' || value === '' || value.length > 1000)
     return void errors.push(identifierError('partner_user_id', 'text of 1 to 1,000 characters'))
@@ -158,10 +166,10 @@ function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): vo
 }
 
 /**
- * Reports a value that is not a lower-case digest as a violation. Adds an error, unless it is a digest in upper or mixed case. No message
- * contains the value.
+ * Reports a violation for an identifier that is not a lower-case digest. Accepts a digest with upper-case letters, and adds an error for any
+ * other value. No message contains the value.
  */
-function checkNotLowerHex(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
+function checkWrongDigest(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return reportJunk(call, type, value.toLowerCase())
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
@@ -173,22 +181,23 @@ function reportJunk(call: UsersCall, type: string, value: string): void {
   if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
 }
 
-/** Returns the error of an identifier, without its value, which may be personal. */
+/** Returns the error for a wrong identifier. Omits the value, because it may be personal. */
 function identifierError(type: string, expected: string): AdsError {
   return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
-/** Reports a raw email or phone number in an unknown field or its name, or in a field that is not an array. */
+/** Reports a violation if the value, or a text in it, looks like an email or phone number. For fields that are unknown or not an array. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
     call.world.reportViolation('raw_identifier', 'an unknown field, or one that is not an array, looks like an email or phone')
 }
 
-/** Returns a time in seconds since 1970; undefined if it is absent, null or wrong. Adds an error to `errors` if it is wrong. */
+/** Returns a time in seconds since 1970; undefined if it is absent, null or wrong. Adds an error for a wrong time. */
 function readTime(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined
+  // `Memberships` stores times as 32-bit numbers.
   if (at === undefined || at < 0 || at > 4_294_967_295_000) {
     errors.push(invalidParameter(name, 'time', typeof value === 'string' ? value.slice(0, 40) : '', 'invalid date'))
     return undefined
@@ -197,10 +206,10 @@ function readTime(value: unknown, name: string, errors: AdsError[]): number | un
 }
 
 /**
- * Returns the error for an unknown field, and reports a raw identifier in its name. Contains the name only if it is a word of letters: any
- * other name may be personal.
+ * Returns the error for an unknown field, and reports a raw identifier in its name. The error contains a name only of letters and `_`,
+ * because any other name may be personal.
  */
-function unknownField(call: UsersCall, name: string): AdsError {
+function unknownFieldError(call: UsersCall, name: string): AdsError {
   reportRawIdentifier(call, name)
   const isWord = /^[a-z_]{1,40}$/i.test(name)
   return {

@@ -28,8 +28,9 @@ function listPermissions(call: AudienceCall): Reply {
 }
 
 /**
- * Shares an audience, or changes the level of an existing permission. The switch `share_outside_business` decides whether it may be shared
- * with another business (spec 5 rule 7).
+ * Shares an audience with an account, or changes the level of its permission.
+ *
+ * @throws {Refusal} if the account is of another business, and the switch `share_outside_business` forbids it
  */
 function createPermission(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'tailored_audience_id')
@@ -66,7 +67,7 @@ function deletePermission(call: AudienceCall): Reply {
   return ok(permissionWire(call, markDeleted(call, permission)))
 }
 
-/** Refuses to share with another business, by the switch `share_outside_business`. @throws {Refusal} */
+/** Refuses to share with another business, unless the switch `share_outside_business` allows it (spec 5 rule 7). @throws {Refusal} */
 function checkMayShareOutside(call: AudienceCall): void {
   const choice = call.world.switch('share_outside_business')
   if (choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))) return
@@ -77,7 +78,7 @@ function checkMayShareOutside(call: AudienceCall): void {
   throw adsRefusal('FEATURE_NOT_AVAILABLE', message, { parameter: 'granted_account_id' })
 }
 
-/** Returns the permission in wire form. On the path of custom audiences it has `custom_audience_id` too. */
+/** Returns the permission in wire form. On the path of custom audiences, adds `custom_audience_id`. */
 function permissionWire(call: AudienceCall, permission: Permission): object {
   return 'custom_audience_id' in call.echo ? { ...permission, custom_audience_id: permission.tailored_audience_id } : permission
 }

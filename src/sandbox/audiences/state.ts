@@ -14,9 +14,7 @@ export interface Audience {
   updated_at: string
   deleted: boolean
   memberships: Memberships
-  /**
-   * Last upload whose processing was started: its time in milliseconds since 1970, and the number of members before it. Null without one.
-   */
+  /** Last upload that started processing; null without one. `since`: its time, milliseconds since 1970. `members`: number before it. */
   processing: { readonly since: number; readonly members: number } | null
 }
 
@@ -39,7 +37,7 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Creates the first state: an empty audience, its permission for another account, and an empty do-not-reach list. */
+/** Creates the first state: an empty audience, a permission on it for an account outside the sandbox, and an empty do-not-reach list. */
 export function createAudienceState(): AudienceState {
   const fixed = (id: string, name: string): Audience => emptyAudience({ id, accountId: FIXED_ACCOUNT, name, at: FIRST_DAY })
   return {
@@ -62,7 +60,7 @@ export function createAudienceState(): AudienceState {
   }
 }
 
-/** Returns a new, empty audience or list of the call's account. Does not store it. */
+/** Returns a new, empty audience or do-not-reach list of the call's account. Does not store it. */
 export function newAudience(call: Call<AudienceState>, name: string): Audience {
   return emptyAudience({ id: call.world.newShortId(), accountId: accountOf(call).id, name, at: isoSeconds(call.now) })
 }

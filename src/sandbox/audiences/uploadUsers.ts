@@ -7,37 +7,38 @@ import type { SwitchValue } from '../state/switches.ts'
 import { startProcessing } from './audienceSize.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
-import { DEFAULT_MONTHS, readOperations, TYPE_NUMBER, type Operation, type User, type UserList, type UsersCall } from './operations.ts'
+import { DEFAULT_MONTHS, readOperations, TYPE_INDEX, type Operation, type User, type UploadTarget, type UsersCall } from './operations.ts'
 
 /**
- * Applies an upload and returns the counts. Applies nothing if an operation is wrong, except with the switch `partial_apply`.
+ * Applies an upload and returns the counts.
  *
- * @throws {Refusal} 400 with `operation_errors`
+ * @throws {Refusal} 400 with `operation_errors` if an operation is wrong. Then nothing is applied. With the switch `partial_apply`, the
+ * correct operations are.
  */
-export function uploadUsers(call: UsersCall, list: UserList): Reply {
+export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
   const errors: AdsError[][] = []
-  const operations = readOperations(call, list, errors)
+  const operations = readOperations(call, target, errors)
   const correct = operations.filter((operation) => operation !== undefined)
   const isWrong = correct.length < operations.length
   const isApplied = !isWrong || (correct.length > 0 && call.world.switch('partial_apply') === 'on')
   if (isApplied) {
-    startProcessing(call, list.audience)
-    applyAll(call, list, correct)
+    startProcessing(call, target.audience)
+    applyAll(call, target, correct)
   }
-  const request = operations.map((operation, index) => echoOf(call, list, operation, index))
+  const request = operations.map((operation, index) => echoOf(call, target, operation, index))
   if (isWrong) throw Object.assign(operationRefusal(call.world, errors, request), { isPartlyApplied: isApplied })
-  return answer(call, list, correct, request)
+  return replyOf(call, target, correct, request)
 }
 
-/** Applies the operations, in the order that the switch `operation_order` sets. */
-function applyAll(call: UsersCall, list: UserList, operations: readonly Operation[]): void {
+/** Applies the operations in the order of the switch `operation_order`. With `audience_update: replace`, an `Update` first deletes users. */
+function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Operation[]): void {
   const order = call.world.switch('operation_order')
   const ordered = order === 'random' ? shuffled(operations, call.world.random) : [...operations]
   if (order === 'deletes_first') ordered.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
   const defaults = { effectiveAt: Math.floor(call.now / 1000), expiresAt: Math.floor(addMonths(call.now, DEFAULT_MONTHS) / 1000) }
   const replaces = call.world.switch('audience_update') === 'replace'
   const reach = call.world.switch('delete_reach')
-  const { memberships } = list.audience
+  const { memberships } = target.audience
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
@@ -46,34 +47,34 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly Operatio
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
         if (replaces) deleteUser(memberships, user, 'user')
-        addUser(call, list, user, times)
+        addUser(call, target, user, times)
       }
     })
   }
 }
 
-/** Adds the identifiers of a user object and joins them to one user. */
-function addUser(call: UsersCall, list: UserList, user: User, times: { effectiveAt: number; expiresAt: number }): void {
-  const { memberships } = list.audience
+/** Adds the identifiers of a user object, and merges the users that have them into one. */
+function addUser(call: UsersCall, target: UploadTarget, user: User, times: { effectiveAt: number; expiresAt: number }): void {
+  const { memberships } = target.audience
   let first = -1
   for (const type in user) {
-    const number = TYPE_NUMBER.get(type) ?? 0
+    const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
-      const key = keyOf(number, value)
-      if (list.suppressed.length > 0) reportSuppressed(call, list, number, key)
-      const record = memberships.put(number, key, times, type === 'partner_user_id' ? value : undefined)
+      const key = keyOf(typeIndex, value)
+      if (target.suppressed.length > 0) reportSuppressed(call, target, typeIndex, key)
+      const record = memberships.put(typeIndex, key, times, type === 'partner_user_id' ? value : undefined)
       if (first === -1) first = record
       else memberships.join(first, record)
     }
   }
 }
 
-/** Removes the known identifiers of a user object. With the reach `user`, also removes all other identifiers of the same users. */
+/** Removes the stored identifiers of a user object. With `reach: user`, removes all identifiers of every user that has one of them. */
 function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'delete_reach'>): void {
   for (const type in user) {
-    const number = TYPE_NUMBER.get(type) ?? 0
+    const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
-      const record = memberships.find(number, keyOf(number, value))
+      const record = memberships.find(typeIndex, keyOf(typeIndex, value))
       if (record === -1) continue
       if (reach === 'user') memberships.removeUser(record)
       else memberships.removeOne(record)
@@ -81,39 +82,39 @@ function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'de
   }
 }
 
-/** Reports a violation if the identifier is on a do-not-reach list of the account, and its membership is in force. */
-function reportSuppressed(call: UsersCall, list: UserList, number: number, key: Buffer): void {
-  for (const memberships of list.suppressed) {
-    const record = memberships.find(number, key)
+/** Reports a violation for each do-not-reach list of the account on which the identifier is in force. */
+function reportSuppressed(call: UsersCall, target: UploadTarget, typeIndex: number, key: Buffer): void {
+  for (const memberships of target.suppressed) {
+    const record = memberships.find(typeIndex, key)
     if (record === -1) continue
     const { effectiveAt, expiresAt } = memberships.member(record)
     const nowS = call.now / 1000
     if (effectiveAt <= nowS && expiresAt > nowS)
       call.world.reportViolation(
         'update_of_suppressed',
-        `an ${IDENTIFIER_TYPES[number] ?? ''} on the do-not-reach list was added to an audience`,
+        `an ${IDENTIFIER_TYPES[typeIndex] ?? ''} on the do-not-reach list was added to an audience`,
       )
   }
 }
 
 /**
- * Returns the counts of an upload. The switch `count_basis` sets what is counted, and `audience_users_response` the form of the answer. For
- * do-not-reach lists the form is always `array`.
+ * Returns the reply with the counts of an upload. The switch `audience_users_response` sets its form. For a do-not-reach list, the form is
+ * always `array`.
  */
-function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
+function replyOf(call: UsersCall, target: UploadTarget, operations: readonly Operation[], request: unknown): Reply {
   const results = operations.map(({ users }) => {
-    const count = counted(call, users)
+    const count = countOf(call, users)
     return { success_count: count, total_count: count }
   })
-  const form = list.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
+  const form = target.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
   if (form === 'array') return { kind: 'ads', data: results, request }
   const total = results.reduce((sum, one) => sum + one.total_count, 0)
   const sums = { success_count: total, total_count: total }
   return { kind: 'ads', data: form === 'object' ? sums : [sums] }
 }
 
-/** Returns the count of an operation on the users. */
-function counted(call: UsersCall, users: readonly User[]): number {
+/** Returns the count that an operation with these users reports, by the switch `count_basis`. */
+function countOf(call: UsersCall, users: readonly User[]): number {
   switch (call.world.switch('count_basis')) {
     case 'users':
       return users.length
@@ -125,14 +126,14 @@ function counted(call: UsersCall, users: readonly User[]): number {
 }
 
 /**
- * Returns the echo of an operation: the ids of the path, the type of the operation, and the dates that were sent, without users.
- * `operation`: undefined for a wrong operation, whose echo has no dates.
+ * Returns the echo of an operation: the ids of the path, its type, and the times that were sent. `operation`: undefined for a wrong
+ * operation, whose echo has no times.
  */
-function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
+function echoOf(call: UsersCall, target: UploadTarget, operation: Operation | undefined, index: number): unknown {
   const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']
   return {
     params: {
-      ...list.echo,
+      ...target.echo,
       ...(operation?.effectiveAt === undefined ? {} : { effective_at: isoSeconds(operation.effectiveAt * 1000) }),
       ...(operation?.expiresAt === undefined ? {} : { expires_at: isoSeconds(operation.expiresAt * 1000) }),
     },

@@ -1,4 +1,4 @@
-/** Defines the auth area: token endpoints, and the users of the control API. */
+/** Defines the auth area: token endpoints, and the control API's calls that add and list users. */
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { createAuthState, loadAuthState } from './state.ts'

@@ -1,38 +1,38 @@
-/** Renders the pages on which a user allows or denies an application (spec 4.1). Escapes every value. */
+/** Renders the pages on which a user allows or denies access to an application (spec 4.1). Escapes every value of a request. */
 import type { RequestToken } from './state.ts'
 
-/** Fields of the page's form that are not parameters of the API. They arrive in the query. */
+/** Fields of the authorization form that are not parameters of the API. The form sends them in the query. */
 export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
 
-/** Values that the authorization page shows. */
+/** Content of the authorization page. */
 export interface AuthorizationPage {
   readonly token: RequestToken
   /** Path to which the form is sent. */
   readonly path: string
-  /** Value of the field for the handle. */
+  /** Handle that the form shows first. */
   readonly screenName: string
-  /** True if the page asks for a password too. The sandbox does not check it. */
+  /** True if the form has a field for a password, which the sandbox does not check. */
   readonly forceLogin: boolean
   /** True if no user has the handle. The page then shows an error. */
-  readonly isUnknown: boolean
+  readonly isUnknownUser: boolean
 }
 
 /** Renders the form with the buttons Allow and Deny. */
-export function authorizationPage({ token, path, screenName, forceLogin, isUnknown }: AuthorizationPage): string {
+export function authorizationPage({ token, path, screenName, forceLogin, isUnknownUser }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(
     'Authorize the application',
     `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
 <form method="get" action="${escapeHtml(path)}">
 <input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">${forceLogin ? '\n<input type="hidden" name="force_login" value="true">' : ''}
-${isUnknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
+${isUnknownUser ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}
 <button name="decision" value="allow" id="allow">Allow</button>
 <button name="decision" value="deny" id="deny">Deny</button>
 </form>`,
   )
 }
 
-/** Renders the page with the PIN, which the user types into the application (out-of-band mode). */
+/** Renders the page with the PIN, for the callback `oob`. The user types the PIN into the application. */
 export function pinPage(pin: string): string {
   return page(
     'Access granted',
@@ -40,12 +40,12 @@ export function pinPage(pin: string): string {
   )
 }
 
-/** Renders the page after Deny (out-of-band mode). */
+/** Renders the page after Deny, for the callback `oob`. */
 export function deniedPage(): string {
   return page('Access denied', '<p>The application was not given access. You can close this page.</p>')
 }
 
-/** Renders the page for a request token that is unknown or was used. */
+/** Renders the page for a request token that is unknown, or that a user allowed or denied before. */
 export function wrongTokenPage(): string {
   return page('This link does not work', '<p>The request token is unknown or was used before. Start again from the application.</p>')
 }

@@ -17,14 +17,14 @@ export interface AccessToken {
 export interface RequestToken {
   readonly token: string
   readonly secret: string
-  /** URL, or `oob` for the PIN. */
+  /** URL to which the browser is redirected, or `oob` for a page with a PIN. */
   readonly callback: string
   readonly access: 'read' | 'write'
-  /** PIN, or text for the callback. Created when the user allows the access; null before. */
+  /** PIN, or text that the redirect adds to the callback. Null until a user allows the access. */
   verifier: string | null
-  /** User who allowed the access. Null before. */
+  /** Id of the user who allowed the access; null before. */
   userId: string | null
-  /** The authorization page accepts only `new`, the exchange for an access token only `allowed`. */
+  /** Changes from `new` to `denied`, or to `allowed`; from `allowed` to `used` when the token is exchanged for an access token. */
   state: 'new' | 'allowed' | 'denied' | 'used'
 }
 
@@ -32,15 +32,15 @@ export interface RequestToken {
 export interface AuthState {
   readonly accessTokens: Map<string, AccessToken>
   readonly requestTokens: Map<string, RequestToken>
-  /** App-only token as it is sent, with its percent-escapes; null if none is valid (spec 3.2). */
+  /** App-only token as clients send it, with its percent-escapes; null if there is none (spec 3.2). */
   bearer: string | null
-  /** Ids of users who granted access. `oauth/authenticate` does not show them the page again, unless `force_login` is set. */
+  /** Ids of users who allowed access once. Without `force_login`, `oauth/authenticate` does not show them the page again. */
   readonly granted: Set<string>
 }
 
-/** Event of the journal: an added user. It is not in `users.ts`, because `users.ts` imports `areaRefs.ts`, which imports this type. */
+/** Event of the journal: an added user. */
 export interface UserAdded {
-  /** Name from an earlier version, kept so that its state files can be read. */
+  /** State files of earlier versions have this name. */
   readonly kind: 'person'
   readonly user: SandboxUser
   readonly accounts: readonly { readonly id: string; readonly role: string }[]
@@ -61,8 +61,8 @@ export function createAuthState(world: World): AuthState {
 }
 
 /**
- * Adds the access token of the sandbox's credentials to the restored state, which may come from a sandbox with other credentials. If this
- * token was invalidated, it stays invalid, as in a replay of the journal.
+ * Adds the access token of the sandbox's credentials to a restored state, because the state may be of a sandbox with other credentials. If
+ * the token was invalidated, it stays invalid.
  */
 export function loadAuthState(world: World, state: AuthState): AuthState {
   const own = ownToken(world)

@@ -10,16 +10,16 @@ import type { AuthState, RequestToken } from './state.ts'
 type AuthCall = Call<AuthState>
 
 export const tokenHandlers: Readonly<Record<string, Handler<AuthState>>> = {
-  'oauth.requestToken': requestToken,
-  'oauth.authorize': (call) => authorize(call, { isGranted: false }),
-  'oauth.authenticate': (call) => authorize(call, { isGranted: hasGranted(call) }),
-  'oauth.accessToken': accessToken,
+  'oauth.requestToken': createRequestToken,
+  'oauth.authorize': (call) => authorize(call, { skipsPage: false }),
+  'oauth.authenticate': (call) => authorize(call, { skipsPage: skipsAuthorizationPage(call) }),
+  'oauth.accessToken': createAccessToken,
   'oauth.invalidateToken': invalidateToken,
-  'oauth2.token': bearerToken,
+  'oauth2.token': getBearerToken,
   'oauth2.invalidateToken': invalidateBearer,
 }
 
-function requestToken(call: AuthCall): Reply {
+function createRequestToken(call: AuthCall): Reply {
   // A nonce is ASCII only (spec 4.1).
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
@@ -38,21 +38,21 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * Shows the authorization page, or handles the button that was pressed on it. With `isGranted`, allows without the page if the query has
- * no `decision`.
+ * Shows the authorization page, or handles the button that the user pressed on it. `skipsPage`: allows the access immediately if no button
+ * was pressed.
  */
-function authorize(call: AuthCall, { isGranted }: { readonly isGranted: boolean }): Reply {
+function authorize(call: AuthCall, { skipsPage }: { readonly skipsPage: boolean }): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
   if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
-  const user = signedInUser(call)
-  const decision = call.query.get('decision') ?? (isGranted ? 'allow' : undefined)
+  const user = userOfHandle(call)
+  const decision = call.query.get('decision') ?? (skipsPage ? 'allow' : undefined)
   if (decision === 'deny') {
     token.state = 'denied'
     return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
   }
   if (decision !== 'allow' || user === undefined) {
     const [screenName, forceLogin] = [textParam(call, 'screen_name') ?? '', call.params['force_login'] === true]
-    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, isUnknown: user === undefined }))
+    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, isUnknownUser: user === undefined }))
   }
   token.state = 'allowed'
   token.userId = user.id
@@ -65,19 +65,20 @@ function authorize(call: AuthCall, { isGranted }: { readonly isGranted: boolean 
   return redirect(token.callback, { oauth_token: token.token, oauth_verifier: token.verifier })
 }
 
-/** Returns true if the user granted access before, unless the call has `force_login`. */
-function hasGranted(call: AuthCall): boolean {
-  const user = signedInUser(call)
+/** Returns true if the user allowed access before, and the call has no `force_login`. */
+function skipsAuthorizationPage(call: AuthCall): boolean {
+  const user = userOfHandle(call)
   return user !== undefined && call.params['force_login'] !== true && call.state.granted.has(user.id)
 }
 
-/** Returns the user with the handle `screen_name`, by default `sandbox`; undefined for an unknown handle. */
-function signedInUser(call: AuthCall): SandboxUser | undefined {
+/** Returns the user with the handle `screen_name`, by default `sandbox`. Undefined for an unknown handle. */
+function userOfHandle(call: AuthCall): SandboxUser | undefined {
   const handle = (textParam(call, 'screen_name') || 'sandbox').replace(/^@/, '').toLowerCase()
   return [...call.world.users.values()].find((one) => one.screenName.toLowerCase() === handle)
 }
 
-function accessToken(call: AuthCall): Reply {
+/** Exchanges an allowed request token for an access token. @throws {Refusal} */
+function createAccessToken(call: AuthCall): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
   const user = call.world.users.get(token?.userId ?? '')
   if (token === undefined || user === undefined || token.state !== 'allowed' || token.verifier !== call.params['oauth_verifier'])
@@ -102,10 +103,10 @@ function invalidateToken(call: AuthCall): Reply {
 }
 
 /**
- * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). The token contains percent-escapes: clients must
- * send them as they are.
+ * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). Clients must send its percent-escapes without
+ * decoding them.
  */
-function bearerToken(call: AuthCall): Reply {
+function getBearerToken(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }
 }
@@ -113,7 +114,7 @@ function bearerToken(call: AuthCall): Reply {
 function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
   const given = String(call.params['access_token'])
-  // If a client does not encode the token in a form or query, its escapes arrive decoded.
+  // Clients may put the token into a form or query without encoding it. Its escapes are then decoded here.
   if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
     throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
   call.state.bearer = null

@@ -7,11 +7,12 @@ import { isRecord } from '../../unknownValue.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
 
-/** Roles on an account. */
+/** Roles that a user can have on an account. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
 /** Roles that may only read. */
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
+/** Adds a user. Returns the user with the new access token and its secret. @throws {ControlError} */
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const input = fieldsOf(body, ['id', 'screen_name', 'name', 'premium', 'accounts'])
   const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
@@ -36,7 +37,7 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
 /** Returns all users, with their accounts and roles. */
 export const listUsers: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => userView(world, user))
 
-/** Stores an added user, the access to the accounts, and the token. Ignores unknown accounts. */
+/** Applies the event of an added user: stores the user, the access to accounts, and the token. Ignores unknown accounts. */
 export function applyAddedUser(world: World, state: AuthState, { user, accounts, token, secret }: UserAdded): void {
   world.users.set(user.id, user)
   for (const { id, role } of accounts) {
@@ -71,7 +72,7 @@ function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
   })
 }
 
-/** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle (ignoring case). */
+/** Returns true if a user of the sandbox or of the posts area has the id or the handle. Ignores the case of handles. */
 function isTaken(world: World, id: string, handle: string): boolean {
   const posts = world.stateOf(areaRefs.posts)
   return userOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined
