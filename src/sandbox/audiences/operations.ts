@@ -166,8 +166,8 @@ function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): vo
 }
 
 /**
- * Reports a violation for an identifier that is not a lower-case digest. Accepts a digest with upper-case letters, and adds an error for any
- * other value. No message contains the value.
+ * Reports a violation for an identifier that is not a lower-case digest. Adds an error, except for a digest with upper-case letters. No
+ * message contains the value.
  */
 function checkWrongDigest(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)

@@ -30,7 +30,7 @@ export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
   return replyOf(call, target, correct, request)
 }
 
-/** Applies the operations in the order of the switch `operation_order`. With `audience_update: replace`, an `Update` first deletes users. */
+/** Applies the operations in the order of the switch `operation_order`. */
 function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Operation[]): void {
   const order = call.world.switch('operation_order')
   const ordered = order === 'random' ? shuffled(operations, call.world.random) : [...operations]
@@ -46,6 +46,7 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
       if (!call.applies(operation.firstUser + index, values[0]?.[0] ?? '')) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
+        // Deletes every stored user that has one of the identifiers.
         if (replaces) deleteUser(memberships, user, 'user')
         addUser(call, target, user, times)
       }

@@ -1,4 +1,4 @@
-/** Handles the tax settings of an account, the settings of its users, and the caller's role. All are outside the specification. */
+/** Handles tax settings of an account, settings of its users, and the caller's role. The specification has none of these endpoints. */
 import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { givenFields } from '../params.ts'
@@ -11,7 +11,7 @@ export const accountSettingsHandlers: Readonly<Record<string, Handler<CampaignsS
   'userSettings.get': (call) => ok(userSettings(call)),
   'userSettings.update': (call) => {
     const settings = { ...userSettings(call), ...givenFields(call) }
-    // A list that the call unsets is empty, not null.
+    // An unset list is empty, every other unset field null.
     settings['subscribed_email_types'] ??= []
     call.state.settings.set(userKey(call), settings)
     return ok(settings)

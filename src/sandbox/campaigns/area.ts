@@ -1,5 +1,5 @@
 /**
- * Defines the campaigns area: accounts, campaigns, line items and what belongs to them (spec 4.5, 4.6;
+ * Defines the campaigns area: accounts, campaigns, line items, their promoted posts and targeting, and statistics (spec 4.5, 4.6;
  * docs/spec-notes.md#campaigns-and-line-items).
  */
 import { defineArea } from '../area.ts'

@@ -16,14 +16,14 @@ import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
-/** Function of one record. It gets an operation in the form of a call of the endpoint for a single record, and returns the record. */
+/** Function that handles a call for a single record, and returns the record. */
 type RecordFunction = (call: Call<CampaignsState>) => unknown
 
-/** Operations of a batch endpoint by `operation_type`. */
+/** Types of operations of a batch endpoint, by `operation_type`. */
 type OperationTypes = Readonly<Record<string, OperationType>>
 
 interface OperationType {
-  /** Endpoint for a single record. Its parameters are those of the operation. */
+  /** Endpoint that does the same with a single record. The operation has its parameters. */
   readonly endpoint: EndpointName
   /** Applies the operation, and returns its record in wire form. */
   readonly run: RecordFunction
@@ -44,7 +44,7 @@ const TARGETING: OperationTypes = {
   Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
 }
 
-/** Functions that read the stored record, by the endpoint that updates it. */
+/** Functions that return the stored record, by the name of the endpoint that updates it. */
 const READERS: Readonly<Record<string, RecordFunction>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -53,12 +53,12 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
   'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
 }
 
-/** Runs all operations of the body, and restores the state if one fails. @throws {Refusal} 400 with `operation_errors` */
+/** Runs all operations of the body. @throws {Refusal} 400 with `operation_errors` if one fails. The state is then as before. */
 function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const items = listOf(call.body)
   const before = structuredClone(call.state)
   const data: unknown[] = []
-  // Errors of each operation: an empty list for an operation that succeeded.
+  // A list for each operation, empty for one without errors.
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     try {
@@ -108,6 +108,7 @@ function runSingle(call: Call<CampaignsState>, type: OperationType, params: Read
   if (checked.errors.length > 0) throw adsRefusals(checked.errors)
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
   if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[type.endpoint]?.(single))
+  // A copy, because a later operation of the batch may change the record.
   return structuredClone(type.run(single))
 }
 
@@ -125,10 +126,10 @@ function readParams(
     if (parameter?.in === 'path' && name !== 'account_id') path[name] = String(value)
     else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
   }
-  // Official SDKs send all fields of the record, so its id may be in `id` only.
-  const record = endpoint.parameters.findLast((one) => one.in === 'path')
-  if (!strict && record !== undefined && path[record.name] === undefined && typeof params['id'] === 'string')
-    path[record.name] = params['id']
+  // Official SDKs send all fields of the record. Its id may then be only in the field `id`.
+  const idParameter = endpoint.parameters.findLast((one) => one.in === 'path')
+  if (!strict && idParameter !== undefined && path[idParameter.name] === undefined && typeof params['id'] === 'string')
+    path[idParameter.name] = params['id']
   return { path, pairs }
 }
 

@@ -5,7 +5,7 @@ import { givenFields, longParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
-import { activeCount, reasonsNotServable, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
+import { countActive, reasonsNotServable, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('campaigns', {
@@ -18,7 +18,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   }),
   'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
   'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
-  // Replaces the delete of `recordHandlers`, which adds nothing to the account history.
+  // Replaces the handler of `recordHandlers`: this one also writes the account history.
   'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
   ...recordHandlers('fundingInstruments', {
     table: (state: CampaignsState) => state.funding,
@@ -30,7 +30,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'fundingInstruments.create': (call) => ok(createFunding(call)),
 }
 
-/** Returns the campaign in wire form, with the fields derived from its status, deletion and funding. */
+/** Returns the campaign in wire form. Adds whether it can serve, and why not. */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = reasonsNotServable(call.state, accountOf(call).id, campaign)
   return {
@@ -100,9 +100,9 @@ function withGivenFields(call: Call<CampaignsState>, campaign: Campaign): Campai
   return next
 }
 
-/** Refuses `next` if it is active and the account has 200 active campaigns. @throws {Refusal} */
+/** Refuses `next` if it is active and the account already has 200 active campaigns. @throws {Refusal} */
 function checkActiveLimit(call: Call<CampaignsState>, next: Campaign): void {
-  if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
+  if (next.entity_status === 'ACTIVE' && countActive(recordsOf(call, call.state.campaigns)) >= 200)
     throw adsRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account is the limit')
 }
 

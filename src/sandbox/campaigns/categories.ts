@@ -10,7 +10,7 @@ import { listParam, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
-import { findChild, isVisible, liveLineItem } from './parents.ts'
+import { findChild, isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -59,12 +59,12 @@ type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 /**
  * Returns the ids of line item and category: those of the call, else those of `before`.
  *
- * @throws {Refusal} 404 if the line item is missing or deleted, or the category is unknown
+ * @throws {Refusal} 404 as `findLiveLineItem`, or if the category is unknown
  */
 function linksOf(call: Call<CampaignsState>, before?: Links): Links {
   const itemId = textParam(call, 'line_item_id') ?? before?.line_item_id ?? ''
   const categoryId = textParam(call, 'curated_category_id') ?? before?.curated_category_id ?? ''
-  liveLineItem(call, itemId)
+  findLiveLineItem(call, itemId)
   if (!curatedCategories.some(({ id }) => id === categoryId)) throw notFound('NOT_FOUND', 'curated_category_id', categoryId)
   return { line_item_id: itemId, curated_category_id: categoryId }
 }

@@ -1,4 +1,4 @@
-/** Lists invented categories in the form of spec 2.5, and invented placements (docs/spec-notes.md#categories-and-placements). */
+/** Lists categories in the form of spec 2.5, and placements (docs/spec-notes.md#categories-and-placements). All are invented. */
 import { FIRST_DAY } from '../firstIds.ts'
 
 /** Business category of advertisers, with its IAB codes. */
@@ -8,7 +8,7 @@ export interface BusinessCategory {
   readonly iab_categories: readonly string[]
 }
 
-/** All business categories. Each code is in only one category, so the codes of a line item determine how many categories it has. */
+/** All business categories. Each IAB code is in one category, so the codes of a line item determine its business categories. */
 export const businessCategories: readonly BusinessCategory[] = [
   { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
   { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },
@@ -65,7 +65,7 @@ export const curatedCategories: readonly CuratedCategory[] = [
   },
 ]
 
-/** Sets of placements that a line item of each product type may have. */
+/** Sets of placements by product type, for the list of placements. Line items may have other placements. */
 export const placements: readonly { readonly product_type: string; readonly placements: readonly (readonly string[])[] }[] = [
   {
     product_type: 'PROMOTED_TWEETS',

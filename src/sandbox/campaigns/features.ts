@@ -1,6 +1,6 @@
 /**
- * Handles the features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5). The control API adds and removes
- * any upper-case key, because no endpoint grants some features (spec 5 rule 7).
+ * Handles the features of accounts. Endpoints add and remove only some features (spec 4.5). Others, such as `PROMOTED_MEDIA_POLLS`, gate
+ * calls too (spec 5 rule 7), so the control API adds and removes any key.
  */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
 import { ControlError, fieldsOf } from '../controlError.ts'
@@ -37,17 +37,17 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   },
 }
 
-/** Returns true if the call's account has the feature (spec 5 rule 7). */
+/** Returns true if the call's account has the feature. */
 export function hasFeature({ world, account }: Call<unknown>, feature: string): boolean {
   return account !== undefined && world.stateOf(areaRefs.campaigns).features.get(account.id)?.includes(feature) === true
 }
 
-/** Stores the new features of an account: the event that `PUT features` records. */
+/** Applies the event of `PUT features`: stores the new features of an account. */
 export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesChanged): void {
   state.features.set(account, [...features])
 }
 
-/** Returns true for an array of upper-case keys. */
+/** Returns true for an array of keys such as `AGE_TARGETING`. */
 function areKeys(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Z][A-Z0-9_]*$/.test(one))
 }

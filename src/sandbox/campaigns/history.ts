@@ -1,11 +1,11 @@
-/** Writes the account history: changes of campaigns, line items, promoted tweets and targeting criteria (spec 2.5). */
+/** Writes the account history (spec 2.5): changes of campaigns, line items, promoted tweets and targeting criteria. */
 import { accountOf, type Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Adds an entry to the history of the call's account. `before`: the entity before an update. */
+/** Adds an entry to the history of the call's account. `before`: the entity before an update; ignored for a deletion. */
 export function addToHistory(
   call: Call<CampaignsState>,
   change: {
@@ -30,7 +30,7 @@ export function addToHistory(
   })
 }
 
-/** Returns the changed fields except `updated_at`, with both values; none for a creation. A list in another order is not a change. */
+/** Returns each changed field with both values; none for a creation. Omits `updated_at`. Ignores the order of lists of texts. */
 function differences(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
   const old = recordOf(before)

@@ -1,10 +1,10 @@
-/** Defaults and rules of line items (spec 2.5, 4.6). The rules check an item as it would be after the change. All functions are pure. */
+/** Defaults and rules of line items (spec 2.5, 4.6). The rules check a line item as the call would store it. */
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'
 
 /** Objectives that may have a frequency cap. */
-const CAPPED = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']
+const CAPPED_OBJECTIVES = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']
 
 /** Default goal by objective. */
 const DEFAULT_GOAL: Readonly<Record<string, string>> = {
@@ -30,8 +30,8 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
 }
 
 /**
- * Returns an error for each rule that `next` breaks. `campaign`: parent of the line item. `changes`: names of the fields that the caller
- * sets to another value. Rules about changing a field, such as `pay_by`, check only these fields.
+ * Returns an error for each rule that the line item `next` breaks. `campaign`: its campaign. `changes`: names of the fields that the call
+ * sets to another value. Some fields, such as `pay_by`, must not change in some line items.
  */
 export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []
@@ -57,8 +57,8 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
       message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required',
     })
   checkBid(next, changes, errors)
-  if (next.frequency_cap !== null && !CAPPED.includes(objective))
-    wrong('frequency_cap', `no value unless the objective is one of ${CAPPED.join(', ')}`)
+  if (next.frequency_cap !== null && !CAPPED_OBJECTIVES.includes(objective))
+    wrong('frequency_cap', `no value unless the objective is one of ${CAPPED_OBJECTIVES.join(', ')}`)
   checkBudget(next, campaign, changes, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
@@ -94,7 +94,7 @@ function checkBudget(next: LineItem, campaign: Campaign | undefined, changes: Re
     )
 }
 
-/** Checks that the codes are known, and that PREROLL_VIEWS has one or two business categories (spec 2.5). */
+/** Checks that the IAB codes are known. With PREROLL_VIEWS, they must belong to one or two business categories (spec 2.5). */
 function checkCategories(next: LineItem, errors: AdsError[]): void {
   const owners = new Set<string>()
   for (const code of next.categories) {

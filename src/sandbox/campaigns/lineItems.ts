@@ -9,7 +9,7 @@ import { recordOf } from '../../unknownValue.ts'
 import { addToHistory } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy } from './lineItemRules.ts'
 import { findChild, isVisible } from './parents.ts'
-import { activeCount, lineItemDefaults, type Campaign, type CampaignsState, type LineItem } from './state.ts'
+import { countActive, lineItemDefaults, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('lineItems', {
@@ -36,7 +36,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   }),
   'lineItems.create': (call) => ok(createLineItem(call)),
   'lineItems.update': (call) => ok(updateLineItem(call)),
-  // Replaces the delete of `recordHandlers`, which adds nothing to the account history.
+  // Replaces the handler of `recordHandlers`: this one also writes the account history.
   'lineItems.delete': (call) => ok(deleteLineItem(call)),
 }
 
@@ -93,7 +93,7 @@ export function updateLineItem(call: Call<CampaignsState>): LineItem {
   return item
 }
 
-/** Marks the line item that the path names as deleted. The promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
+/** Marks the line item that the path names as deleted. Its promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   const item = markDeleted(call, lineItemOf(call))
   addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item })
@@ -103,14 +103,15 @@ export function deleteLineItem(call: Call<CampaignsState>): LineItem {
 /** Returns a copy of the item with the given parameters. @throws {Refusal} if the copy breaks a rule */
 function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
   const given = givenFields(call)
-  // Each value has the type of its field, because the contract has decoded it.
+  // The contract decoded the parameters, so each value has the type of its field.
   const next: LineItem & Record<string, unknown> = { ...item, ...given }
   if (given['categories'] === null) next.categories = []
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
-  // Clients may send a stored value again. This is not a change. For a new item, which has no `pay_by` yet, the default counts as stored.
+  // A field that a client sends with its stored value is not a change. A new item has no stored `pay_by`, so its default counts.
   const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
   const changes = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
+  // Without a parameter, `pay_by` follows the other fields. Only APP_INSTALLS keeps a stored value, because only there it can be changed.
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
   const errors = checkLineItem(next, campaign, changes)
   if (errors.length > 0) throw adsRefusals(errors)
@@ -123,14 +124,14 @@ function defaultStrategy(objective: string, bid: unknown): string {
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** Refuses a new line item if its campaign has 100 line items. @throws {Refusal} */
+/** Refuses a new line item if its campaign already has 100. @throws {Refusal} */
 function checkCampaignLimit(call: Call<CampaignsState>, item: LineItem): void {
   const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
   if (siblings.length >= 100) throw adsRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign is the limit')
 }
 
-/** Refuses `next` if it is active and the account has 256 active line items. @throws {Refusal} */
+/** Refuses `next` if it is active and the account already has 256 active line items. @throws {Refusal} */
 function checkActiveLimit(call: Call<CampaignsState>, next: LineItem): void {
-  if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.lineItems)) >= 256)
+  if (next.entity_status === 'ACTIVE' && countActive(recordsOf(call, call.state.lineItems)) >= 256)
     throw adsRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account is the limit')
 }

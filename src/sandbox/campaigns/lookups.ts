@@ -1,4 +1,4 @@
-/** Handles lookups of official SDKs: targeting values, content categories, promotable users. They are outside the specification. */
+/** Handles lookups of targeting values, content categories and promotable users. Official SDKs call them; the specification has none. */
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
@@ -7,7 +7,7 @@ import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
 
-/** Parameters that filter options by a single value, each with the field of the option that it is compared with. */
+/** Field of an option by the parameter that must equal it. */
 const FILTERS: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',
@@ -59,7 +59,7 @@ function isSelected(call: Call<unknown>, option: TargetingOption): boolean {
   )
 }
 
-/** Returns the users who can promote posts for the account: all users with access. */
+/** Returns the promotable users of the account: all users with access to it. */
 function promotableUsers(call: Call<unknown>): readonly { readonly id: string; readonly [field: string]: unknown }[] {
   const account = accountOf(call)
   return account.userIds.map((userId) => ({

@@ -1,11 +1,9 @@
-/** Lists the metrics of each metric group. The sandbox derives their values from impressions by a factor. */
+/** Lists the metrics of each metric group. */
 
-/** Metric of statistics. */
+/** Metric of statistics. Its value in an hour is the number of impressions times `factor`, rounded down. */
 export interface Metric {
   readonly name: string
-  /**
-   * Factor by which the impressions of an hour are multiplied. Null for a metric whose value is an object: the sandbox returns null for it.
-   */
+  /** Null for a metric whose values are objects. The sandbox returns null for it. */
   readonly factor: number | null
 }
 

@@ -7,7 +7,7 @@ import { givenFields, listParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
-import { findChild, isVisible, liveLineItem } from './parents.ts'
+import { findChild, isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -23,7 +23,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     const promoted = promote(call)
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
   },
-  // This delete and that of targeting criteria replace those of `recordHandlers`, which add nothing to the account history.
+  // Replaces the handler of `recordHandlers`: this one also writes the account history.
   'promotedTweets.delete': (call) => {
     const promoted = markDeleted(call, findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND'))
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted })
@@ -37,18 +37,19 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     isVisible,
   }),
   'targetingCriteria.create': (call) => ok(createCriterion(call)),
+  // Replaces the handler of `recordHandlers`: this one also writes the account history.
   'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
-/** Promotes the given posts in a line item, in order. A post that the line item already promotes keeps its promotion. @throws {Refusal} */
+/** Returns a promoted tweet for each given post. Creates those that the line item does not have yet. @throws {Refusal} 404 */
 function promote(call: Call<CampaignsState>): PromotedTweet[] {
-  const item = liveLineItem(call, String(call.params['line_item_id']))
+  const item = findLiveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
   const { posts } = call.world.stateOf(areaRefs.posts)
   for (const id of tweetIds) if (!posts.has(id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
-  const known = recordsOf(call, call.state.promotedTweets)
+  const stored = recordsOf(call, call.state.promotedTweets)
   return tweetIds.map((tweetId) => {
-    const already = [...known.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
+    const already = [...stored.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
     if (already !== undefined) return already
     const promoted: PromotedTweet = {
       id: call.world.newShortId(),
@@ -58,7 +59,7 @@ function promote(call: Call<CampaignsState>): PromotedTweet[] {
       approval_status: 'ACCEPTED',
       ...creationFields(call),
     }
-    known.set(promoted.id, promoted)
+    stored.set(promoted.id, promoted)
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
     return promoted
   })
@@ -66,7 +67,7 @@ function promote(call: Call<CampaignsState>): PromotedTweet[] {
 
 /** Creates a targeting criterion from the parameters of the call. @throws {Refusal} */
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
-  const item = liveLineItem(call, String(call.params['line_item_id']))
+  const item = findLiveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
   if (!isTargetingType(type)) throw adsRefusals([wrongTargetingType(type)])
   const value = String(call.params['targeting_value'])
@@ -86,12 +87,12 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
   return criterion
 }
 
-/** Requires an audience that belongs to the account or is shared with it (spec 3.3). @throws {Refusal} */
+/** Requires that the audience belongs to the account or is shared with it (spec 3.3). @throws {Refusal} */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
   const { audiences, permissions } = call.world.stateOf(areaRefs.audiences)
   const audience = audiences.get(id)
   const account = accountOf(call).id
-  // Includes revoked grants, which are marked as deleted.
+  // A revoked permission is marked as deleted.
   const grants = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)
   if (audience !== undefined && !audience.deleted) {
     if (audience.accountId === account || grants.some((one) => !one.deleted)) return

@@ -1,4 +1,3 @@
-/** Creates the first state of the campaigns area, with records that reads can return (docs/sandbox.md#initial-data). */
 import { addRecords, recordsOfAccount } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER, SECOND_ACCOUNT } from '../firstIds.ts'
 import {
@@ -14,6 +13,7 @@ import { fileContent } from './statistics.ts'
 
 const created = { created_at: FIRST_DAY, updated_at: FIRST_DAY, deleted: false }
 
+/** Creates the first state of the campaigns area, with records that reads can return (docs/sandbox.md#initial-data). */
 export function createCampaignsState(): CampaignsState {
   const state: CampaignsState = {
     apps: new Map(),
@@ -25,7 +25,7 @@ export function createCampaignsState(): CampaignsState {
     lineItemCategories: new Map(),
     features: new Map([
       [FIXED_ACCOUNT, ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'PREROLL_VIEWS_OBJECTIVE', 'VALIDATED_AGE_TARGETING']],
-      // No endpoint grants the feature of media polls (spec 5 rule 7).
+      // No endpoint adds PROMOTED_MEDIA_POLLS, which media polls need (spec 5 rule 7).
       [SECOND_ACCOUNT, ['PROMOTED_MEDIA_POLLS', 'WEBSITE_CLICKS_CPM_BILLING']],
     ]),
     history: new Map(),
@@ -186,7 +186,7 @@ function lineItems(): LineItem[] {
   ]
 }
 
-/** Adds what belongs to line items: promoted tweets, targeting criteria, a curated category and a tracking tag. */
+/** Adds records that belong to line items: promoted tweets, targeting criteria, a curated category and a tracking tag. */
 function addPromotion(state: CampaignsState): void {
   const promoted = { entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...created }
   addRecords(state.promotedTweets, FIXED_ACCOUNT, [
@@ -225,7 +225,7 @@ function addPromotion(state: CampaignsState): void {
   ])
 }
 
-/** Adds a finished statistics job, whose file has expired. */
+/** Adds a finished statistics job of `FIRST_DAY`, so its file has expired. */
 function addFinishedJob(state: CampaignsState): void {
   const start = Date.parse(FIRST_DAY)
   const end = start + 86_400_000
@@ -252,7 +252,7 @@ function addFinishedJob(state: CampaignsState): void {
   })
 }
 
-/** Adds an entry of creation for each entity that has a history. */
+/** Adds an entry of type `CREATE` to the history for each entity. */
 function addHistory(state: CampaignsState): void {
   const by = { user_id: FIXED_USER, platform: 'Ads API' }
   const tables = {

@@ -1,6 +1,6 @@
 /**
- * State of the campaigns area. Records have the fields of their wire form, except statistics jobs. Answers add derived fields to campaigns.
- * Amounts of money are bigint, in micro units.
+ * State of the campaigns area. Except for statistics jobs, records have the fields of their wire form. Campaigns have further fields in
+ * answers. Amounts of money are bigint, in micro units.
  */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
@@ -70,7 +70,7 @@ export interface LineItem extends AccountRecord {
   creative_source: string
 }
 
-/** Optional fields of a line item, with their values before they are set. */
+/** Optional fields of a line item with their defaults. */
 export const lineItemDefaults = {
   frequency_cap: null,
   duration_in_days: null,
@@ -120,7 +120,7 @@ export interface TrackingTag extends AccountRecord {
   tracking_tag_url: string
 }
 
-/** Parameters of a call for statistics. */
+/** Parameters that select statistics. */
 export interface StatisticsQuery {
   readonly entity: string
   readonly entity_ids: readonly string[]
@@ -146,7 +146,7 @@ export interface StatisticsJob extends StatisticsQuery {
   /** Content of the file: JSON, compressed with gzip, as base64. Absent in a state file of an earlier version. */
   readonly content?: string
   cancelled: boolean
-  /** Time at which the job was cancelled, milliseconds since 1970. Absent for other jobs. */
+  /** Time of the cancellation, milliseconds since 1970. Absent for a job that was not cancelled. */
   cancelledAt?: number
 }
 
@@ -175,7 +175,7 @@ export interface CampaignsState {
   /** Entries by account, oldest first. */
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
-  /** Changed settings. Key: `ACCOUNT tax` or `ACCOUNT user ID`. */
+  /** Settings that were changed, of accounts and users. Key: `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
   /** Statistics jobs of all accounts, by id. */
   readonly jobs: Map<string, StatisticsJob>
@@ -198,7 +198,7 @@ export function reasonsNotServable(state: CampaignsState, accountId: string, cam
   ]
 }
 
-/** Returns true if the line item serves: it is active, not deleted, and in a campaign that can serve. */
+/** Returns true if the line item is active, not deleted, and in a campaign that can serve. Ignores its start and end. */
 export function isServing(state: CampaignsState, accountId: string, item: LineItem): boolean {
   const campaign = state.campaigns.get(accountId)?.get(item.campaign_id)
   const canServe = campaign !== undefined && reasonsNotServable(state, accountId, campaign).length === 0
@@ -206,7 +206,7 @@ export function isServing(state: CampaignsState, accountId: string, item: LineIt
 }
 
 /** Returns the number of records that are active and not deleted. */
-export function activeCount(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
+export function countActive(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
   return records
     .values()
     .filter((one) => !one.deleted && one.entity_status === 'ACTIVE')

@@ -1,7 +1,8 @@
 /**
- * Handles statistics and lists of active entities. These endpoints are outside the specification. Statistics are in the answer, or in the
- * file of a job. Values are derived from the line item and the hour, so values of a period have the same sum for every granularity. Only
- * line items that serve now have values: a pause also zeroes the past. `country`, `platform` and `segmentation_type` have no effect.
+ * Handles statistics, statistics jobs and lists of active entities. The specification has none of these endpoints.
+ *
+ * Values are invented for each line item and hour, so the sum over a period is the same for every granularity. Only line items that serve
+ * now have values: after a pause, values of earlier hours are zero too. `country`, `platform` and `segmentation_type` have no effect.
  */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
@@ -17,7 +18,7 @@ import { isServing, type CampaignsState, type LineItem, type StatisticsJob, type
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** Time after the creation of a job during which its file can be fetched. */
+/** Time from the creation of a job until its file expires. */
 const FILE_LIFE_MS = 2 * DAY
 
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -99,7 +100,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
 }
 
-/** Reads the parameters of a call for statistics. @throws {Refusal} as `periodOf`, and 404 for an unknown entity */
+/** Reads the parameters that select statistics. @throws {Refusal} as `periodOf`, or 404 for an unknown entity */
 function queryOf(call: Call<CampaignsState>, limits: { readonly maxDays: number }): StatisticsQuery {
   const period = periodOf(call, limits)
   const entity = String(call.params['entity'])
@@ -117,9 +118,9 @@ function queryOf(call: Call<CampaignsState>, limits: { readonly maxDays: number 
 }
 
 /**
- * Reads `start_time` and `end_time` in milliseconds since 1970.
+ * Returns the period from `start_time` to `end_time`.
  *
- * @throws {Refusal} unless they are in order, and at most `maxDays` days apart
+ * @throws {Refusal} if `end_time` is not later, or is more than `maxDays` days later
  */
 function periodOf(call: Call<unknown>, { maxDays }: { readonly maxDays: number }): Period {
   const [from, to] = [String(call.params['start_time']), String(call.params['end_time'])]
@@ -131,7 +132,7 @@ function periodOf(call: Call<unknown>, { maxDays }: { readonly maxDays: number }
   return { start, end }
 }
 
-/** Returns the metrics of each entity until `now`. A metric is a list of `length` values, or null. */
+/** Returns the metrics of each entity. A metric is a list of `length` values, or null. Values after `now` are zero. */
 function metricsOf(
   state: CampaignsState,
   accountId: string,
@@ -152,8 +153,8 @@ function metricsOf(
 }
 
 /**
- * Returns true if a line item with `placements` counts for the `placement` of a query. `ALL_ON_SERVICE` includes every placement but
- * `PUBLISHER_NETWORK`: this is assumed, as the service documents no relation between placements of statistics and of line items.
+ * Returns true if statistics of `placement` include a line item with `placements`. It is assumed that `ALL_ON_SERVICE` includes every
+ * placement except `PUBLISHER_NETWORK`.
  */
 function hasPlacement(placements: readonly string[], placement: string): boolean {
   return placement === 'ALL_ON_SERVICE' ? placements.some((one) => one !== 'PUBLISHER_NETWORK') : placements.includes(placement)
@@ -165,7 +166,7 @@ interface Period {
   readonly end: number
 }
 
-/** Returns the part of the period in which an active line item serves (spec 4.6). Without such a part, `end` is not after `start`. */
+/** Returns the part of the period between start and end of the line item (spec 4.6). If it is empty, its `end` is not after its `start`. */
 function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
   return {
     start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),
@@ -173,7 +174,7 @@ function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, e
   }
 }
 
-/** Returns `length` values of a metric, summed over the line items; null if its values are objects. `step`: milliseconds per value. */
+/** Returns `length` values of a metric, summed over the line items. Null if the metric has no factor. `step`: milliseconds per value. */
 function series(items: readonly LineItem[], metric: Metric, period: Period, step: number, length: number): number[] | null {
   if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
@@ -197,7 +198,7 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => isServing(state, accountId, item))
 }
 
-/** Returns the ids of the entities of the type `entity` whose metrics include those of the line item. */
+/** Returns the ids of the entities of type `entity` whose metrics include the values of the line item. */
 function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
   switch (entity) {
@@ -218,7 +219,7 @@ function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, en
   }
 }
 
-/** Returns true if the account has the entity, deleted or not. Always true for types that are not checked. */
+/** Returns true if the account has the entity, deleted or not. Always true for the types that the sandbox does not check. */
 function isKnown(state: CampaignsState, accountId: string, entity: string, id: string): boolean {
   switch (entity) {
     case 'ACCOUNT':
@@ -231,7 +232,7 @@ function isKnown(state: CampaignsState, accountId: string, entity: string, id: s
       return recordsOfAccount(state.lineItems, accountId).has(id)
     case 'PROMOTED_TWEET':
       return recordsOfAccount(state.promotedTweets, accountId).has(id)
-    // Other types of entities need not exist. Their values are zeros, because `entitiesOf` returns none.
+    // The values of such an entity are zero, because `entitiesOf` returns none.
     default:
       return true
   }
@@ -259,7 +260,7 @@ function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string)
   }
 }
 
-/** Returns the content of a job's file, as `StatisticsJob` stores it. */
+/** Returns `StatisticsJob.content` for a query. */
 export function fileContent(state: CampaignsState, accountId: string, query: StatisticsQuery, now: number): string {
   const { length, data } = metricsOf(state, accountId, query, now)
   return gzipSync(JSON.stringify({ data_type: 'stats', time_series_length: length, data })).toString('base64')

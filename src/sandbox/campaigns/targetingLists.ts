@@ -1,4 +1,4 @@
-/** Options of the targeting lookups. Devices, operators, shows, events and conversations are invented. */
+/** Options of the targeting lookups. Most are invented. */
 
 /** Option of a targeting lookup, in wire form. */
 export interface TargetingOption {
@@ -6,11 +6,11 @@ export interface TargetingOption {
   readonly [field: string]: string | number | boolean | null
 }
 
-/** Returns options whose values are their position, from 1, in base 36. */
+/** Returns an option for each name. Its value is its position, from 1, in base 36. */
 const named = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
-/** Countries. `id`: targeting value. The id of the first country is also the `place_id` in `posts/seed.ts`. */
+/** Countries. `id`: targeting value. `posts/seed.ts` has the first id as a `place_id`. */
 export const countryTargets: readonly (readonly [code: string, name: string, id: string])[] = [
   ['US', 'United States', '96683cc9126741d1'],
   ['DE', 'Germany', 'fdcd221ac44fa326'],
@@ -49,7 +49,7 @@ const locations: TargetingOption[] = [
   })),
 ]
 
-/** Options by lookup. The key `x` belongs to the endpoint `targetingLookups.x`. */
+/** Options by lookup: those of `locations` are for the endpoint `targetingLookups.locations`. */
 export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>> = {
   appStoreCategories: ['Games', 'Shopping', 'Travel'].flatMap((name, index) =>
     ['ANDROID', 'IOS'].map((os, nth) => ({

@@ -2,12 +2,12 @@
 import { targetingTypes } from '../../service/contract/campaignResources.ts'
 import type { AdsError } from '../refusal.ts'
 
-/** Returns true for a type of the contract. */
+/** Returns true for a targeting type that the contract lists. */
 export function isTargetingType(type: string): boolean {
   return targetingTypes.some((known) => known === type)
 }
 
-/** Returns the error for an unknown type. */
+/** Returns the error for an unknown targeting type. */
 export function wrongTargetingType(type: string): AdsError {
   return {
     code: 'INVALID_TARGETING_TYPE',

@@ -1,9 +1,9 @@
-/** Handles the endpoints of tracking tags of line items. They are outside the specification. */
+/** Handles the endpoints of tracking tags of line items. The specification has none of these endpoints. */
 import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Handler } from '../area.ts'
 import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { findChild, isVisible, liveLineItem } from './parents.ts'
+import { findChild, isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, TrackingTag } from './state.ts'
 
 export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -16,7 +16,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
     isVisible,
   }),
   'trackingTags.create': (call) => {
-    const item = liveLineItem(call, String(call.params['line_item_id']))
+    const item = findLiveLineItem(call, String(call.params['line_item_id']))
     const tag: TrackingTag = {
       id: call.world.newShortId(),
       line_item_id: item.id,
@@ -35,7 +35,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
   },
 }
 
-/** Returns the URL. @throws {Refusal} unless it is https */
+/** Returns the value as a URL. @throws {Refusal} unless it begins with `https://` */
 function httpsUrl(value: unknown): string {
   const url = String(value)
   if (!url.startsWith('https://')) throw adsRefusals([invalidParameter('tracking_tag_url', 'an https URL', url)])

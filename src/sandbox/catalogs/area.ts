@@ -1,4 +1,4 @@
-/** Defines the catalogs area (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and the calls of the control API for catalogs. */
+/** Defines the catalogs area (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and the control API's calls that show catalogs. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -28,7 +28,7 @@ export const catalogsArea = defineArea({
   },
 })
 
-/** Returns the SHA-256 of the lines `id TAB JSON LF`, sorted bytewise by id, in hex. The JSON is that of `canonicalJson`. */
+/** Returns the SHA-256, in hex, of a line `id TAB JSON LF` for each product. `sortedById` sets the order, `canonicalJson` the JSON. */
 function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
@@ -43,12 +43,12 @@ function sortedById(catalog: Catalog): Product[] {
     .map(({ product }) => product)
 }
 
-/** Returns the fields of a product as written, with its generated keys. */
+/** Returns the fields of a product as they were written, and its generated keys. */
 function withKeys(product: Product): Record<string, unknown> {
   return { ...product.fields, product_key: product.key, ...(product.groupKey === null ? {} : { item_group_key: product.groupKey }) }
 }
 
-/** Returns the JSON of the written fields of a product, sorted by name. */
+/** Returns the JSON of the fields, sorted by name. */
 function canonicalJson(fields: StoredProduct): string {
   return JSON.stringify(fields, Object.keys(fields).sort())
 }

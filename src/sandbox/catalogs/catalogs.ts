@@ -7,9 +7,9 @@ import { textOf } from '../text.ts'
 import { newCatalog, type Catalog, type CatalogState } from './state.ts'
 
 export const catalogHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
-  'catalogs.list': (call) => listReply(call, catalogsOf(call, userIdOf(call)), { render: catalogWire }),
+  'catalogs.list': (call) => listReply(call, catalogsOf(call, callerId(call)), { render: catalogWire }),
   'catalogs.create': (call) => {
-    const userId = userIdOf(call)
+    const userId = callerId(call)
     if (catalogsOf(call, userId).length > 0) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one product catalog')
     const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
     call.state.catalogs.set(catalog.id, catalog)
@@ -29,7 +29,7 @@ export const catalogHandlers: Readonly<Record<string, Handler<CatalogState>>> = 
   },
 }
 
-/** Returns the catalog that the path names. @throws {Refusal} 404 if it does not exist, 403 if it belongs to another user */
+/** Returns the catalog that the path names. @throws {Refusal} 404 for an unknown catalog, 403 for a catalog of another user */
 export function catalogOf(call: Call<CatalogState>): Catalog {
   const id = String(call.params['product_catalog_id'])
   const catalog = call.state.catalogs.get(id)
@@ -39,7 +39,7 @@ export function catalogOf(call: Call<CatalogState>): Catalog {
   return catalog
 }
 
-/** Renames the parameter `name` in the echo to `id`, as the service does in answers with a single record. */
+/** Renames the parameter `name` in the echo to `id`, as the service does in its answer with a single record. */
 export function echoAsId(call: Call<CatalogState>, name: string): void {
   call.echo['id'] = call.echo[name]
   delete call.echo[name]
@@ -49,8 +49,8 @@ function catalogsOf(call: Call<CatalogState>, userId: string): Catalog[] {
   return [...call.state.catalogs.values()].filter((catalog) => catalog.userId === userId)
 }
 
-/** Returns the id of the caller, whose catalogs the call lists or creates. @throws {Refusal} for another `user_id` */
-function userIdOf(call: Call<CatalogState>): string {
+/** Returns the id of the caller. @throws {Refusal} if the parameter `user_id` names another user */
+function callerId(call: Call<CatalogState>): string {
   const own = call.user?.id ?? FIXED_USER
   const given = call.params['user_id']
   if (given === undefined || textOf(given) === own) return own

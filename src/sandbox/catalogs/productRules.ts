@@ -14,9 +14,9 @@ const FIELDS: readonly Field[] = productFields
 export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
-/** Fields with the URL of a page of the shop, which must be https. */
+/** Fields with the URL of a page of the shop. The URL must be https. */
 export const LINK_FIELDS: readonly string[] = ['link', 'mobile_link']
-/** Fields that every product needs. `brand`, `gtin` and `mpn` are not listed, because a product needs only one of the three. */
+/** Fields that every product needs. Omits `brand`, `gtin` and `mpn`, because a product needs only one of the three. */
 export const REQUIRED_FIELDS: readonly string[] = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
 const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   FIELDS.flatMap(({ name, values }) => (values === undefined ? [] : [[name, values]])),
@@ -24,7 +24,7 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 const MAX_LENGTH: Readonly<Record<string, number>> = Object.fromEntries(
   FIELDS.flatMap(({ name, maxLength }) => (maxLength === undefined ? [] : [[name, maxLength]])),
 )
-/** ISO 4217 codes that a price may have. Includes ANG and BGN, which are no longer in use. */
+/** ISO 4217 codes that a price may have, the former codes ANG and BGN included. */
 const CURRENCIES = new Set(
   (
     'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
@@ -34,7 +34,7 @@ const CURRENCIES = new Set(
   ).split(' '),
 )
 
-/** Fields of a product that are set, except generated ones. `inventory` is a number, every other field a text. */
+/** Fields of a product that are set, without `product_key` and `item_group_key`. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
 /** Unit of the maximum lengths. */
@@ -44,12 +44,12 @@ type LengthUnit = SwitchValue<'length_unit'>
 export interface CheckedProduct {
   /** Fields to store if there are no errors. */
   readonly fields: StoredProduct
-  /** Sentences that begin with the name of the field. */
+  /** Sentences that begin with the name of a field and a colon. */
   readonly errors: readonly string[]
 }
 
 /**
- * Checks a product. Null and the empty text unset a field. `base`: stored fields that stay unless the input replaces them (the switch
+ * Checks a product. Null or an empty text unsets a field. `base`: stored fields to which those of `input` are added (the switch
  * `product_put: merge`).
  */
 export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
@@ -81,7 +81,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // Counts only texts that may be too long in any unit: a UTF-16 unit is at most 3 bytes.
+    // Most texts are short, and need no count: `value.length` counts UTF-16 units, of at most 3 bytes each.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }
@@ -110,7 +110,7 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
-/** Requires an `inventory` of at least 1 for the availability `in stock`, unless `inventory` is unset. */
+/** Adds an error for an `inventory` of 0 with the availability `in stock`. */
 function checkStock(fields: StoredProduct, errors: string[]): void {
   const { inventory } = fields
   if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1)
@@ -131,7 +131,7 @@ function checkPrices(fields: StoredProduct, errors: string[]): void {
     errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
 }
 
-/** Splits a price into amount and currency; undefined if it is not valid. */
+/** Splits a price into amount and currency. Returns undefined for any other text. */
 function priceOf(value: string | number | undefined): { amount: string; currency: string } | undefined {
   const match = typeof value === 'string' ? /^(\d{1,15}(?:\.\d{1,6})?) ([A-Z]{3})$/.exec(value) : null
   return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
@@ -157,7 +157,8 @@ function isDateRange(text: string): boolean {
 }
 
 /**
- * Returns true for a URL with https, or with http unless `httpsOnly`. For most https links, the expression avoids the slower URL parser.
+ * Returns true for a URL with https or http; with `httpsOnly` only for https. The URL parser is slow, so an expression accepts most https
+ * URLs before it.
  */
 function isUrl(text: string, { httpsOnly = false } = {}): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
@@ -166,20 +167,20 @@ function isUrl(text: string, { httpsOnly = false } = {}): boolean {
   return (isHttps(text) || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
 }
 
-/** Returns true for a link with the scheme https, in any case. */
+/** Returns true for a link that begins with `https://`. Ignores case. */
 export function isHttps(link: string): boolean {
   return /^https:\/\//i.test(link)
 }
 
 /**
- * Returns true if the extension is that of another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted, because the
- * sandbox does not fetch images.
+ * Returns true if the path has an extension of a known type other than JPG, GIF, WEBP and PNG (spec 2.2). The sandbox does not fetch
+ * images, so it accepts unknown extensions.
  */
 function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 
-/** Returns true if the text contains a tag, a comment or a doctype. `<` alone is text. */
+/** Returns true if the text contains an HTML tag, a comment or `<!doctype>`. Other uses of `<` are text. */
 export function hasHtml(text: string): boolean {
   return text.includes('<') && /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!doctype\s*>|<!--/i.test(text)
 }
@@ -189,16 +190,16 @@ function lengthOf(text: string, unit: LengthUnit): number {
 }
 
 /**
- * Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. Ignores spaces and hyphens.
+ * Returns true for a GTIN of 8, 12, 13 or 14 digits, or an ISBN of 10 characters, with the right check digit. Ignores spaces and hyphens.
  */
 export function isGtin(text: string): boolean {
   const digits = text.replaceAll(/[\s-]/g, '')
   if (/^\d{9}[\dX]$/i.test(digits)) return isIsbn10(digits.toUpperCase())
-  return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasCheckDigit(digits)
+  return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasRightCheckDigit(digits)
 }
 
-/** Checks the weighted sum. The weights are 1 and 3 alternately, from the check digit on the right (GS1 General Specifications 7.9). */
-function hasCheckDigit(digits: string): boolean {
+/** Returns true if the last digit is the right check digit. From there, the weights are 1, 3, 1, … (GS1 General Specifications 7.9). */
+function hasRightCheckDigit(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {
     const weight = (digits.length - index) % 2 === 0 ? 3 : 1
