@@ -12,7 +12,7 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** If set, writes the whole answer, on a connection that stays open. Only the ledger then reads `status`; nothing reads `headers`. */
+  /** If set, writes the whole answer, on a connection that stays open. Then `headers` and `body` are not sent. */
   readonly stream?: (response: ServerResponse) => void
 }
 
@@ -80,7 +80,7 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 
 /**
  * Returns the headers of every answer of the advertising host: the current version, and a warning on a path of the older version. Returns
- * none for the core host. `endpoint`: undefined for an unknown path; then `rawPath` determines the host.
+ * none for the core host. `endpoint`: undefined for an unknown path, whose host is that of `rawPath`.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}

@@ -2,11 +2,12 @@
  * Part of a request that a fault applies to the state (docs/sandbox.md#faults). The entries of a request are its products, product keys or
  * users.
  *
- * - `none`, `all`: nothing, or the whole request
+ * - `none`: nothing
+ * - `all`: the whole request
  * - `twice`: the whole request, two times
  * - `first:N`: the first N entries
  * - `half`: the first half of the entries, rounded down
- * - `later:MS`: the whole request, MS milliseconds later; the answer does not wait
+ * - `later:MS`: the whole request, MS milliseconds later; the answer does not wait for it
  * - `only`: the entries whose product id, product key or first identifier is listed
  */
 export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }

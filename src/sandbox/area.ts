@@ -98,7 +98,10 @@ export type Reply =
 /** Handler of an endpoint. Throws `Refusal`, or rejects with it, to refuse the call. */
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** Plain text that the control API answers. In pieces of about 64 KiB, because the lines of an audience exceed the longest string. */
+/**
+ * Answer of the control API in plain text. It consists of pieces of about 64 KiB, because the lines of an audience may exceed the longest
+ * string.
+ */
 export class ControlText {
   readonly pieces: readonly Buffer[]
   constructor(lines: Iterable<string>) {
@@ -120,7 +123,7 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-/** Name of an area. `state` and `event` are never set: the compiler infers the types of state and events from them. */
+/** Name of an area. `state` and `event` are never set. They give the compiler the types of the area's state and events. */
 export interface AreaRef<State, Event = never> {
   readonly name: string
   readonly state?: State

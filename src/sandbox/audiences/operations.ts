@@ -31,8 +31,8 @@ export interface UploadTarget {
   readonly audience: Audience
   readonly kind: 'audience' | 'do-not-reach'
   /**
-   * Members of the account's do-not-reach lists. An `Update` of an audience with such a member is a violation (docs/sandbox.md#violations).
-   * Empty if the upload changes a do-not-reach list.
+   * Members of the account's do-not-reach lists. An `Update` that adds one of them to an audience is a violation
+   * (docs/sandbox.md#violations). Empty if the upload changes a do-not-reach list.
    */
   readonly suppressed: readonly Memberships[]
   /** Ids of the path. The answer adds them to the echo of each operation. */
@@ -156,7 +156,7 @@ function checkUser(call: UsersCall, target: UploadTarget, user: unknown, errors:
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
-/** Checks a `partner_user_id`, which is not hashed. Reports a violation if it looks like an email, a phone number or a junk digest. */
+/** Checks a `partner_user_id`, which is not hashed. Reports a violation if it looks like an email or phone number, or is in `JUNK`. */
 function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): void {
   if (typeof value !== 'string' || value === '' || value.length > 1000)
     return void errors.push(identifierError('partner_user_id', 'text of 1 to 1,000 characters'))
@@ -186,7 +186,7 @@ function identifierError(type: string, expected: string): AdsError {
   return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
-/** Reports a violation if the value, or a text in it, looks like an email or phone number. For fields that are unknown or not an array. */
+/** Reports a violation if the value of a wrong field, or a text in it, looks like an email or phone number. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))

@@ -14,7 +14,10 @@ export interface Audience {
   updated_at: string
   deleted: boolean
   memberships: Memberships
-  /** Last upload that started processing; null without one. `since`: its time, milliseconds since 1970. `members`: number before it. */
+  /**
+   * Last upload that started processing; null without one. `since`: its time, milliseconds since 1970. `members`: number of members before
+   * it.
+   */
   processing: { readonly since: number; readonly members: number } | null
 }
 
@@ -77,9 +80,9 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 }
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
-  /** Part of the memberships that is not in `bytes`. */
+  /** Part of the memberships that is not in `bytes` of `saveAudienceState`. */
   readonly saved: SavedMemberships
-  /** Number of buffers of this audience in `bytes` of `saveAudienceState`. */
+  /** Number of this audience's buffers in these `bytes`. */
   readonly chunks: number
 }
 

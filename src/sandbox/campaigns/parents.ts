@@ -1,7 +1,7 @@
 /**
  * Hides records whose line item or campaign was deleted. Promoted tweets of a deleted line item keep `deleted: false`, but only reads with
- * `with_deleted=true` return them (spec 3.3). The same is assumed for its targeting criteria, categories and tracking tags, and for line
- * items of a deleted campaign.
+ * `with_deleted=true` return them (spec 3.3). The same is assumed for targeting criteria, categories and tracking tags of a deleted line
+ * item, and for line items of a deleted campaign.
  */
 import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'
@@ -16,7 +16,7 @@ export function isVisible(call: Call<CampaignsState>, child: Child): boolean {
   return call.params['with_deleted'] === true || hasLiveParents(call, child)
 }
 
-/** Returns the record as `findRecord`. @throws {Refusal} 404 with `code`, also for a record that is not visible */
+/** Returns the record that `findRecord` finds. @throws {Refusal} 404 with `code`, also for a record that is not visible */
 export function findChild<T extends Child>(call: Call<CampaignsState>, table: Table<T>, parameter: string, code: string): T {
   const child = findRecord(call, table, parameter, code)
   if (!isVisible(call, child)) throw notFound(code, parameter, child.id)

@@ -166,7 +166,7 @@ interface Period {
   readonly end: number
 }
 
-/** Returns the part of the period between start and end of the line item (spec 4.6). If it is empty, its `end` is not after its `start`. */
+/** Returns the part of the period between start and end of the line item, after its creation. If it is empty, `end` is not after `start`. */
 function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
   return {
     start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),

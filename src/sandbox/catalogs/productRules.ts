@@ -49,8 +49,8 @@ export interface CheckedProduct {
 }
 
 /**
- * Checks a product. Null or an empty text unsets a field. `base`: stored fields to which those of `input` are added (the switch
- * `product_put: merge`).
+ * Checks a product. Null or an empty text unsets a field. `base`: stored fields that `input` changes (the switch `product_put: merge`); by
+ * default none.
  */
 export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
   const errors: string[] = []
@@ -198,7 +198,7 @@ export function isGtin(text: string): boolean {
   return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasRightCheckDigit(digits)
 }
 
-/** Returns true if the last digit is the right check digit. From there, the weights are 1, 3, 1, … (GS1 General Specifications 7.9). */
+/** Returns true if the last digit is the right check digit. From right to left, weights are 1, 3, 1, … (GS1 General Specifications 7.9). */
 function hasRightCheckDigit(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {
