@@ -12,8 +12,8 @@ import { DEFAULT_MONTHS, readOperations, TYPE_INDEX, type Operation, type User, 
 /**
  * Applies an upload and returns the counts.
  *
- * @throws {Refusal} 400 with `operation_errors` if an operation is wrong. Then applies nothing; with the switch `partial_apply: on`, applies
- * the correct operations.
+ * @throws {Refusal} 400 with `operation_errors` if an operation is wrong. Nothing is then applied. Exception: with the switch
+ * `partial_apply: on`, the correct operations are applied.
  */
 export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
   const errors: AdsError[][] = []

@@ -198,7 +198,7 @@ export function isGtin(text: string): boolean {
   return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasRightCheckDigit(digits)
 }
 
-/** Returns true if the last digit is the right check digit. From right to left, weights are 1, 3, 1, … (GS1 General Specifications 7.9). */
+/** Returns true if the last digit is the right check digit. Weights from right to left: 1, 3, 1, … (GS1 General Specifications 7.9). */
 function hasRightCheckDigit(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {
