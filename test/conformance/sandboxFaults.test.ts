@@ -402,6 +402,13 @@ describe('answers that do not fit', () => {
     await put('c', 'd')
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
   })
+  test('a user with an empty list is selected by the first identifier of its other lists', async () => {
+    await arm({ kind: 'status', status: 500, apply: { only: [sha256('a')] } }, { path: '/12/accounts/' })
+    await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+      json: [{ operation_type: 'Update', params: { users: [{ email: [], phone_number: [sha256('a')] }] } }],
+    })
+    expect((await sandbox.control.audience()).members).toBe(1)
+  })
   test.for([
     ['users', 'first:5', [1, 1]],
     ['identifiers', 'half', [2, 0]],

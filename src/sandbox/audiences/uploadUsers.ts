@@ -42,8 +42,8 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
-      const values = Object.values(user)
-      if (!call.applies(operation.firstUser + index, values[0]?.[0] ?? '')) return
+      const firstIdentifier = Object.values(user).find((list) => list.length > 0)?.[0] ?? ''
+      if (!call.applies(operation.firstUser + index, firstIdentifier)) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
         // Deletes every stored user that has one of the identifiers.

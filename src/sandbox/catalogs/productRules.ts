@@ -180,9 +180,9 @@ function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 
-/** Returns true if the text contains an HTML tag, a comment or `<!doctype>`. Other uses of `<` are text. */
+/** Returns true if the text contains an HTML tag, a comment or a doctype. Other uses of `<` are text. */
 export function hasHtml(text: string): boolean {
-  return text.includes('<') && /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!doctype\s*>|<!--/i.test(text)
+  return text.includes('<') && /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!doctype[^<>]*>|<!--/i.test(text)
 }
 
 function lengthOf(text: string, unit: LengthUnit): number {
