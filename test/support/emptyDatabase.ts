@@ -56,9 +56,15 @@ export async function emptyAgain({ db, uses, listeners }: Handle): Promise<boole
   }
 }
 
-/** Resets a connection to a new one, except for the cached definitions of tables, which make it faster. */
+/**
+ * Resets a connection to a new one, except for the cached definitions of tables, which make it faster, and prepared statements: without
+ * `deallocate all`, which is a part of `discard all`, because the driver would still use them.
+ */
 async function resetSession(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
-  await client.query('discard all')
+  await client.query(
+    `close all; reset session authorization; reset all; unlisten *; select pg_advisory_unlock_all();
+     discard plans; discard temp; discard sequences`,
+  )
   await (pool.options as { readonly onConnect?: (client: pg.ClientBase) => unknown }).onConnect?.(client)
 }
 
