@@ -3,7 +3,6 @@
  * exact grant times. Therefore no time window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All
  * times are by the database's clock.
  */
-import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
@@ -49,52 +48,73 @@ export interface Granted {
   readonly waitMs: number
 }
 
+/** Returns SQL for the time from which grant `n` of the budget `b` is possible; null if nothing delays it. */
+function possibleFrom(n: string): string {
+  return `greatest(
+      case when b.blocked_until < statement_timestamp() + ${longestBlockS} * interval '1 second' then b.blocked_until end,
+      (select s.granted_at + b.window_ms * interval '1 millisecond' from budget_slot s
+       where s.class = $1 and ${n} >= b.request_limit and s.slot = (${n} - b.request_limit) % ${ringSize}))`
+}
+
 /**
- * Takes up to `count` grants of an opened class.
+ * Takes up to $2 grants of the class $1. Locks and writes nothing if none is possible.
  *
- * Sends three statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The others
- * see the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
+ * After a wait for the lock of the row, a statement reads only this row again, and sees the ring as it was before the wait (`seen`).
+ * Therefore it gives no grant that must be compared with a slot that another process filled during the wait.
+ */
+const takeText = `
+  with seen as materialized (
+    select b.granted, ${possibleFrom('b.granted')} as possible_from,
+      exists (select from budget_slot s
+        where s.class = $1 and s.slot in ((b.granted + ${ringSize - 1}) % ${ringSize}, (b.granted + ${ringSize} - b.request_limit) % ${ringSize})
+          and s.granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second') as is_ahead
+    from budget b where b.class = $1),
+  head as materialized (
+    select b.* from budget b
+    where b.class = $1 and (select is_ahead or possible_from > statement_timestamp() from seen) is not true for update),
+  wanted as materialized (
+    select i, (b.granted + i) % ${ringSize} as slot, ${possibleFrom('b.granted + i')} as possible_from
+    from head b cross join generate_series(0, least($2, b.request_limit - (b.granted - (select granted from seen))) - 1) as i),
+  given as materialized (
+    select slot from wanted where i < coalesce((select min(i) from wanted where possible_from > statement_timestamp()), $2)),
+  filled as (
+    insert into budget_slot (class, slot, granted_at) select $1, slot, statement_timestamp() from given
+    on conflict (class, slot) do update set granted_at = excluded.granted_at),
+  counted as (update budget set granted = granted + (select count(*) from given) where class = $1 and exists (select from given))
+  select (select count(*) from given)::int as granted, is_ahead as "isAhead", ceil(greatest(0, extract(epoch from
+    coalesce((select min(possible_from) from wanted where possible_from > statement_timestamp()), possible_from) - statement_timestamp()
+  ) * 1000))::float8 as "waitMs"
+  from seen`
+
+/**
+ * Takes up to `count` grants of an opened class. Tries again if other processes took so many grants during the wait for the lock that all
+ * further ones must be compared with theirs.
  *
- * If the newest grant is more than `maxAheadS` seconds in the future, the clock was ahead. Then all such grants count as granted now;
- * otherwise nothing would be sent until that time. Only the newest grant is tested, so that the ring is not searched each time.
+ * If the newest grant, or the one that leaves the window next, is more than `maxAheadS` seconds in the future, the clock was ahead. Then all
+ * such grants count as granted now; otherwise nothing would be sent until that time.
  *
  * @throws {RangeError} `count` is not a positive integer
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`the number of grants must be a positive integer: ${count}`)
-  const key = pg.escapeLiteral(name)
-  const results = await db.pool.query(`
-    select 1 from budget where class = ${key} for update;
-    update budget_slot set granted_at = statement_timestamp()
-    where class = ${key} and granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second'
-      and exists (select from budget b join budget_slot s on s.class = b.class and s.slot = (b.granted + ${ringSize - 1}) % ${ringSize}
-        where b.class = ${key} and s.granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second');
-    with head as materialized (
-      select granted, request_limit, window_ms, statement_timestamp() as t,
-        case when blocked_until < statement_timestamp() + ${longestBlockS} * interval '1 second' then blocked_until end as blocked_until
-      from budget where class = ${key}),
-    wanted as materialized (
-      select i, greatest(
-        0,
-        coalesce(extract(epoch from blocked_until - t) * 1000, 0),
-        coalesce((
-          select extract(epoch from s.granted_at + window_ms * interval '1 millisecond' - t) * 1000
-          from budget_slot s
-          where s.class = ${key} and granted + i >= request_limit and s.slot = (granted + i - request_limit) % ${ringSize}), 0)) as wait_ms
-      -- At most the limit, because more would be compared with slots that are not written yet.
-      from head cross join generate_series(0, least(${count}, request_limit) - 1) as i),
-    given as materialized (select i from wanted where i < coalesce((select min(i) from wanted where wait_ms > 0), ${count})),
-    slot as (
-      insert into budget_slot (class, slot, granted_at)
-      select ${key}, (granted + i) % ${ringSize}, t from head cross join given
-      on conflict (class, slot) do update set granted_at = excluded.granted_at),
-    step as (update budget set granted = granted + (select count(*) from given) where class = ${key} and exists (select from given))
-    select (select count(*) from given)::int as granted, coalesce((select ceil(min(wait_ms)) from wanted where wait_ms > 0), 0)::float8 as "waitMs"
-    from head`)
-  // The cast holds because `pg` returns one result per statement of a message, and its types declare only one.
-  const granted = (results as unknown as readonly pg.QueryResult<Granted>[])[2]?.rows[0]
-  if (granted === undefined) throw new Error(`budget ${name} was never opened`)
-  return granted
+  for (;;) {
+    // Prepared once per connection: planning took 0.6 of 1.5 ms of processor time per grant in the server (Postgres 18, 8 connections).
+    const { rows } = await db.pool.query<Granted & { isAhead: boolean }>({ name: 'take grants', text: takeText, values: [name, count] })
+    const [taken] = rows
+    if (taken === undefined) throw new Error(`budget ${name} was never opened`)
+    const { isAhead, ...granted } = taken
+    if (isAhead) await resetFutureGrants(db, name)
+    else if (granted.granted > 0 || granted.waitMs > 0) return granted
+  }
+}
+
+/** Sets the time of all grants that are more than `maxAheadS` seconds in the future to now. */
+async function resetFutureGrants(db: Queryable, name: string): Promise<void> {
+  await db.execute(
+    `update budget_slot set granted_at = statement_timestamp()
+     where class = $1 and granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second'`,
+    [name],
+  )
 }
 
 /** Stops all grants of the class for `ms`, because the service requested a wait. Never shortens a wait of at most `longestBlockS`. */

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/rateBudget.ts'
+import { blockBudget, listBudgets, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/rateBudget.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { engineSettings } from '../../../src/sync/engine.ts'
@@ -74,6 +75,31 @@ describe('the shared budget', () => {
     await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '600 seconds'`)
     expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0 })
     expect((await takeGrants(db, 'c', 64)).granted).toBe(0)
+  })
+
+  test('a process that waits for the lock grants no more than the process before it left', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const waits = 300_000
+    for (const { before, granted, waitMs } of [
+      { before: 3, granted: 2, waitMs: 0 },
+      { before: 5, granted: 0, waitMs: expect.closeTo(waits, -4) },
+    ]) {
+      const name = `after ${before}`
+      await openBudget(db, { name, limit: 5, windowMs: waits })
+      const client = await db.connect()
+      await client.query('begin')
+      // The cast holds because only `query` of the pool is called.
+      expect((await takeGrants({ ...db, pool: client as unknown as pg.Pool }, name, before)).granted).toBe(before)
+      const taken = takeGrants(db, name, 4)
+      await expect
+        .poll(() => db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+        .toHaveLength(1)
+      await client.query('commit')
+      client.release()
+      expect(await taken).toEqual({ granted, waitMs })
+      expect(await takeGrant(db, name)).toBeGreaterThan(0)
+    }
   })
 
   test('a lowered limit applies immediately, and a raised one grants more', async () => {
@@ -149,6 +175,38 @@ describe('the shared budget', () => {
     expect(await takeGrants(db, 'c', 64)).toMatchObject({ granted: 10 })
     await blockBudget(db, 'c', 60_000)
     expect(await takeGrant(db, 'c')).toBeLessThanOrEqual(300_000)
+  })
+
+  test('K4: grants of a clock that was ahead count as of now before the next one is given', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
+    await takeGrants(db, 'c', 5)
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at + interval '2 days'`)
+    expect(await Promise.all([takeGrants(db, 'c', 2), takeGrants(db, 'c', 2)])).toMatchObject([{ granted: 2 }, { granted: 2 }])
+    expect((await listBudgets(db))[0]).toMatchObject({ used: 9 })
+    expect(Math.max(...(await grantTimes(db)))).toBeLessThan(Date.now() + 60_000)
+  })
+
+  test('K4: a grant of a clock that was ahead counts as of now, also if a newer one does not', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 3, windowMs: 300_000 })
+    await takeGrants(db, 'c', 3)
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at + interval '2 days' where slot = 0`)
+    expect(await takeGrant(db, 'c')).toBeLessThanOrEqual(300_000)
+  })
+
+  test('a denied grant does not wait for the lock', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 1, windowMs: 300_000 })
+    expect(await takeGrant(db, 'c')).toBe(0)
+    const client = await db.connect()
+    await client.query('begin; select from sluice.budget for update')
+    expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
+    await client.query('rollback')
+    client.release()
   })
 
   test('a denied grant writes nothing, and classes are independent', async () => {
