@@ -226,6 +226,33 @@ describe('creation', () => {
     expectBadParameter(await edit(6), 'edit_options.previous_post_id')
   })
 
+  test('the hour of an edit begins with the first version, also after that version was deleted', async () => {
+    const first = (await make({ text: 'Frist' })).body.data.id as string
+    const until = async (id: string): Promise<string> =>
+      (await look({ ids: id, 'tweet.fields': 'edit_controls' })).body.data[0].edit_controls.editable_until
+    const end = await until(first)
+    await sandbox.control.advance(3000)
+    const second = (await make({ text: 'First', edit_options: { previous_post_id: first } })).body.data.id as string
+    await sandbox.call('DELETE', `/2/tweets/${first}`)
+    expect(await until(second)).toBe(end)
+    const third = (await make({ text: 'The first', edit_options: { previous_post_id: second } })).body.data.id as string
+    await sandbox.call('DELETE', `/2/tweets/${second}`)
+    expect(await until(third)).toBe(end)
+    await sandbox.control.advance(601)
+    expectBadParameter(await make({ text: 'Too late', edit_options: { previous_post_id: third } }), 'edit_options.previous_post_id')
+  })
+
+  test('an edited reply is still a reply', async () => {
+    const reply = (await make({ text: 'Yse', reply: { in_reply_to_tweet_id: MENTION } })).body.data.id as string
+    const edited = (await make({ text: 'Yes', edit_options: { previous_post_id: reply } })).body.data.id as string
+    const fields = 'referenced_tweets,in_reply_to_user_id,conversation_id'
+    expect((await look({ ids: edited, 'tweet.fields': fields })).body.data[0]).toMatchObject({
+      referenced_tweets: [{ type: 'replied_to', id: MENTION }],
+      in_reply_to_user_id: '2001',
+      conversation_id: MENTION,
+    })
+  })
+
   test('a clock that was set back by more than a day does not make an equal post a duplicate', async () => {
     await sandbox.control.setClock('2026-03-10T00:00:00Z')
     await make({ text: 'Words again' })

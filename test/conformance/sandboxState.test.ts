@@ -377,6 +377,36 @@ test.skipIf(target !== undefined)(
   },
 )
 
+test.skipIf(target !== undefined)(
+  'a journal of an earlier version with an edit after its hour and an equal post is replayed, and new ones are refused',
+  async () => {
+    const stateFile = join(folder, 'state.jsonl')
+    let late: string
+    let equal: string
+    {
+      await using sandbox = await withSandbox({ stateFile })
+      const make = async (json: object): Promise<string> => (await sandbox.call('POST', '/2/tweets', { json })).body.data.id
+      const first = await make({ text: 'First' })
+      late = await make({ text: 'Late', edit_options: { previous_post_id: first } })
+      equal = await make({ text: 'Other' })
+      await make({ text: 'Equal' })
+    }
+    const entries = readFileSync(stateFile, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line): Loose => JSON.parse(line))
+    const edit = entries.findIndex(({ body }) => String(body).includes('Late'))
+    for (const entry of entries.slice(edit)) if (entry.kind === 'call') entry.now += 3_700_000
+    writeFileSync(stateFile, entries.map((entry) => `${JSON.stringify(entry).replace('Other', 'Equal')}\n`).join(''))
+    await using again = await withSandbox({ stateFile })
+    const read = async (id: string): Promise<string> => (await again.call('GET', `/2/tweets/${id}`)).body.data.text
+    expect([await read(late), await read(equal)]).toEqual(['Late', 'Equal'])
+    await again.control.advance(3800)
+    for (const json of [{ text: 'Equal' }, { text: 'Later', edit_options: { previous_post_id: late } }])
+      expect((await again.call('POST', '/2/tweets', { json })).status).toBeGreaterThanOrEqual(400)
+  },
+)
+
 test.skipIf(target !== undefined)('a state file that is cut within the stored state is damaged', async () => {
   const file = join(folder, 'state.jsonl')
   const first = await withSandbox({ stateFile: file, compactAfterBytes: 1 })

@@ -25,6 +25,8 @@ export interface Post {
   readonly reply_settings: string
   /** Ids of all versions of the post, oldest first. Each version has the same list. */
   edit_history: readonly string[]
+  /** Creation time of the first version, milliseconds since 1970. Absent in a state file of an earlier version. */
+  readonly firstCreatedAt?: number
   readonly scheduled_at: string | null
   readonly metrics: {
     readonly retweet_count: number
@@ -91,6 +93,7 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
     place_id: null,
     reply_settings: 'everyone',
     edit_history: [post.id],
+    firstCreatedAt: post.createdAt,
     scheduled_at: null,
     metrics: { retweet_count: 0, reply_count: 0, like_count: 0, quote_count: 0 },
     ...post,

@@ -10,7 +10,7 @@ import { hasPremium } from './userLookup.ts'
 import { emitPost } from '../webhooks/events.ts'
 import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
 import { searchPosts } from './v2Search.ts'
-import { editableUntil, editsRemaining, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
+import { editableUntil, editsRemaining, firstCreatedAt, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
@@ -65,7 +65,8 @@ function deletePost(call: Call<PostsState>): Reply {
 async function createPost(call: Call<PostsState>): Promise<Reply> {
   const { world, state } = call
   const { post, poll } = readPost(call)
-  if (isDuplicate(world, state, post))
+  // In the journal of an earlier version, the edit of a reply may equal a later post: that version did not keep its reference.
+  if (!call.isReplay && isDuplicate(world, state, post))
     throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
   state.posts.set(post.id, post)
   if (poll !== undefined) state.polls.set(post.id, { id: post.id, ...poll })
@@ -91,6 +92,8 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
+  // The edit of a reply stays a reply to the same post.
+  const repliedId = replied?.id ?? edited?.referenced.find(({ type }) => type === 'replied_to')?.id
   if (quoted !== null && !state.posts.has(quoted)) throw v2ParameterRefusal('quote_tweet_id', quoted, 'the post to quote was not found')
   const poll = pollOf(call)
   const place = placeOf(call)
@@ -105,15 +108,16 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
     media_keys: mediaKeys,
     card_uri: cardUri,
     conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id,
-    in_reply_to_user_id: replied?.author_id ?? null,
+    in_reply_to_user_id: replied?.author_id ?? edited?.in_reply_to_user_id ?? null,
     referenced: [
-      ...(replied === undefined ? [] : [{ type: 'replied_to', id: replied.id }]),
+      ...(repliedId === undefined ? [] : [{ type: 'replied_to', id: repliedId }]),
       ...(quoted === null ? [] : [{ type: 'quoted', id: quoted }]),
     ],
     community_id: textParam(call, 'community_id'),
     paid_partnership: params['paid_partnership'] === true,
     reply_settings: textParam(call, 'reply_settings') ?? 'everyone',
     edit_history: [...(edited?.edit_history ?? []), id],
+    firstCreatedAt: edited === undefined ? call.now : firstCreatedAt(state, edited),
   })
   return { post, poll }
 }
@@ -177,7 +181,8 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   if (!hasPremium(call.world, call.state, author))
     throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
-  if (call.now > editableUntil(call.state, post))
+  // Earlier versions of the sandbox began the hour again when the first version was deleted.
+  if (!call.isReplay && call.now > editableUntil(call.state, post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post

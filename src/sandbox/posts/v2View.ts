@@ -202,8 +202,12 @@ const EDITABLE_MS = 3_600_000
 
 /** Returns until when a post can be edited, in epoch milliseconds: an hour after its first version. */
 export function editableUntil(state: PostsState, post: Post): number {
-  const first = state.posts.get(post.edit_history[0] ?? post.id) ?? post
-  return first.createdAt + EDITABLE_MS
+  return firstCreatedAt(state, post) + EDITABLE_MS
+}
+
+/** Returns the creation time of the first version of a post, in epoch milliseconds. The first version may have been deleted. */
+export function firstCreatedAt(state: PostsState, post: Post): number {
+  return post.firstCreatedAt ?? (state.posts.get(post.edit_history[0] ?? post.id) ?? post).createdAt
 }
 
 /** Maximum number of edits of a post. Assumed: the specification names none. */
