@@ -295,6 +295,10 @@ describe('users and posts of the core host', () => {
     expect(await search('"fresh mugs" #glaze -kiln')).toMatchObject({ data: [{ id: made.id }], meta: { result_count: 1 } })
     expect((await search('mugs min_likes:40')).data.map(({ id }: Loose) => id)).toEqual(['1166476031668015106'])
     expect((await get('/2/tweets/search/recent', { query: 'place:berlin' })).status).toBe(400)
+    for (const term of ['min_likes:abc', 'min_likes:', 'min_replies:-1', 'min_reposts:1.5', '-min_likes:1e3']) {
+      const { status, body } = await get('/2/tweets/search/recent', { query: `mugs ${term}` })
+      expect([status, body.errors?.[0].parameters], term).toEqual([400, { query: [term] }])
+    }
     expect((await sandbox.call('DELETE', '/2/tweets/1166476031668015107')).status).toBe(403)
     expect((await sandbox.call('DELETE', `/2/tweets/${made.id}`)).body).toEqual({ data: { deleted: true } })
     expect((await search('glaze')).meta).toEqual({ result_count: 0 })

@@ -290,6 +290,31 @@ describe('creation', () => {
   })
 })
 
+describe('a refusal shows the value as it was sent', () => {
+  test.for([
+    [{ edit_options: {} }, 'edit_options.previous_post_id', ''],
+    [{ edit_options: { previous_post_id: { id: '1' } } }, 'edit_options.previous_post_id', '{"id":"1"}'],
+    [{ reply: {} }, 'reply.in_reply_to_tweet_id', ''],
+    [{ reply: { in_reply_to_tweet_id: 7 } }, 'reply.in_reply_to_tweet_id', '7'],
+    [{ media: {} }, 'media.media_ids', ''],
+    [{ media: { media_ids: [7] } }, 'media.media_ids', '[7]'],
+    [{ poll: {} }, 'poll.options', ''],
+    [{ poll: { options: ['a', 'b'] } }, 'poll.duration_minutes', ''],
+    [{ geo: {} }, 'geo.place_id', ''],
+    [{ geo: { place_id: 7 } }, 'geo.place_id', '7'],
+  ] as const)('of a post: %j', async ([json, parameter, value]) => {
+    expect((await make({ text: 'a', ...json })).body.errors[0].parameters).toEqual({ [parameter]: [value] })
+  })
+
+  test.for([
+    [{ user_id: { id: '1' } }, 'filter.user_id', '{"id":"1"}'],
+    [{ user_id: '1001', keyword: ['a'] }, 'filter.keyword', '["a"]'],
+  ] as const)('of a filter: %j', async ([filter, parameter, value]) => {
+    const answer = await sandbox.call('POST', '/2/activity/subscriptions', { json: { event_type: 'post.create', filter }, bearer })
+    expect(answer.body.errors[0].parameters).toEqual({ [parameter]: [value] })
+  })
+})
+
 describe('posts for an advertiser', () => {
   const post = { as_user_id: '1001', text: 'Dogs, Cats & Mice ☃' }
 

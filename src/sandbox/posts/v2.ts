@@ -2,7 +2,7 @@
 import type { Call, Handler, Reply } from '../area.ts'
 import { isStrict, listParam, textParam } from '../params.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
-import { codePoints } from '../text.ts'
+import { codePoints, textOf } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate } from './duplicates.ts'
 import { newPost, type Post, type PostsState } from './state.ts'
@@ -130,9 +130,9 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   refuseOtherFields('poll', rest, ['reply_settings'])
   const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
   if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(fits))
-    throw v2ParameterRefusal('poll.options', JSON.stringify(options ?? null), 'expected 2 to 4 options of 1 to 25 characters')
+    throw v2ParameterRefusal('poll.options', textOf(options), 'expected 2 to 4 options of 1 to 25 characters')
   if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 5 || minutes > 10_080)
-    throw v2ParameterRefusal('poll.duration_minutes', JSON.stringify(minutes ?? null), 'expected 5 to 10080 minutes')
+    throw v2ParameterRefusal('poll.duration_minutes', textOf(minutes), 'expected 5 to 10080 minutes')
   return {
     options: options.map((label: string, index) => ({ position: index + 1, label, votes: 0 })),
     duration_minutes: minutes,
@@ -145,8 +145,7 @@ function placeOf(call: Call<PostsState>): string | null {
   const { geo } = call.params
   if (geo === undefined || geo === null) return null
   const id = recordOf(geo)['place_id']
-  if (typeof id !== 'string' || !call.state.places.has(id))
-    throw v2ParameterRefusal('geo.place_id', typeof id === 'string' ? id : '', 'the place was not found')
+  if (typeof id !== 'string' || !call.state.places.has(id)) throw v2ParameterRefusal('geo.place_id', textOf(id), 'the place was not found')
   return id
 }
 
@@ -194,7 +193,7 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
   const ids = recordOf(media)['media_ids']
   refuseOtherFields('media', media, ['media_ids', ...besides])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
-    throw v2ParameterRefusal('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
+    throw v2ParameterRefusal('media.media_ids', textOf(ids), 'expected 1 to 4 media ids')
   return ids.map((id: string) => `3_${id}`)
 }
 
@@ -215,6 +214,6 @@ function postIdOf(object: unknown, parameter: string, name: string, besides: rea
   refuseOtherFields(parameter, fields, [name, ...besides])
   const value = fields[name]
   if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))
-    throw v2ParameterRefusal(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
+    throw v2ParameterRefusal(`${parameter}.${name}`, textOf(value), `"${name}" is required and must be a post id`)
   return value
 }

@@ -48,27 +48,30 @@ type Term = (call: Call<PostsState>, post: Post) => boolean
  * Reads a query: words, phrases in quotes, addresses, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
  * negates a term. `#tag` and `@handle` are searched as text.
  *
- * @throws {Refusal} for another operator
+ * @throws {Refusal} for another operator, or if N is not a whole number
  */
 function readQuery(query: string): readonly Term[] {
-  return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
+  return [...query.matchAll(TERM)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
     const term = operator === undefined ? hasText(value) : byOperator(operator, value)
-    if (term === undefined) throw v2ParameterRefusal('query', whole, `the operator ${operator ?? ''}: is not supported`)
+    if (term === undefined) throw v2ParameterRefusal('query', whole, `the term ${whole} is not supported`)
     return minus === '-' ? (call, post) => !term(call, post) : term
   })
 }
+
+/** One term of a query. The last alternative matches `min_likes:` and the like without a number. */
+const TERM = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
 
 function hasText(value: string): Term {
   return (_, post) => post.text.toLowerCase().includes(value)
 }
 
-/** Returns the term of an operator with its value; undefined for an unknown operator. */
+/** Returns the term of an operator with its value; undefined for an unknown operator, and for a wrong number. */
 function byOperator(operator: string, value: string): Term | undefined {
-  const least =
-    (count: (post: Post) => number): Term =>
-    (_, post) =>
-      count(post) >= Number(value)
+  const least = (count: (post: Post) => number): Term | undefined => {
+    if (!/^\d+$/.test(value)) return undefined
+    return (_, post) => count(post) >= Number(value)
+  }
   switch (operator) {
     case 'from':
       return (call, post) => {

@@ -5,6 +5,7 @@ import { v2ParameterRefusal } from '../refusal.ts'
 import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
+import { textOf } from '../text.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /** Accepted directions: the names of the specification, then those of the service's documentation. */
@@ -48,7 +49,7 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   for (const [name, given] of Object.entries(filter)) {
     if (!FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
     if (typeof given !== 'string' || given === '')
-      throw v2ParameterRefusal(`filter.${name}`, String(given), `filter.${name} must be a non-empty text`)
+      throw v2ParameterRefusal(`filter.${name}`, textOf(given), `filter.${name} must be a non-empty text`)
     texts[name] = given
   }
   const { user_id: user, keyword, direction } = texts
