@@ -30,7 +30,10 @@ export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
   readonly headers: Readonly<Record<string, string>>
-  /** True if a part of the request was applied (the switch `partial_apply`), so that the journal needs the call. */
+  /**
+   * True if a part of the request was applied (the switch `partial_apply`). A handler sets it if the journal needs the call. `StateChanges`
+   * clears it if a fault omitted every entry.
+   */
   isPartlyApplied = false
   constructor(status: number, body: RefusalBody, headers: Readonly<Record<string, string>> = {}) {
     super(`refused with ${status}`)

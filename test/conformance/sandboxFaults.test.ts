@@ -599,6 +599,23 @@ describe('holds and later', () => {
     await put('a', 'b', 'c')
     expect([await products(), await last()]).toMatchObject([1, { applied: true, applied_at: expect.any(String) }])
   })
+  test.for(['first:0', { only: ['other'] }])(
+    'apply %j of a refused upload of which the switch partial_apply applies no entry is not applied in the ledger',
+    async (apply) => {
+      await sandbox.control.switches({ partial_apply: 'on' })
+      const users = '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users'
+      const operations = ['a', 'b'].map((text) => ({ operation_type: 'Update', params: { users: [{ email: [sha256(text)] }] } }))
+      const upload = (): Promise<CallResult> =>
+        sandbox.call('POST', users, { json: [...operations, { operation_type: 'Update', params: {} }] })
+      const members = async (): Promise<number> => (await sandbox.control.audience()).members
+      await arm({ kind: 'latency', ms: 1, apply }, { method: 'POST' })
+      expect((await upload()).status).toBe(400)
+      expect([await members(), await last()]).toMatchObject([0, { applied: false, applied_at: null }])
+      await arm({ kind: 'latency', ms: 1, apply: { only: [sha256('b')] } }, { method: 'POST' })
+      expect((await upload()).status).toBe(400)
+      expect([await members(), await last()]).toMatchObject([1, { applied: true, applied_at: expect.any(String) }])
+    },
+  )
   test('the removal of one fault keeps the past states of another', async () => {
     const reads = { path, method: 'GET' }
     await arm({ kind: 'stale', lag_ms: 60_000 }, reads, 'always')

@@ -497,6 +497,24 @@ test.skipIf(target !== undefined)('a restart keeps the id of a scheduled post th
   expect(BigInt((await post(sandbox)).body.data.id_str)).toBeGreaterThan(BigInt(published))
 })
 
+test.skipIf(target !== undefined)('a restart keeps the processing that an upload started of which a fault applied no entry', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const audience = '/12/accounts/18ce54d4x5t/custom_audiences/1nmth'
+  const reasons = async (sandbox: SandboxUnderTest): Promise<Loose> =>
+    (await sandbox.call('GET', audience)).body.data.reasons_not_targetable
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    await sandbox.control.switches({ partial_apply: 'on', processing_times: 'clock' })
+    await sandbox.control.fault({ method: 'POST' }, { kind: 'latency', ms: 1, apply: 'first:0' })
+    const operation = { operation_type: 'Update', params: { users: [{ email: [sha256('a')] }] } }
+    const json = [operation, { operation_type: 'Update', params: {} }]
+    expect((await sandbox.call('POST', `${audience}/users`, { json })).status).toBe(400)
+    expect(await reasons(sandbox)).toEqual(['PROCESSING'])
+  }
+  await using sandbox = await withSandbox({ stateFile })
+  expect(await reasons(sandbox)).toEqual(['PROCESSING'])
+})
+
 test.skipIf(target !== undefined)('a restart keeps what a partly applied upload, an expired token and an added user changed', async () => {
   const stateFile = join(folder, 'state.jsonl')
   const added = '2027-05-01T00:00:00.000Z'

@@ -169,16 +169,21 @@ export class StateChanges {
       },
     })
     const write = (): void => this.#writeCall(request, { ...before, apply: part, effects })
+    const isApplied = (): boolean => entryCounts.omitted === 0 || entryCounts.applied > 0
     const finish = (reply: Reply): HandlerResult => {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
-      return { reply, echo: call.echo, isApplied: entryCounts.omitted === 0 || entryCounts.applied > 0 }
+      return { reply, echo: call.echo, isApplied: isApplied() }
     }
     if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(request, checked))
     try {
       const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
     } catch (error) {
-      if (error instanceof Refusal && error.isPartlyApplied) write()
+      if (error instanceof Refusal && error.isPartlyApplied) {
+        write()
+        // A fault may have omitted every entry. The journal needs such a call too: it starts the processing of the audience.
+        error.isPartlyApplied = isApplied()
+      }
       throw error
     }
   }
