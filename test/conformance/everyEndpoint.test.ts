@@ -74,6 +74,20 @@ test('a parameter given twice is refused unless both say the same or it is a lis
   expect((await read('count=1&count=1')).status).toBe(200)
 })
 
+describe('null in a required field of a JSON body is a missing parameter', () => {
+  const fields = signed
+    .filter(({ body, bodyIs }) => body === 'json' && bodyIs !== 'array')
+    .flatMap((endpoint) => endpoint.parameters.flatMap((one) => (one.in === 'body' && one.required ? [[endpoint, one.name] as const] : [])))
+  test.for(fields.map(([endpoint, name]) => [`${endpoint.name} ${name}`, endpoint, name] as const))('%s', async ([, endpoint, name]) => {
+    const { json } = brokenCalls(endpoint).find(({ what }) => what === 'an unknown parameter')!
+    const answer = await send(endpoint, { json: { ...json, [name]: null } })
+    expect([answer.status, answer.body.errors.map(({ message }: Loose) => message)]).toEqual([
+      400,
+      expect.arrayContaining([`"${name}" is a required parameter`]),
+    ])
+  })
+})
+
 test('the upload of audience users wants its content type', async () => {
   const upload = (type: string): Promise<CallResult> =>
     sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', { json: [], headers: { 'content-type': type } })

@@ -189,8 +189,10 @@ function readBody(validation: Validation, sent: unknown): void {
       continue
     }
     given.add(name)
-    if (value === null) params[name] = null
-    else readJson(validation, parameter, value)
+    if (value === null) {
+      params[name] = null
+      if (parameter.required === true) errors.push(missingParameter(name))
+    } else readJson(validation, parameter, value)
   }
 }
 
