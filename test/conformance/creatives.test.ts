@@ -321,10 +321,16 @@ describe('poll cards', () => {
     [{ duration_in_minutes: 10_081 }, 'INVALID_PARAMETER', 'duration_in_minutes'],
     [{ first_choice: 'a'.repeat(26) }, 'INVALID_PARAMETER', 'first_choice'],
     [{ fourth_choice: 'd' }, 'MISSING_PARAMETER', 'third_choice'],
+    [{ third_choice: '', fourth_choice: 'd' }, 'MISSING_PARAMETER', 'third_choice'],
     [{ name: 'a'.repeat(81) }, 'INVALID_PARAMETER', 'name'],
     [{ media_key: IMAGE }, 'FEATURE_NOT_AVAILABLE', 'media_key'],
   ] as const)('a poll with %j is refused with %s for %s', async ([change, code, parameter]) => {
     expectRefusal(await account.post('cards/poll', { ...poll, ...change }), [400, code, parameter])
+  })
+
+  test('an empty choice or media key is none', async () => {
+    const made = await account.post('cards/poll', { ...poll, third_choice: '', fourth_choice: '', media_key: '' })
+    expect(made.body.data, made.text).toMatchObject({ card_type: 'TEXT_POLLS', third_choice: null, fourth_choice: null })
   })
 
   test.for(['duration_in_minutes', 'first_choice', 'second_choice', 'name'] as const)('a poll without %s is refused', async (name) => {

@@ -1,6 +1,7 @@
 /** Every endpoint of the contract, called wrongly in every way that the contract rules out (spec 4, 7, 8; docs/spec-notes.md#signing). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
+import { creationParameters } from '../../src/service/contract/fieldAccess.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { authorization } from '../support/signer.ts'
 import { brokenCalls, type BrokenCall } from '../support/brokenCalls.ts'
@@ -85,6 +86,15 @@ describe('null in a required field of a JSON body is a missing parameter', () =>
       400,
       expect.arrayContaining([`"${name}" is a required parameter`]),
     ])
+  })
+})
+
+describe('an update does not empty the name that the creation requires', () => {
+  const updates = ads.filter((one) => one.method === 'PUT' && creationParameters(one).get('name')?.required === true)
+  test('there are such updates', () => expect(updates.length).toBeGreaterThan(4))
+  test.for(named(updates))('%s', async ([, endpoint]) => {
+    const answer = await send(endpoint, endpoint.body === 'json' ? { json: { name: '' } } : { query: { name: '' } })
+    expect([answer.status, answer.body.errors?.[0].parameter], answer.text).toEqual([400, 'name'])
   })
 })
 

@@ -39,6 +39,7 @@ export const FIRST: Readonly<Record<string, string>> = {
 const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pollCards.get': { card_id: '1503831318555086900' },
   'videoConversationCards.get': { card_id: '1503831318555087000' },
+  'videoConversationCards.update': { card_id: '1503831318555087000' },
   'users.get': { id: '1001' },
   'posts.get': { id: '1166476031668015104' },
   'posts.delete': { id: '1166476031668015104' },

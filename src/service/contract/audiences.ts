@@ -153,7 +153,7 @@ export const audienceEndpoints = [
     parameters: [
       accountId,
       audienceId,
-      query('name', 'string', { source: notes }),
+      query('name', 'string', { minLength: 1, source: notes }),
       query('description', 'string', { unsettable: true, source: notes }),
     ],
     rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],

@@ -84,7 +84,7 @@ export const cardEndpoints = [
     parameters: [
       accountId,
       path('card_id'),
-      body('name', 'string', cardName),
+      body('name', 'string', { minLength: 1, ...cardName }),
       body('components', 'array', { source: 'spec 4.4' }),
       body('slides', 'array', { source: 'spec 4.4' }),
     ],

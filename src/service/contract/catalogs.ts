@@ -154,7 +154,7 @@ export const catalogEndpoints = [
     parameters: [
       catalogId,
       setId,
-      body('name', 'string', { source: sets }),
+      body('name', 'string', { minLength: 1, source: sets }),
       body('description', 'string', { unsettable: true, source: sets }),
       body('product_keys', 'array', { maxItems: 50, source: sets }),
     ],

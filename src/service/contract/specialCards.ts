@@ -22,10 +22,10 @@ const pollFields = [
   query('duration_in_minutes', 'integer', { required: true, min: 5, max: 10_080, source: 'spec 8 poll duration' }),
   query('first_choice', 'string', { required: true, ...choice }),
   query('second_choice', 'string', { required: true, ...choice }),
-  query('third_choice', 'string', choice),
-  query('fourth_choice', 'string', choice),
+  query('third_choice', 'string', { ...choice, unsettable: true }),
+  query('fourth_choice', 'string', { ...choice, unsettable: true }),
   query('name', 'string', { required: true, ...cardName }),
-  query('media_key', 'string', { source: 'spec 4.4; needs the PROMOTED_MEDIA_POLLS feature (spec 5 rule 7)' }),
+  query('media_key', 'string', { unsettable: true, source: 'spec 4.4; needs the PROMOTED_MEDIA_POLLS feature (spec 5 rule 7)' }),
 ] as const
 
 const cta = { maxLength: 21, source: 'spec 8: 20 without `#`' } as const
