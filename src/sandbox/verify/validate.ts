@@ -223,9 +223,9 @@ function readJson(validation: Validation, parameter: Parameter, value: unknown):
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
   const typeName = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
-  const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
-  if (text === undefined || (typeName === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, typeName, value))
-  else decodeInto(validation, parameter, text)
+  // A number may be a text, because a long may exceed 2^53.
+  if (typeof value === typeName || (typeName === 'number' && typeof value === 'string')) decodeInto(validation, parameter, String(value))
+  else errors.push(invalidParameter(name, typeName, value))
 }
 
 /** Decodes one value into `params`. Stores null for an empty value of an unsettable parameter. Adds an error for a wrong value. */
