@@ -329,6 +329,20 @@ describe('activity', () => {
       })
     }))
 
+  test('a deleted post is an event for those who subscribed to deletions', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const json = { event_type: 'post.delete', filter: { user_id: '1001' }, webhook_id: id }
+      expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(200)
+      const post = (await sandbox.call('POST', '/2/tweets', { json: { text: 'Soon deleted' } })).body.data.id as string
+      for (const deleted of ['99', post]) await sandbox.call('DELETE', `/2/tweets/${deleted}`)
+      await expect.poll(() => endpoint.events.length).toBe(1)
+      expect(JSON.parse(endpoint.events[0]?.body ?? '').data).toMatchObject({
+        event_type: 'post.delete',
+        filter: { user_id: '1001' },
+        payload: { id: post, author_id: '1001' },
+      })
+    }))
+
   test.for([
     ['sent', 1],
     ['received', 0],

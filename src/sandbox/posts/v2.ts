@@ -50,14 +50,15 @@ function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: reado
   }
 }
 
-/** Deletes a post of the caller. Outside the specification. */
-function deletePost(call: Call<PostsState>): Reply {
+/** Deletes a post of the caller, and emits its event. Outside the specification. */
+async function deletePost(call: Call<PostsState>): Promise<Reply> {
   const id = String(call.params['id'])
   const post = call.state.posts.get(id)
   if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [notFoundError('tweet', 'id', id)] } }
   if (post.author_id !== call.user?.id)
     throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
+  await call.effect(() => Promise.resolve(emitPost(call.world, 'post.delete', post)), null)
   return { kind: 'json', body: { data: { deleted: true } } }
 }
 
@@ -74,7 +75,7 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
     const version = state.posts.get(id)
     if (version !== undefined) version.edit_history = post.edit_history
   }
-  await call.effect(() => Promise.resolve(emitPost(world, post)), null)
+  await call.effect(() => Promise.resolve(emitPost(world, 'post.create', post)), null)
   const history = world.switch('edit_history') === 'on' ? { [`edit_history_${world.switch('v2_names')}_ids`]: post.edit_history } : {}
   return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
 }

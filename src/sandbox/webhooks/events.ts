@@ -44,12 +44,13 @@ export interface EmitOptions {
 const attemptLimit = pLimit(32)
 
 /**
- * Emits `post.create` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because the journal stores
- * the result of this effect.
+ * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because the
+ * journal stores the result of this effect.
  */
-export function emitPost(world: World, post: Post): null {
-  const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
-  emitEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
+export function emitPost(world: World, type: 'post.create' | 'post.delete', post: Post): null {
+  const deletion = { id: post.id, author_id: post.author_id }
+  const payload = type === 'post.delete' ? deletion : { ...deletion, text: post.text, created_at: new Date(post.createdAt).toISOString() }
+  emitEvent(world, { event_type: type, filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
   void deliverDue(world, world.stateOf(areaRefs.webhooks))
   return null
 }
