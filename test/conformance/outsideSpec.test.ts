@@ -224,7 +224,11 @@ describe('permissions on the path of custom audiences', () => {
       request: { params: { account_id: '18ce54d4x5t', custom_audience_id: '1nmth', granted_account_id: '18ce55media' } },
       data: { custom_audience_id: '1nmth', tailored_audience_id: '1nmth' },
     })
-    expect((await get(path, { custom_audience_permission_ids: made.body.data.id })).body.data).toHaveLength(1)
+    const found = (await get(path, { custom_audience_permission_ids: made.body.data.id })).body
+    expect([found.data.length, found.request.params]).toEqual([
+      1,
+      { account_id: '18ce54d4x5t', custom_audience_id: '1nmth', custom_audience_permission_ids: [made.body.data.id] },
+    ])
     expect((await sandbox.call('DELETE', `${path}/${made.body.data.id}`)).body.data.deleted).toBe(true)
     const old = await get('/5/accounts/18ce54d4x5t/tailored_audiences/1nmth/permissions')
     expect(old.body.request.params).toEqual({ account_id: '18ce54d4x5t', tailored_audience_id: '1nmth' })

@@ -43,13 +43,16 @@ interface Validation {
   readonly given: Set<string>
   readonly errors: AdsError[]
   readonly returned: Map<string, unknown>
+  /** Names that were sent for parameters of the contract (`Endpoint.alsoNamed`), by their name there. */
+  readonly sentNames: Map<string, string>
 }
 
 /** Decodes and checks a request. Returns its errors in the result. */
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const strict = input.strict === true
   const accepted = acceptedBy(endpoint, strict)
-  const path = endpoint.alsoNamed === undefined ? input.path : renamed(input.path, endpoint.alsoNamed)
+  const sentNames = new Map(Object.keys(input.path).map((sent) => [nameOf(endpoint, sent), sent]))
+  const path = Object.fromEntries(Object.entries(input.path).map(([sent, value]) => [nameOf(endpoint, sent), value]))
   const echo: Record<string, unknown> = {}
   const validation: Validation = {
     endpoint,
@@ -59,6 +62,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     given: new Set(Object.keys(path)),
     errors: [],
     returned: new Map(),
+    sentNames,
   }
   const { params, given, errors } = validation
   for (const parameter of accepted.parameters) {
@@ -74,7 +78,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   for (const parameter of accepted.parameters) {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
-        echo[echoName(endpoint, input.path, parameter.name)] = echoed(parameter, params[parameter.name])
+        echo[sentNames.get(parameter.name) ?? parameter.name] = echoed(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
     else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray))
       errors.push(missingParameter(parameter.name))
@@ -85,10 +89,10 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
 
 /** Reads the pairs of query and form. */
 function readPairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
-  const { endpoint, accepted, strict, given, errors } = validation
+  const { endpoint, accepted, strict, given, errors, sentNames } = validation
   const seen = new Map<string, string>()
   for (const [sent, value] of pairs) {
-    const name = endpoint.alsoNamed?.[sent] ?? sent
+    const name = nameOf(endpoint, sent)
     const parameter = accepted.byName.get(name)
     // Clients may send OAuth parameters in the query or form, and some sign the address of the authorization page.
     if (parameter === undefined && acceptsProtocolParameter(endpoint, name, strict)) continue
@@ -117,6 +121,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
     // Some clients repeat the name for each item of a list.
     const text = before === undefined ? value : `${before},${value}`
     seen.set(name, text)
+    sentNames.set(name, sent)
     given.add(name)
     decodeInto(validation, parameter, text)
   }
@@ -139,15 +144,9 @@ function acceptReturned(validation: Validation, name: string, value: unknown): b
   return true
 }
 
-/** Returns the path parameters under the names of the contract. */
-function renamed(path: Readonly<Record<string, string>>, names: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(path).map(([name, value]) => [names[name] ?? name, value]))
-}
-
-/** Returns the name of a parameter in the echo: path parameters have the name of the path that was called. */
-function echoName({ alsoNamed }: Endpoint, path: Readonly<Record<string, string>>, name: string): string {
-  if (alsoNamed === undefined || name in path) return name
-  return Object.keys(path).find((own) => alsoNamed[own] === name) ?? name
+/** Returns the name of a parameter in the contract. `sent`: its name on the path that was called. */
+function nameOf({ alsoNamed }: Endpoint, sent: string): string {
+  return alsoNamed?.[sent] ?? sent
 }
 
 /** OAuth parameters that only a signature needs: not token, callback and verifier. */
