@@ -265,7 +265,7 @@ export class UnmappedColumns {
     if (name.certain) return undefined
     if (name.onlyFlags === true) {
       const isFlag = emailCount + phoneCount === 0 && /\D/.test(cell) && (isYesOrNo(cell) || isDoubtfulYes(cell))
-      return isConsent || isFlag ? 'CONSENT_UNMAPPED' : undefined
+      return isConsent || isFlag || isStateWord(cell) ? 'CONSENT_UNMAPPED' : undefined
     }
     const isAnswer = consentMeaning(cell) !== undefined || isDoubtfulYes(cell)
     return isConsent || isAnswer || (name.polarity === 'out' && looksLikeDate(trimText(cell))) ? 'CONSENT_UNMAPPED' : undefined

@@ -633,3 +633,13 @@ test.for(['Email subscription cancelled at', 'SMS subscription ended at'])('%s i
 test.for(['Bounces', 'Email bounces', 'Soft bounces'])('%s is an opt-out only with yes and no in words', (column) =>
   expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', onlyFlags: true }),
 )
+
+test.for([
+  ['Updates', ['Subscribed', 'Unsubscribed']],
+  ['Advertising', ['granted', 'opted out']],
+  ['Contact', ['', 'unsubscribed', '']],
+  ['Bounces', ['none', 'hard_bounce']],
+  ['Subscription cancelled at', ['2024-01-02', 'do not contact']],
+] as const)('an unmapped column %s with %j is about consent by its states, although its name is vague', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toContain(`consent: { column: "${column}"`)
+})
