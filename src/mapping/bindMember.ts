@@ -52,6 +52,7 @@ export function memberBinder(
   const unmapped = new UnmappedColumns({
     searchesConsent: policy.appliesConsent && pipeline.consent !== 'none',
     types: policy.identifiers.filter((type) => type === 'email' || type === 'phone_number'),
+    today,
     isIgnored,
   })
   /** Unmapped column → the first header that had it. */

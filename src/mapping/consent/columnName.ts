@@ -14,19 +14,19 @@ export interface ConsentName {
 
 // `certain…`: the name alone is enough. `weak…`: the values must look like consent too. `flag…`: the cells must say yes or no in words.
 const certainOut =
-  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontaktieren|kontaktierbar|kontaktowac|contacter|contattare|contattabil\w*|contact opnemen|mailen|anschreiben|benaderen)|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
+  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontaktieren|kontaktierbar|kontaktowac|contacter|contattare|contattabil\w*|contact opnemen|mailen|anschreiben|benaderen)|\bne (?:souhaite|veut|desire) (?:plus|pas)\b|\bkeine (?:e ?mails|mails|anrufe|sms)\b|\bwil geen\b|\b(?:nej|nei) (?:tak|takk|tack)\b|не (?:беспокоить|звонить|писать|присылать|отправлять)|не турбувати|istemiyor|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
 const weakOut =
-  /\bhard ?bounces\b|\bdisabled?\b|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable|\bccpa\b|^(?:sprzeciw|rezygnacja|frameldt|odhlas(?:en|it)\w*|kielto)$/
+  /\bhard ?bounces\b|\bdisabled?\b|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable|\bccpa\b|\bgpc\b|global privacy control|limit ad tracking|\bdnm\b|\berasure\b|right to (?:be forgotten|object)|forget me|\brevoc(?:a|ad[oa]|at[oa]|ation|acion|cion)\b|^(?:sprzeciw|rezygnacja|frameldt|odhlas(?:en|it)\w*|kielto)$/
 const certainIn =
-  /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarulas|hirlevel|consimtamant|suhlas|згод[аи]|съгласи|privola\b|pristanak|soglasje|nousolek|piekrisan|sutikim|persetujuan(?! (?:klaim|kredit|pinjaman))|\bcasl\b|הסכמה|موافق|συγκαταθεση|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
+  /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarul|hirlevel|consimtamant|suhlas|згод[аи]|съгласи|privola\b|pristanak|soglasje|nousolek|piekrisan|sutikim|persetujuan(?! (?:klaim|kredit|pinjaman))|\bcasl\b|הסכמה|موافق|συγκαταθεση|ενημερωτικο δελτιο|naujienlaisk|uudiskir|butlleti|samþykki|підписк|підписан|розсил|бюлетин|דיוור|النشرة|ニュースレター|電子報|电子报|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
 const weakIn =
-  /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール配信|同意|許可|동의|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
+  /marketing|\baccepts?\b|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール配信|同意|許可|동의|datenschutz|\bkvkk\b|privacidad|confidentialite|protection des donnees|proteccion de datos|rundschreiben|infomail|infobrief|\baccepte\b|subscrit|inscricao|publicidad|pubblicita|markkinoi|\biys\b|ticari ileti|berlangganan|baimen|सहमत|ยนยอม|đong y|nhan (?:ban )?tin|\bads? personali[sz]ation\b|광고 ?수신|(?:营销|行銷|推广|推廣).*(?:邮件|郵件|短信|簡訊|信息)|\be ?novice\b|\bopt(?:ed)? (?:status|flag|state)$|^(?:(?:em|e ?mail|mktg?|global) )?opt(?:ed)?$|\bmktg? (?:perm\w*|opt\w*|ok|flag|allowed)\b|\batt status$|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
 /** Negation at the start of a name, before words of an opt-in: `Kein Newsletter`. */
 const negation =
-  /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|без|не|нет) /
+  /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|ei|nem|без|не|нет) /
 /** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
 const ended =
-  /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|cancelad\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
+  /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
 /** Words beside which a word of `ended` or `not` does not prove an opt-out: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
@@ -34,15 +34,24 @@ const alternatives =
 const advertising =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs from anything, such as contracts and events. */
-const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b/
+const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b|\bodjav(?:a|e|ljen\w*)\b/
 /** Words of opt-outs beside a word of an opt-in only. `Nicht kontaktiert seit` alone is about a call. */
 const notContacted = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
 /** Words for messages and personal data. A name with one of them and one of `flagOut` is an opt-out, for example `Odhlášen z SMS`. */
 const reach =
   /newslet|nyhe[dt]s|market|markkin|mail|sms|posti|kirje|viesti|soitto|puhelin|yhtey|mainos|reklam|sdelen|rozesil|zasiel|odber|odebir|handlow|\brodo\b|przetwarz|zgod|^frameldt dato$/
+/**
+ * Words for a later end of a consent, for a request of it, and for a message. A yes or a date in such a column does not mean that the person
+ * consents: `consent_until`, `double_opt_in_sent_at`, `Newsletter opened`.
+ */
+const otherMeaning =
+  /\b(?:until|till|expir(?:y|es|ation)|ends?|valid (?:to|thru|through)|bis|jusqu\w*|hasta|vence\w*|vencim\w*|caduc\w*|scad\w*|fino|verval\w*|geldig tot|wazn\w* do|platn\w* do|gyldig til|giltig till|utlop\w*|sent|asked|pending|invit\w*|reminders?|open(?:s|ed)?|click(?:s|ed)?)\b|\b(?:opt in|optin|doi|consent|permission|confirmation) (?:e ?mail )?request(?:s|ed)?\b|\blast (?:newsletter|mailing)\b/
+/** Words that may reverse an opt-in, in many languages: `Newsletter revoked`, `Opt-in widerrufen`, `Consentement retiré`. */
+const reversing =
+  /revok|revoc|revoq|withdr|object|oppos|\binacti[fv]|inaktiv|gesperr|sperre|\bexclu(?!siv)|invalid|delet|suspend|paus|\boff\b|spam|bounces|\bbaja\b|\bretir|ablauf|abgelauf|beend|\bgelosch|loschung|entfernt|desactiv|deaktiv|deactiv|disabl|annul(?!ar)|elimin|ingetrok|beeindig|gestopt|uitgezet|wycof|cofnie|odwo[lł]|\bretras|anulow|aterkall|avslut|trukket|tilbage|tilbake|perut|peruut|отозв|отмен|отказ|odvol|zrus|visszav|lemond|iptal|geri cek|\blaps|\bvoid|\bmuted?\b|\bleft\b|\bleav|\bquit|forbid|prohib|\bbann?(?:ed)?\b|negativ|\bnone\b|\blost\b|missing|\bfail|\bdropped|churn|archiv|terminat|remov/
 /** Vague names of opt-ins. */
 const flagIn =
-  /^(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
+  /^(?:(?:e ?mail|sms|special|exclusive|partner|product) )?(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:e ?mail|text|call) me\b|^nl(?: (?:empf\w*|abo|ok|status))?$|^mktg\b|\bsubscriber$|\boffres\b|^partenaires$|\b(?:recevoir|recoit|recib(?:e|ir)|receb(?:e|er)|ricev(?:e|ere))\b|\bofertas\b|\bofferte\b|\breclame\b|\breklam[ae]?\b|\butskick\b|реклам|(?:^| )получать(?: |$)|\bzasil(?:at|ani)\b|\bnovinky\b|obavijest|pretplat|\bjaunumi\b|postlisti|абонамент|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
 const phone =
   /\b(?:sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
 const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
@@ -94,7 +103,7 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const polarity = polarityOf(name)
   if (isOptIn) return { polarity, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
-  if (flagOut.test(name) || /\bbounces\b/.test(name)) return { polarity: 'out', certain: false, onlyFlags: true }
+  if (flagOut.test(name) || /\bbounces\b/.test(name)) return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
   if (weakIn.test(name)) return { polarity, certain: false, ...(endsOther(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
 }
@@ -107,7 +116,7 @@ function endsOther(name: string): boolean {
 
 /**
  * Returns the polarity of a name with words of an opt-in. A negation that is not directly before these words may be about something else
- * (`Non-profit newsletter`), so the user must decide.
+ * (`Non-profit newsletter`), so the user must decide. So too for the words of `otherMeaning` and `reversing`.
  */
 function polarityOf(name: string): ConsentName['polarity'] {
   const start = negation.exec(name)?.[0]
@@ -115,7 +124,8 @@ function polarityOf(name: string): ConsentName['polarity'] {
     const rest = name.slice(start.length)
     return [certainIn, weakIn, flagIn].some((words) => words.exec(rest)?.index === 0) ? 'out' : 'unclear'
   }
-  return ended.test(name) || /\bnot\b/.test(name) ? (alternatives.test(name) ? 'unclear' : 'out') : 'in'
+  if (ended.test(name) || /\bnot\b/.test(name)) return alternatives.test(name) ? 'unclear' : 'out'
+  return otherMeaning.test(name) || reversing.test(name) ? 'unclear' : 'in'
 }
 
 /** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */

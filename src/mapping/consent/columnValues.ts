@@ -24,8 +24,16 @@ export class ColumnValues {
   dateCount = 0
   /** Number of these cells that a test of dates cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
   unreadableDateCount = 0
+  /** Number of these cells that are dates in the future. A consent that was given has an earlier date. */
+  futureDateCount = 0
   /** Number of counted cells that are not empty. */
   filledCount = 0
+  readonly #latestMs: number
+
+  /** `today`: a date up to a day later is not in the future, because its zone is not known. */
+  constructor(today: Date) {
+    this.#latestMs = today.getTime() + 86_400_000
+  }
 
   /** Counts a cell of the first `maxRows` rows. A missing cell counts as empty. */
   add(cell: string | undefined): void {
@@ -35,7 +43,9 @@ export class ColumnValues {
       this.filledCount++
       if (looksLikeDate(value)) {
         this.dateCount++
-        if (parseInstant(value, 'utc-midnight', 'UTC') === undefined && meaningOf(value) !== 'empty') this.unreadableDateCount++
+        const date = parseInstant(value, 'utc-midnight', 'UTC')
+        if (date === undefined && meaningOf(value) !== 'empty') this.unreadableDateCount++
+        if (date !== undefined && date.ms > this.#latestMs) this.futureDateCount++
       }
     }
     const counts = this.#counts

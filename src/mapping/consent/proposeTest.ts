@@ -132,8 +132,9 @@ function mayReach(
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In an opt-in column of dates, and one whose name says nothing, all dates pass. If a test of dates cannot read them all, all cells pass
- *   except empty ones and words that mean no or `out`. That is never certain, because a word that first appears in a later file would pass.
+ * - In an opt-in column of dates, and one whose name says nothing, all dates after `earliestDate` pass, unless some are in the future. If a
+ *   test of dates cannot read them all, all cells pass except empty ones and words that mean no or `out`. That is never certain, because a
+ *   word that first appears in a later file would pass.
  * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
@@ -147,8 +148,9 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =
     values.dateCount === values.filledCount || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
-  // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
-  if (values.mostlyDates && allKnown && (name === undefined || name.polarity === 'in')) {
+  // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known. A date in the future may
+  // be the end of a consent.
+  if (values.mostlyDates && allKnown && values.futureDateCount === 0 && (name === undefined || name.polarity === 'in')) {
     if (values.unreadableDateCount === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestDate }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
@@ -156,8 +158,8 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   return { test: { column, values: [unknownYes] }, certain: false, shown: [] }
 }
 
-/** Earlier than every date of a consent. Databases write it for an empty date. */
-const earliestDate = '1900-01-01'
+/** Earlier than every date of a consent. Programs write 1 January 1970, or an earlier date, for an empty date. */
+const earliestDate = '1970-01-02'
 
 const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 

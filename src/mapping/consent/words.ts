@@ -12,10 +12,10 @@ const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 // `o` and `e` are missing: `O` is yes (`oui`) in French, but means opt-out beside the code `I`. `E` is yes in Turkish and no in Finnish.
 // `proposeTest` reads them beside the other values of the column.
 const yes = wordsOf(
-  'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
+  'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן,taip,jā,jah,já,так,ya,có,हाँ,हां,ใช่,bai',
 )
 const no = wordsOf(
-  'n,no,false,f,0,off,unchecked,✗,✘,☐,nein,falsch,non,faux,falso,não,nao,nee,onwaar,nu,нет,hayır,hayir,h,yanlış,nie,fałsz,ne,nem,ei,nej,nei,falskt,usant,falsk,いいえ,否,아니오,아니요,όχι,لا,לא',
+  'n,no,false,f,0,off,unchecked,✗,✘,☐,nein,falsch,non,faux,falso,não,nao,nee,onwaar,nu,нет,hayır,hayir,h,yanlış,nie,fałsz,ne,nem,ei,nej,nei,falskt,usant,falsk,いいえ,否,아니오,아니요,όχι,لا,לא,nē,ні,tidak,không,नहीं,ไม่,ez',
 )
 const empty = wordsOf(
   ',null,(null),none,nil,n/a,na,#n/a,nan,-,--,—,[],{},undefined,not set,(not set),empty,0000-00-00,0000-00-00 00:00:00,keine,aucun,aucune,ninguno,nessuno',
@@ -33,11 +33,11 @@ const unsubscribed = wordsOf(
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakOut = wordsOf(
-  'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ',
+  'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ,ret,restricted,kielletty,希望しない,不要,不同意,拒否,拒绝,거부,미동의',
 )
 /** Words that mean `in` in a consent column, and have no meaning in other columns. */
 const weakIn = wordsOf(
-  'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
+  'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие,onay,authorized,authorised,sallittu,希望する,希望,同意,允许,동의',
 )
 
 /** Maximum number of characters of a trimmed cell that are folded. Invisible characters and repeated spaces make states longer than 40. */

@@ -59,6 +59,8 @@ export interface SearchSettings {
   readonly searchesConsent: boolean
   /** Identifier types to search for: those of email and phone number that the destination takes. */
   readonly types: readonly IdentifierType[]
+  /** Day of the read. */
+  readonly today: Date
   /** Returns true for names that the preset or the user declares irrelevant, and for columns of row filters. */
   readonly isIgnored: (column: string) => boolean
 }
@@ -190,7 +192,7 @@ export class UnmappedColumns {
     const found = named === undefined || isDetailOf(column, columns) ? undefined : named
     const state: ColumnState = {
       name: found,
-      values: new ColumnValues(),
+      values: new ColumnValues(this.#settings.today),
       isPhone: isPhoneName(column),
       belongsToSomeoneElse: belongsToSomeoneElse(column),
       isConsent: found?.certain === true,

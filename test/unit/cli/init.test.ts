@@ -262,7 +262,7 @@ describe('consent', () => {
 
   /** Column, cells of three people, and the proposed answer; undefined if nothing is proposed. */
   test.for([
-    ['OPTIN_TIME', ['2024-01-02', '', '2024-03-04'], 'after:1900-01-01'],
+    ['OPTIN_TIME', ['2024-01-02', '', '2024-03-04'], 'after:1970-01-02'],
     ['OPTIN_TIME', ['2.1.2024', '', '4.3.2024'], undefined],
     ['UNSUB_TIME', ['2024-01-02', '', ''], 'empty'],
     ['UNSUB_TIME', ['2024-01-02', '2024-01-03', '2024-01-04'], undefined],

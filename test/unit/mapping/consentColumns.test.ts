@@ -8,6 +8,8 @@ import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTes
 import { consentMeaning, isStateWord } from '../../../src/mapping/consent/words.ts'
 import { UnmappedColumns } from '../../../src/mapping/members/unmappedColumns.ts'
 
+const today = new Date('2026-11-27T12:00:00Z')
+
 describe('the name of a column', () => {
   test.for([
     'Accepts Email Marketing',
@@ -221,7 +223,7 @@ test.for([
   ['list', ['unsubscribed', 'denied'], '{ column: "list", values: ["subscribed"] }', false],
   ['UNSUB_TIME', ['', '2024-01-02 10:00:00', ''], '{ column: "UNSUB_TIME", values: [""] }', true],
   ['UNSUB_TIME', ['2024-01-02 10:00:00', '2024-02-02'], '{ column: "UNSUB_TIME", values: [""] }', true],
-  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', 'no', '2025-04-03'], '{ column: "OPTIN_TIME", after: "1900-01-01" }', true],
+  ['OPTIN_TIME', ['2024-01-02 10:00:00', '', 'no', '2025-04-03'], '{ column: "OPTIN_TIME", after: "1970-01-02" }', true],
   ['OPTIN_TIME', ['2024-01-02 10:00:00', '', '03.04.2025'], '{ column: "OPTIN_TIME", not_values: [""] }', false],
   ['OPTIN_TIME', ['2024-01-02', '2024-01-03', '2024-01-04', 'yes', 'no'], '{ column: "OPTIN_TIME", not_values: ["", "no"] }', false],
   ['Email Suppressions', ['[]', 'HARD_BOUNCE', ''], '{ column: "Email Suppressions", values: ["[]", ""] }', true],
@@ -436,9 +438,9 @@ test.for([
   ['Bülten', ['Evet, istiyorum', 'İstemiyorum'], ['Evet, istiyorum']],
   ['Согласие', ['Да, присылайте', 'Больше не присылайте'], ['Да, присылайте']],
   ['Einwilligung', ['liegt vor', 'liegt nicht vor'], ['liegt vor']],
-  ['メルマガ', ['希望する', '希望しない'], ['希望する']],
-  ['订阅', ['同意', '不同意'], ['同意']],
-  ['수신 동의', ['동의', '미동의'], ['동의']],
+  ['メルマガ', ['読む', '読みたくない'], ['読む']],
+  ['订阅', ['需要', '不需要'], ['需要']],
+  ['수신 동의', ['받음', '안함'], ['받음']],
   ['Consentement', ['accord', 'opposé'], ['accord']],
   ['Consent', ['✅', '❌'], ['✅']],
   ['Consent', ['✓', 'x'], ['✓']],
@@ -482,7 +484,7 @@ test.for([
 test('no proposed test for a column of dates passes a word in a row that is not counted', () => {
   for (const date of ['2025-01-02', '2025-01-02 10:00:00', '02.01.2025', '1/31/25'])
     for (const column of ['opt_in_date', 'Newsletter', 'withdrawn']) {
-      const values = new ColumnValues()
+      const values = new ColumnValues(today)
       for (let row = 0; row < 20_000; row++) values.add(date)
       for (const cell of ['withdrawn', 'no', '']) values.add(cell)
       const { test: made, certain } = proposeTest(column, classifyColumnName(column), values)
@@ -497,7 +499,7 @@ test('zero and one with decimals are no and yes', () => {
 })
 
 function consentLineFor(column: string, cells: readonly string[]) {
-  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], isIgnored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
   const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
@@ -505,7 +507,7 @@ function consentLineFor(column: string, cells: readonly string[]) {
 }
 
 function proposalFor(column: string, cells: readonly string[]) {
-  const values = new ColumnValues()
+  const values = new ColumnValues(today)
   for (const cell of cells) values.add(cell)
   return proposeTest(column, classifyColumnName(column), values)
 }
@@ -514,7 +516,7 @@ test.for([
   ['SMS Consent', 'the column "SMS Consent" is about calls and texts, and no identifier of that channel is sent: it is not applied'],
   ['Push Consent', 'the column "Push Consent" is about another channel, and no identifier of that channel is sent: it is not applied'],
 ])('a consent column of a channel that is not used gives a warning: %s', ([column = '', message]) => {
-  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], isIgnored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
   const { warnings } = unmapped.bind({
     columns: ['Email', column],
     used: new Set([0]),
@@ -525,7 +527,7 @@ test.for([
 })
 
 test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
-  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['email'], isIgnored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['email'], today, isIgnored: () => false })
   const columns = ['Note']
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   const add = (rows: number, cell: string) => {
@@ -548,7 +550,7 @@ test.for([
   '+491705550100',
 ])('an unmapped column of phone numbers is reported: %j', (phone) => {
   const columns = ['Contact']
-  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], isIgnored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], today, isIgnored: () => false })
   const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
   expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', type: 'phone_number', count: 28 }])
@@ -556,7 +558,7 @@ test.for([
 
 /** Returns true if a column with this name and these cells is reported as one of phone numbers. */
 function isReportedAsPhones(column: string, cells: readonly string[]): boolean {
-  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], isIgnored: () => false })
+  const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], today, isIgnored: () => false })
   const { checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
   for (const [i, cell] of cells.entries()) checkRow({ line: i + 2, columns: [column], cells: [cell] })
   return unmapped.identifierColumns().length > 0
@@ -643,3 +645,143 @@ test.for([
 ] as const)('an unmapped column %s with %j is about consent by its states, although its name is vague', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toContain(`consent: { column: "${column}"`)
 })
+
+/** Dates and answers of these columns do not say that the person consents now. */
+const notYetOrNoMore = [
+  'consent_until',
+  'Consent valid to',
+  'consent_expires',
+  'Consent expiry date',
+  'opt_in_expiration',
+  'Einwilligung gültig bis',
+  "Consentement valable jusqu'au",
+  'Zgoda ważna do',
+  'opt_in_requested_at',
+  'double_opt_in_sent_at',
+  'Opt-in pending since',
+  'Consent asked',
+  'Newsletter sent at',
+  'Newsletter opened',
+  'Last newsletter',
+  'Newsletter revoked',
+  'Opt-in withdrawn at',
+  'Newsletter paused',
+  'Newsletter gesperrt',
+  'Consentement retiré',
+  'Consenso revocato',
+  'Newsletter uitgezet',
+  'Zgoda cofnięta',
+  'Zgoda odwołana',
+  'Согласие отозвано',
+  'Souhlas odvolán',
+]
+test.for(notYetOrNoMore)('the name %s is about consent, and does not tell what a yes or a date means', (column) => {
+  expect(classifyColumnName(column)).toEqual({ polarity: 'unclear', channel: 'any', certain: true })
+  for (const cells of [
+    ['2024-01-02', '', '2031-05-06'],
+    ['2024-01-02', '', '2025-01-02'],
+    ['yes', 'no', ''],
+    ['1', '0', '1'],
+  ])
+    expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
+  // A state means the same in every column.
+  expect(proposalFor(column, ['subscribed', 'unsubscribed'])).toMatchObject({ test: { values: ['subscribed'] }, certain: true })
+})
+
+test('an empty date that a program writes as 1 January 1970 is no consent', () => {
+  const { test: made, certain } = proposalFor('OPTIN_TIME', ['2024-01-02 10:00:00', '1970-01-01 00:00:00', ''])
+  const passes = cellTest(made)
+  expect(certain).toBe(true)
+  for (const empty of ['1970-01-01', '1970-01-01 00:00:00', '1970-01-01T01:00:00+01:00', '1969-12-31T16:00:00-08:00', '1900-01-01'])
+    expect([empty, passes(empty)]).toEqual([empty, false])
+  expect(passes('1999-05-06')).toBe(true)
+})
+
+test('a date in the future may be the end of a consent, so the user decides', () => {
+  for (const date of ['2026-11-29', '2027-01-01 10:00:00', '9999-12-31'])
+    expect(proposalFor('Consent date', ['2024-01-02', '2025-01-02', date])).toMatchObject({
+      test: { values: [unknownYes] },
+      certain: false,
+    })
+  // A date of today in a zone that is ahead.
+  expect(proposalFor('Consent date', ['2024-01-02', '2025-01-02', '2026-11-28 02:00:00'])).toMatchObject({ certain: true })
+})
+
+/** Names and values of further languages, and further English names. */
+test.for([
+  ['Email Subscriber', ['Y', 'N'], ['Y']],
+  ['Special offers', ['Yes', 'No'], ['Yes']],
+  ['email me', ['Yes', 'No'], ['Yes']],
+  ['Opted', ['in', 'out'], ['in']],
+  ['EM_OPT', ['1', '0'], ['1']],
+  ['MKTG_PERM', ['1', '0'], ['1']],
+  ['Erasure requested', ['yes', 'no'], ['no']],
+  ['Right to object', ['yes', 'no'], ['no']],
+  ['limit_ad_tracking', ['1', '0'], ['0']],
+  ['ATT status', ['authorized', 'denied'], ['authorized']],
+  ['NL', ['ja', 'nein'], ['ja']],
+  ['Rundschreiben', ['ja', 'nein'], ['ja']],
+  ['Keine E-Mails', ['X', ''], ['']],
+  ['Datenschutz', ['akzeptiert', 'abgelehnt'], ['akzeptiert']],
+  ['Offres partenaires', ['oui', 'non'], ['oui']],
+  ['Ne souhaite plus recevoir', ['oui', 'non'], ['non']],
+  ['Recibir ofertas', ['sí', 'no'], ['sí']],
+  ['Revoca', ['si', 'no'], ['no']],
+  ['Subscrito', ['sim', 'não'], ['sim']],
+  ['Reclame', ['ja', 'nee'], ['ja']],
+  ['Wil geen mail', ['ja', 'nee'], ['nee']],
+  ['Ingen reklam', ['ja', 'nej'], ['nej']],
+  ['Nej tak til mails', ['ja', 'nej'], ['nej']],
+  ['Ei markkinointia', ['kyllä', 'ei'], ['ei']],
+  ['Suoramarkkinointi', ['sallittu', 'kielletty'], ['sallittu']],
+  ['Получать письма', ['да', 'нет'], ['да']],
+  ['Не беспокоить', ['да', 'нет'], ['нет']],
+  ['Підписка на розсилку', ['так', 'ні'], ['так']],
+  ['Бюлетин', ['да', 'не'], ['да']],
+  ['İYS', ['ONAY', 'RET'], ['ONAY']],
+  ['Reklam istemiyor', ['Evet', 'Hayır'], ['Hayır']],
+  ['Zasílat novinky', ['ano', 'ne'], ['ano']],
+  ['Odjava', ['da', 'ne'], ['ne']],
+  ['Hozzájárul', ['igen', 'nem'], ['igen']],
+  ['Naujienlaiškis', ['taip', 'ne'], ['taip']],
+  ['Piekrišana', ['jā', 'nē'], ['jā']],
+  ['Uudiskiri', ['jah', 'ei'], ['jah']],
+  ['Samþykki', ['já', 'nei'], ['já']],
+  ['Butlletí', ['sí', 'no'], ['sí']],
+  ['Baimena', ['bai', 'ez'], ['bai']],
+  ['Ενημερωτικό δελτίο', ['ναι', 'όχι'], ['ναι']],
+  ['דיוור', ['כן', 'לא'], ['כן']],
+  ['النشرة البريدية', ['نعم', 'لا'], ['نعم']],
+  ['सहमति', ['हाँ', 'नहीं'], ['हाँ']],
+  ['ยินยอม', ['ใช่', 'ไม่'], ['ใช่']],
+  ['Đồng ý nhận tin', ['có', 'không'], ['có']],
+  ['Berlangganan', ['ya', 'tidak'], ['ya']],
+  ['メール配信希望', ['希望する', '希望しない'], ['希望する']],
+  ['ニュースレター', ['はい', 'いいえ'], ['はい']],
+  ['接收推广邮件', ['是', '否'], ['是']],
+  ['광고 수신', ['동의', '거부'], ['동의']],
+] as const)('an unmapped column %s with %j is about consent, and %j passes', ([column, cells, values]) => {
+  expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
+})
+
+test.for([
+  ['Preferred contact method', ['Email', 'Phone']],
+  ['Partner email', ['jane@example.com', '']],
+  ['NL', ['1011 AB', '1012']],
+  ['MKT', ['DE', 'NO']],
+  ['Reklamace', ['ano', 'ne']],
+  ['Recibo', ['sí', 'no']],
+  ['Ricevuta', ['si', 'no']],
+  ['Offer code', ['SUMMER', '']],
+  ['Datenschutzbeauftragter', ['J. Doe', '']],
+  ['Opt', ['Blue', 'Red']],
+  ['Card revoked', ['Berlin', '']],
+  ['Exclusive size', ['M', 'L']],
+] as const)('a column %s with %j is not about consent', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toBeUndefined()
+})
+
+test.for(['Exclusive offers opt-in', 'Samtykke til markedsføring', 'Consent of the customer', 'CCPA consent', 'Newsletter annual'])(
+  'a yes in the column %s permits to reach the person',
+  (column) => expect(classifyColumnName(column)).toMatchObject({ polarity: 'in', certain: true }),
+)
