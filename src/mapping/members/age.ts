@@ -10,8 +10,8 @@ import { nameWords } from '../consent/columnName.ts'
 /** Column of ages or dates of birth. */
 export interface BoundAge {
   readonly index: number
-  /** `age`: its cells are ages in years; `birth`: its cells are dates or years of birth. */
-  readonly kind: 'age' | 'birth'
+  /** `age`: its cells are ages in years; `group`: ranges of ages, or codes; `birth`: dates or years of birth. */
+  readonly kind: 'age' | 'group' | 'birth'
   /** Latest date of birth of a person who is not under 13 today (UTC), YYYY-MM-DD. */
   readonly latestBirth: string
 }
@@ -34,6 +34,8 @@ const birthColumns: ReadonlySet<string> = new Set([
 // Names in several languages and spellings, as `nameWords` returns them. Names of others, such as `child age`, are not among them.
 const ageNames =
   /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
+const groupNames =
+  /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
   /^(?:birth ?date|birth ?day|date (?:of )?birth|birth (?:dt|dob)|dob|birth ?year|year of birth|yob|geburts ?(?:datum|tag|jahr)|(?:date|annee) (?:de )?naissance|(?:fecha|ano) (?:de )?nacimiento|cumpleanos|data (?:di )?nascita|data (?:de )?nascimento|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
@@ -59,6 +61,7 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
     const noted = nameWords(note.exec(column)?.[1] ?? '')
     const words = nameWords(otherNote.test(noted) ? column : column.replace(note, ''))
     if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(noted))) return [{ index, kind: 'age', latestBirth }]
+    if (groupNames.test(words)) return [{ index, kind: 'group', latestBirth }]
     return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? [{ index, kind: 'birth', latestBirth }] : []
   })
 }
@@ -73,8 +76,11 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
  */
 export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
-    const text = foldedText(trimText(cell))
-    return kind === 'age' ? isChildsAge(text) : isChildsBirth(text, latestBirth)
+    // Spreadsheets write `'` before a text. `12½` would become `121⁄2`.
+    const text = foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, ''))
+    if (kind === 'birth') return isChildsBirth(text, latestBirth)
+    // A plain number in a column of groups is a code.
+    return (kind === 'age' || !/^\d+$/.test(text)) && isChildsAge(text)
   })
 }
 
@@ -82,10 +88,10 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
   // The lower end of a range counts.
-  const age = /^(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
+  const age = /^0*(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
   if (age !== null) return Number(age[1]) < leastAge
   // A limit of up to 18, as in `under 18`, may be about a child.
-  const below = /^(?:<=?|≤|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
+  const below = /^(?:<=?|≤|u-?(?=\d)|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
   return below !== null && Number(below[1]) <= 18
 }
 

@@ -262,18 +262,23 @@ const cases: readonly Case[] = [
       { wanted: true },
     ],
   ),
-  ...['12 years', '12y', '0-12', '5 – 17', 'under 13', '<13', '１２'].map((age): Case => [
+  ...['12 years', '12y', '0-12', '5 – 17', 'under 13', '<13', '１２', '012', "'12", 'U13', '12½'].map((age): Case => [
     `case 132: an age of ${age} is never sent`,
     { email: jane, age },
     { wanted: false },
   ]),
-  ...['31 years', '18-24', '25 to 34', '65+', 'under 25'].map((age): Case => [
+  ...['age_group', 'Age Range', 'Altersgruppe', "Tranche d'âge", 'Leeftijdscategorie', 'Grupa wiekowa'].flatMap((column): Case[] => [
+    [`case 132: 0-12 in the column ${column} is never sent`, { email: jane, [column]: '0-12' }, { wanted: false }],
+    [`case 132: 25-34 in the column ${column} is sent`, { email: jane, [column]: '25-34' }, { wanted: true }],
+    [`case 132: the code 3 in the column ${column} is sent`, { email: jane, [column]: '3' }, { wanted: true }],
+  ]),
+  ...['31 years', '18-24', '25 to 34', '65+', 'under 25', '031', 'U25', '130'].map((age): Case => [
     `case 132: an adult with the age ${age} is sent`,
     { email: jane, age },
     { wanted: true },
   ]),
   // 43998 is a day number of a spreadsheet, the last two are Unix times.
-  ...['06/16/20', '16.6.20', '16-JUN-20', '16-JUN-20 00:00', '20-06-16', '43998', '43998.0', '1592265600', '1592265600000'].map(
+  ...['06/16/20', '16.6.20', '16-JUN-20', '16-JUN-20 00:00', '20-06-16', "'20-06-16", '43998', '43998.0', '1592265600', '1592265600000'].map(
     (dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { wanted: false }],
   ),
   ...['06/16/85', '16.6.85', '16-JUN-85', '85-06-16', '31214', '487728000', '487728000000', '06/16'].map((dob): Case => [
