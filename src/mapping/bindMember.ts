@@ -12,6 +12,7 @@ import { UnmappedColumns } from './members/unmappedColumns.ts'
 import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts'
 import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
+import { comparableText } from './text.ts'
 
 /** An `expires_at` from 2100 on counts as empty: exports write 9999-12-31 and similar dates for memberships without an end. */
 const foreverMs = Date.UTC(2100, 0)
@@ -47,13 +48,15 @@ export function memberBinder(
   policy: MemberPolicy & { readonly expiresIn: Duration },
 ): (columns: readonly string[]) => BoundHeader {
   const rules = memberRules(pipeline, policy)
-  const ignored = new Set([...(pipeline.ignore ?? []), ...pipeline.filters.map(({ column }) => column)].map(normalizeHeader))
+  const ignored = new Set((pipeline.ignore ?? []).map(normalizeHeader))
   const isIgnored = (column: string) => ignored.has(normalizeHeader(column))
+  const keptValues = keptValuesOf(pipeline)
   const unmapped = new UnmappedColumns({
     searchesConsent: policy.appliesConsent && pipeline.consent !== 'none',
     types: policy.identifiers.filter((type) => type === 'email' || type === 'phone_number'),
     today,
     isIgnored,
+    keptValues,
   })
   /** Unmapped column → the first header that had it. */
   const headers = new Map<string, ReportedHeader>()
@@ -73,7 +76,7 @@ export function memberBinder(
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(binding),
-      warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field))],
+      warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined)],
       used,
       missing,
       hints: hintsFor(unboundTypes(policy, header, binding), unused),
@@ -88,6 +91,17 @@ export function memberBinder(
       ),
     }
   }
+}
+
+/** Returns a function that returns the values of `only:` for the column of a row filter, as `SearchSettings.keptValues`. */
+function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<string> | undefined {
+  const kept = new Map<string, Set<string>>()
+  for (const { column, values, keep } of filters) {
+    const ofColumn = kept.get(normalizeHeader(column)) ?? new Set()
+    if (keep) for (const value of values) ofColumn.add(comparableText(value))
+    kept.set(normalizeHeader(column), ofColumn)
+  }
+  return (column) => kept.get(normalizeHeader(column))
 }
 
 /** Returns the rules that `options.allow` sets for members. The policy of the destination may also request both forms of emails. */

@@ -118,10 +118,19 @@ const unfolded =
 
 /** Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. */
 export function isStateWord(cell: string): boolean {
+  return stateOf(cell) !== undefined
+}
+
+/** Returns true if the whole cell is `out` in any column, such as `Unsubscribed`. */
+export function isOptOutState(cell: string): boolean {
+  return stateOf(cell) === 'out'
+}
+
+function stateOf(cell: string): 'in' | 'out' | undefined {
   const text = trimText(cell)
   const { length } = text
-  if (length > longest) return false
-  if (startsLikeState[length * 256 + (text.charCodeAt(0) & 255)] !== 1 && !unfolded.test(text)) return false
+  if (length > longest) return undefined
+  if (startsLikeState[length * 256 + (text.charCodeAt(0) & 255)] !== 1 && !unfolded.test(text)) return undefined
   const found = meaningOf(text)
-  return found === 'in' || found === 'out'
+  return found === 'in' || found === 'out' ? found : undefined
 }

@@ -7,12 +7,12 @@ import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/col
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import { consentMeaning, isDoubtfulYes, isStateWord, isYesOrNo } from '../consent/words.ts'
+import { consentMeaning, isDoubtfulYes, isOptOutState, isStateWord, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
-import { trimText } from '../text.ts'
+import { comparableText, trimText } from '../text.ts'
 import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from './identifierColumns.ts'
 
 /** Unmapped consent column, with the test to write. */
@@ -61,8 +61,13 @@ export interface SearchSettings {
   readonly types: readonly IdentifierType[]
   /** Day of the read. */
   readonly today: Date
-  /** Returns true for names that the preset or the user declares irrelevant, and for columns of row filters. */
+  /** Returns true for names that the preset or the user declares irrelevant. */
   readonly isIgnored: (column: string) => boolean
+  /**
+   * Returns the values of `only:` for a column of a row filter, compared by `comparableText`; none for `except:`. Undefined for any other
+   * column. Of a filter column, only states that mean `out` are searched, because the user chose its values.
+   */
+  readonly keptValues?: (column: string) => ReadonlySet<string> | undefined
 }
 
 /** Header with its mapped columns. */
@@ -76,8 +81,10 @@ export interface MappedHeader {
 
 /** State of an unmapped column: its classified name, and counts of its cells so far. */
 interface ColumnState {
-  /** Undefined if the name is not about consent. */
+  /** Undefined if the name is not about consent, and for a filter column. */
   readonly name: ConsentName | undefined
+  /** Values of a filter column (`SearchSettings.keptValues`); undefined for any other column. */
+  readonly kept: ReadonlySet<string> | undefined
   readonly values: ColumnValues
   /** True if the name is one of a phone column. */
   readonly isPhone: boolean
@@ -188,10 +195,12 @@ export class UnmappedColumns {
   #stateOf(column: string, columns: readonly string[]): ColumnState {
     const known = this.#states.get(column)
     if (known !== undefined) return known
-    const named = this.#settings.searchesConsent ? classifyColumnName(column) : undefined
+    const kept = this.#settings.keptValues?.(column)
+    const named = this.#settings.searchesConsent && kept === undefined ? classifyColumnName(column) : undefined
     const found = named === undefined || isDetailOf(column, columns) ? undefined : named
     const state: ColumnState = {
       name: found,
+      kept,
       values: new ColumnValues(this.#settings.today),
       isPhone: isPhoneName(column),
       belongsToSomeoneElse: belongsToSomeoneElse(column),
@@ -253,16 +262,17 @@ export class UnmappedColumns {
           line: row.line,
           code,
           field,
-          message: `the column "${redactPersonalData(field)}" says who may be reached (${code === 'LEFT_UNMAPPED' ? `"${trimText(cell)}"` : 'by its name and its values'}), and no setting reads it`,
+          message: `the column "${redactPersonalData(field)}" says who may be reached (${code === 'LEFT_UNMAPPED' ? `"${trimText(cell)}"` : 'by its name and its values'}), and no setting ${state.kept === undefined ? 'reads it' : 'leaves these rows out'}`,
         })
-      } else this.#countIdentifier(row, state, first, mapped)
+      } else if (state.kept === undefined) this.#countIdentifier(row, state, first, mapped)
     }
     return found ?? none
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
-  #consentCode({ name, isConsent, emailCount, phoneCount }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+  #consentCode({ name, kept, isConsent, emailCount, phoneCount }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#settings.searchesConsent || this.#isOtherChannel(name)) return undefined
+    if (kept !== undefined) return isOptOutState(cell) && !kept.has(comparableText(cell)) ? 'LEFT_UNMAPPED' : undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
     if (name.onlyFlags === true) {

@@ -757,3 +757,26 @@ test('a repeated column counts once for the share of a header that a template kn
   expect(recognizePreset(columns, 'members')).toBeUndefined()
   expect(recognizePreset(columns.slice(0, -1), 'members')?.name).toBe('google-customer-match')
 })
+
+/** Row filters, the cell of the column `status`, and whether the run stops for it. */
+test.for([
+  [{ except: { status: 'test' } }, 'unsubscribed', true],
+  [{ except: { status: 'test' } }, ['active', 'Unsubscribed'], true],
+  [{ except: { status: 'test' } }, 'active', false],
+  [{ except: { status: 'test' } }, 'subscribed', false],
+  [{ except: { status: 'test' }, ignore: ['status'] }, 'unsubscribed', false],
+  [{ except: { status: 'test' }, consent: { column: 'status', not_values: ['cleaned'] } }, 'unsubscribed', false],
+  [{ except: { status: 'test' }, consent: 'none' }, 'unsubscribed', false],
+  [{ only: { status: 'vip' } }, ['vip', 'unsubscribed'], true],
+  [{ only: { status: 'subscribed' } }, ['subscribed', 'unsubscribed'], true],
+  [{ only: { status: 'subscribed' } }, 'subscribed', false],
+  [{ only: { status: ['subscribed', 'unsubscribed'] } }, 'unsubscribed', false],
+] as const)('with %j, the cell %j of a row that is sent stops the run: %s', ([definition, cell, stops]) => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, ...definition })
+  const columns = ['id', 'email', 'status']
+  expect(mapper.bindHeader(columns)).toEqual([])
+  const { record, warnings } = mapper.map({ line: 2, columns, cells: ['1', 'a@b.example', cell] })
+  expect(record).toBeDefined()
+  expect(warnings.map(({ code, field }) => [code, field])).toEqual(stops ? [['LEFT_UNMAPPED', 'status']] : [])
+  if (stops) expect(mapper.reportUnmapped().consentHint).toContain('consent: { column: "status"')
+})
