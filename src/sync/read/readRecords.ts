@@ -71,7 +71,9 @@ const mostColumns = 256
  * - with `guards.hold`, which needs all rows, and for a source with `join:`;
  * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
  *   and each gated read would end as a full read;
- * - if a source other than CSV or TSV has more than `mostColumns` columns.
+ * - if a source other than CSV or TSV has more than `mostColumns` columns;
+ * - if a preset decides who is sent, and a source is JSON or XML: its columns include those of skipped rows, so it would not be noticed that
+ *   the other rows lack the consent column of the preset.
  * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
  */
 function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
@@ -80,8 +82,17 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
     !(pipeline.duplicates === 'last' && repeats > 0) &&
     pipeline.guards.hold === undefined &&
     pipeline.sources.every(({ uri, join }) => uri !== '-' && join === undefined) &&
-    previous.every(({ format, columns }) => columns.length <= mostColumns || format === 'csv' || format === 'tsv')
+    previous.every(
+      ({ format, columns }) =>
+        format === 'csv' || format === 'tsv' || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline)),
+    )
   )
+}
+
+/** Returns true if the tests of a preset, configured or recognized, decide who is sent or removed (`mapping/members/bindTests.ts`). */
+function presetDecidesWhoIsSent({ destination, preset, map, consent, remove }: Pipeline): boolean {
+  const mayUsePreset = preset !== undefined || Object.keys(map).length === 0
+  return destinationOf(destination.kind).reachesPeople && mayUsePreset && consent === undefined && remove === undefined
 }
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
