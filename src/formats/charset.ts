@@ -32,9 +32,10 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   const head = await input.peek(512)
   const mark = byteOrderMark(head)
   const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
-  // The setting `utf-16` names no byte order, so the byte order mark decides.
-  if (mark !== undefined && setting !== undefined && setting !== mark.encoding && hints.setting.toLowerCase() !== 'utf-16') {
-    throw fileError('FILE_ENCODING', `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${setting}`, {
+  // The setting `utf-16` names no byte order, so the mark of either order agrees with it.
+  const agrees = mark?.encoding === setting || (hints.setting.toLowerCase() === 'utf-16' && mark?.encoding.startsWith('utf-16') === true)
+  if (mark !== undefined && setting !== undefined && !agrees) {
+    throw fileError('FILE_ENCODING', `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${hints.setting}`, {
       name: hints.name,
       at: 'byte 0',
       hint: 'Remove `encoding:` or set it to the encoding of the file.',

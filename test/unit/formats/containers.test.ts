@@ -127,6 +127,22 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes)).toBe('FILE_ENCODING')
     expect((await read(bytes, { encoding: encoding === 'utf16le' ? 'utf-16le' : 'utf-16be' })).rows[0]?.cells).toEqual(['1', 'é'])
   })
+  test.each([
+    ['utf-16', [0xff, 0xfe], 'utf16le', undefined],
+    ['UTF-16', [0xfe, 0xff], 'utf-16be', undefined],
+    ['utf-16le', [0xff, 0xfe], 'utf16le', undefined],
+    ['utf-8', [0xef, 0xbb, 0xbf], 'utf-8', undefined],
+    ['utf-16', [0xef, 0xbb, 0xbf], 'utf-8', 'the file starts with the byte order mark of utf-8, but the setting is utf-16'],
+    ['utf-16be', [0xff, 0xfe], 'utf16le', 'the file starts with the byte order mark of utf-16le, but the setting is utf-16be'],
+    ['utf-8', [0xfe, 0xff], 'utf-16be', 'the file starts with the byte order mark of utf-16be, but the setting is utf-8'],
+  ] as const)('case 17: the setting %s and the mark %j of a file in %s: %s', async (encoding, mark, of, message) => {
+    const text = 'id,title\n1,é\n'
+    const little = Buffer.from(text, 'utf16le')
+    const bytes = of === 'utf-8' ? Buffer.from(text) : of === 'utf16le' ? little : little.swap16()
+    const reading = read(Buffer.concat([Buffer.from(mark), bytes]), { encoding })
+    if (message !== undefined) await expect(reading).rejects.toMatchObject({ code: 'FILE_ENCODING', message })
+    else expect((await reading).rows[0]?.cells).toEqual(['1', 'é'])
+  })
   test('case 11: bytes of windows-1252 are rejected as UTF-8, with the byte, and read if the encoding is set', async () => {
     const bytes = Buffer.from('id,title\n1,caf\xe9 \x80\n', 'latin1')
     await expect(read(bytes)).rejects.toMatchObject({ code: 'FILE_ENCODING', where: 'feed, byte 14' })
