@@ -62,8 +62,8 @@ const credentials = /\/\/[^/\s@]*@/g
 const searchedLength = 2_000
 
 /**
- * Cuts a product value to `length` characters for a message. Product values may contain credentials, emails and phone numbers. These are
- * masked before the cut, which could otherwise remove the `@` by which they are found.
+ * Cuts a product value or a column name to `length` characters for a message. Both may contain credentials, emails and phone numbers.
+ * These are masked before the cut, which could otherwise remove the `@` by which they are found.
  */
 export function showValue(text: string, length = 60): string {
   const masked = redactPersonalData(text.slice(0, searchedLength))

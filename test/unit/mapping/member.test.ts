@@ -780,3 +780,11 @@ test.for([
   expect(warnings.map(({ code, field }) => [code, field])).toEqual(stops ? [['LEFT_UNMAPPED', 'status']] : [])
   if (stops) expect(mapper.reportUnmapped().consentHint).toContain('consent: { column: "status"')
 })
+
+test('a message about missing columns shows at most 60 characters of a name: the file may be one line that was decoded wrongly', () => {
+  const people = 'id,email\n1,jane.doe@example.com\n2,john.roe@example.com\n'.repeat(3)
+  const misread = Buffer.from(people, 'utf16le').swap16().toString('utf16le')
+  expect(() => mapperOf({ map: { key: 'id', email: 'email' } }).bindHeader([misread])).toThrow(
+    `the source has a single column, "${misread.slice(0, 60)}…"`,
+  )
+})
