@@ -30,7 +30,7 @@ export interface LoadedPipelines {
   readonly names: readonly string[]
   /** Names of the pipelines of each valid file, by the file's name without its ending. Several names if the file has markets. */
   readonly byFile: ReadonlyMap<string, readonly string[]>
-  /** Error by name of an invalid file or of a conflicting pipeline. */
+  /** Error by name of an invalid file, of a conflicting pipeline, or of a pipeline that two files have. */
   readonly broken: ReadonlyMap<string, ConfigError>
 }
 
@@ -45,6 +45,8 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const loaded = new Map<string, Pipeline>()
   const byFile = new Map<string, readonly string[]>()
   const errors: ConfigError[] = []
+  /** Error by name of a pipeline that two files have. Either file may be wrong, so neither of the two pipelines runs. */
+  const ambiguous = new Map<string, ConfigError>()
   const otherInputs = JSON.stringify([variables, project])
   for (const file of files) {
     try {
@@ -53,7 +55,11 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       // A TypeScript file is loaded each time, because the modules that it imports may have changed.
       const ofFile = isCode(file) ? await load() : await fileCache.get(filePath, otherInputs, load)
       const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
-      if (twin !== undefined) throw unusableFile(filePath, `${twin.file} has a pipeline of the same name (${twin.name})`)
+      if (twin !== undefined) {
+        const error = unusableFile(filePath, `${twin.file} has a pipeline of the same name (${twin.name})`)
+        ambiguous.set(twin.name, error)
+        throw error
+      }
       for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
       byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
     } catch (error) {
@@ -61,7 +67,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       errors.push(error)
     }
   }
-  const broken = new Map(errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error]))
+  const broken = new Map([...ambiguous, ...errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error] as const)])
   const conflicts = conflictsOf([...loaded.values()])
   const conflicting = [...conflicts.keys()]
   const suppressing = [...loaded.values()].filter(({ destination }) => destinationOf(destination.kind).suppresses)
@@ -180,8 +186,9 @@ async function loadMatching(directory: string, patterns: readonly string[], vari
   }
 }
 
-/** Throws the only error, or one error with the problems of all errors. Does nothing without errors. */
-function throwAll(directory: string, errors: readonly ConfigError[]): void {
+/** Throws the only error, or one error with the problems of all errors. Does nothing without errors. `found`: may repeat an error. */
+function throwAll(directory: string, found: readonly ConfigError[]): void {
+  const errors = [...new Set(found)]
   if (errors.length === 1 && errors[0] !== undefined) throw errors[0]
   if (errors.length > 1)
     throw new ConfigError(

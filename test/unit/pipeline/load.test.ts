@@ -464,3 +464,20 @@ test('guards name only notes that can withhold a run, not notes made after every
     expect.stringContaining('guards.accept[0]'),
   ])
 })
+
+test.for([
+  ['shop.yaml', 'shop-de.yaml'],
+  ['a.yaml', 'a-de.json'],
+] as const)('a pipeline that both %s and %s have does not run, and others do', async ([ofMarkets, ofOne]) => {
+  const name = ofOne.replace(/\.\w+$/, '')
+  const markets = { de: { destination: { kind: 'catalog', catalog_id: '1' } }, ch: { destination: { kind: 'catalog', catalog_id: '2' } } }
+  await write(ofMarkets, JSON.stringify({ source: 'feed.xml', markets }))
+  await write(ofOne, JSON.stringify({ source: 'other.xml', destination: { kind: 'catalog', catalog_id: '9' } }))
+  await write('crm.yaml', catalog('3'))
+  expect([...(await loadPipelines(directory)).broken.keys()]).toContain(name)
+  for (const patterns of [[name], []])
+    await expect(selectPipelines(directory, patterns)).rejects.toMatchObject({
+      problems: [{ message: expect.stringContaining(`has a pipeline of the same name (${name})`) }],
+    })
+  expect((await selectPipelines(directory, ['crm'])).map((pipeline) => pipeline.name)).toEqual(['crm'])
+})
