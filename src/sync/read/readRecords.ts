@@ -89,10 +89,13 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
   )
 }
 
-/** Returns true if the tests of a preset, configured or recognized, decide who is sent or removed (`mapping/members/bindTests.ts`). */
-function presetDecidesWhoIsSent({ destination, preset, map, consent, remove }: Pipeline): boolean {
+/**
+ * Returns true if the tests of a preset, configured or recognized, decide who is sent. On a do-not-reach list they decide who is removed, and a
+ * removal causes a full read anyway (`affectsSkipped`).
+ */
+function presetDecidesWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
   const mayUsePreset = preset !== undefined || Object.keys(map).length === 0
-  return destinationOf(destination.kind).reachesPeople && mayUsePreset && consent === undefined && remove === undefined
+  return destinationOf(destination.kind).reachesPeople && mayUsePreset && consent === undefined
 }
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })

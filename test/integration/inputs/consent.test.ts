@@ -78,6 +78,19 @@ test.for([
   expect(await members(engine)).toEqual(before)
 })
 
+test('JSON lines of a preset that lose the consent column remove nobody from a do-not-reach list', async () => {
+  await using engine = await engineUnderTest()
+  const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
+  engine.pipeline('list', `source: { url: "{folder}/crm.jsonl" }\npreset: hubspot\n${list}`)
+  const write = (fields: object) =>
+    engine.write('crm.jsonl', [0, 1, 2].map((i) => `${JSON.stringify({ 'Record ID': `C${i}`, Email: address(i), ...fields })}\n`).join(''))
+  write({ 'Unsubscribed from all email': true })
+  expect(await engine.run('list')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
+  write({ 'First Name': 'Jane' })
+  expect(await engine.run('list')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_CONSENT_UNKNOWN' }] })
+  expect((await engine.sandbox.control.audience('2dnr')).members).toBe(3)
+})
+
 describe('a column that decides nothing', () => {
   const people = [
     { id: 'C0', email: address(0), newsletter: 'yes' },
