@@ -1,7 +1,7 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
-import type { ConsentTest } from '../../model/pipeline.ts'
+import type { ConsentTest, Pipeline } from '../../model/pipeline.ts'
 import { ageColumnsOf } from './age.ts'
-import { describeMissing } from '../boundColumns.ts'
+import { describeMissing, presetOf } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'
 import { asWritten, toFlowYaml } from '../consent/consentText.ts'
@@ -90,6 +90,17 @@ export function consentUnknown(preset: Preset | undefined, columns: readonly str
     field,
     message: `the export has no column "${name}", which says who may be reached`,
   }))
+}
+
+/**
+ * Returns a warning if the name of the file says that its people did not agree (`Preset.unconsentedFile`). `file`: path or address of the
+ * source, or its member of an archive.
+ */
+export function unconsentedFile(pipeline: Pipeline, columns: readonly string[], file: string): Warning[] {
+  const name = file.split(/[/\\]/).at(-1) ?? ''
+  // Also with a `map:` of the pipeline, which does not change what the file is.
+  if (pipeline.consent !== undefined || presetOf(pipeline, columns, 'members')?.unconsentedFile?.test(name) !== true) return []
+  return [{ line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` }]
 }
 
 /** Returns the consent columns that the preset marks as `expected` and the header lacks, each by its first name. */

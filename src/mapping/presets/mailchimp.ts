@@ -1,9 +1,10 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed and cleaned members to separate files. Only the files of
- * unsubscribed and cleaned members have columns `UNSUB_…` or `CLEAN_…`. A member with `UNSUB_TIME` (unsubscribed) or `CLEAN_TIME` (the
- * address bounced) is not sent.
+ * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed, cleaned and non-subscribed members to separate files. Only the
+ * files of unsubscribed and cleaned members have columns `UNSUB_…` or `CLEAN_…`. A member with `UNSUB_TIME` (unsubscribed) or `CLEAN_TIME`
+ * (the address bounced) is not sent. The file of non-subscribed members, such as customers who never agreed, has the columns of subscribed
+ * ones; only its name shows the difference.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',
@@ -42,7 +43,9 @@ export const mailchimp: Preset = {
   consent: [
     { columns: ['UNSUB_TIME'], values: [''] },
     { columns: ['CLEAN_TIME'], values: [''] },
+    { columns: ['SMS_MARKETING_STATUS'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
+  unconsentedFile: /(?:^|[^a-z])non-?subscribed_/i,
   irrelevant: [
     'OPTIN_TIME',
     'OPTIN_IP',

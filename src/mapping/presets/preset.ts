@@ -35,6 +35,11 @@ export interface Preset {
    * passes all tests without `appliesTo` is removed; no row is removed if the column of an `expected` test is missing.
    */
   readonly consent?: readonly PresetTest[]
+  /**
+   * Matches the name of a file of this export whose people did not agree, although it has the columns of those who did. Without `consent:`,
+   * such a file causes the warning `CONSENT_UNKNOWN`.
+   */
+  readonly unconsentedFile?: RegExp
   /** Columns that look like consent columns by their names, but do not decide about consent. They cause no warning. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */

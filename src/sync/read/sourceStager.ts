@@ -2,6 +2,7 @@
 import type { Connection } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
+import { unconsentedFile } from '../../mapping/members/bindTests.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
@@ -56,6 +57,8 @@ const maxWaitingBytes = 2_000_000
 /** Source to stage. */
 interface StagedSource {
   readonly uri: string
+  /** Member of the archive that is read; undefined if none is configured. */
+  readonly member: string | undefined
   /** True if all rows have the same columns (`formats/openFormat.ts`). */
   readonly isTable: boolean
   /** Facts of the last read of the source. */
@@ -151,7 +154,11 @@ export class SourceStager {
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
     const onDeciding = this.#decidingWarnings()
-    const ofColumns = [...this.#columnWarnings(ended.columns), ...(skipped === 0 ? onDeciding : [])]
+    const ofColumns = [
+      ...this.#columnWarnings(ended.columns),
+      ...(skipped === 0 ? onDeciding : []),
+      ...(destinationOf(pipeline.destination.kind).reachesPeople ? unconsentedFile(pipeline, ended.columns, this.#source.member ?? ended.uri) : []),
+    ]
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...onDeciding.map(({ code }) => code).filter((code) => pipeline.guards.accept?.includes(code) !== true))
     const report = mapper.reportUnmapped()

@@ -122,7 +122,8 @@ export async function stageSources(
   const lastGood = formerSources(uris, last?.goodSources ?? [], patterns)
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = opened.get(index) ?? (await openWhole(deps, definition, previous[index], gate))
-    const facts = { uri: definition.uri, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
+    const { uri, member } = definition
+    const facts = { uri, member, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
     await stageSource(deps, staging, source, new SourceStager(staging, index, facts))
   }
 

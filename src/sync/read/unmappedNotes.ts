@@ -33,6 +33,8 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
       ...note,
       hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
     }
+  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'file')
+    return { ...note, hint: 'read the file of subscribed people, or set consent: none if every person in this one agreed' }
   if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
     return {
       ...note,

@@ -91,6 +91,27 @@ test('JSON lines of a preset that lose the consent column remove nobody from a d
   expect((await engine.sandbox.control.audience('2dnr')).members).toBe(3)
 })
 
+test('the file of non-subscribed members of Mailchimp withholds the run, also if a pattern found it', async () => {
+  await using engine = await engineUnderTest()
+  const text = 'Email Address,MEMBER_RATING,OPTIN_TIME,LEID,EUID\np1@example.com,2,,1,a\n'
+  const run = (file: string, name: string, more = '') => {
+    engine.write(name, text)
+    engine.pipeline('crm', `source: { url: "{folder}/${file}" }\n${more}${audience}`)
+    return engine.run('crm')
+  }
+  const held = {
+    status: 'withheld',
+    guards: [{ code: 'GUARD_CONSENT_UNKNOWN', hint: expect.stringContaining('read the file of subscribed people') }],
+  }
+  const [non, sub] = ['nonsubscribed_email_audience_export_a1.csv', 'subscribed_email_audience_export_a1.csv']
+  expect(await run(non, non)).toMatchObject(held)
+  expect(await run('*subscribed_*.csv', non)).toMatchObject(held)
+  expect(await run(non, non, 'map: { key: EUID, email: "Email Address" }\nignore: [OPTIN_TIME]\n')).toMatchObject(held)
+  expect(await members(engine)).toEqual([])
+  expect(await run(non, non, 'consent: none\n')).toMatchObject({ status: 'succeeded', counts: { confirmed: 1 } })
+  expect(await run(sub, sub)).toMatchObject({ status: 'succeeded' })
+})
+
 describe('a column that decides nothing', () => {
   const people = [
     { id: 'C0', email: address(0), newsletter: 'yes' },

@@ -296,3 +296,14 @@ test('the apostrophe that a WooCommerce export puts before =, +, - and @ is not 
   expect(products.map(({ availability }) => availability)).toEqual(['in stock', 'in stock', 'discontinued', 'available for order'])
   expect(codes.filter((code) => code === 'INVENTORY_DROPPED')).toHaveLength(1)
 })
+
+test('a phone number of Mailchimp is sent only with a subscription to SMS, if the export has that column', async () => {
+  const header = (more: string) => `Email Address,SMS Phone Number,MEMBER_RATING,CC,${more}LEID,EUID\n`
+  const typesOf = async (text: string) => {
+    const { members, codes } = await through(text, { name: 'crm.csv', destination: audience })
+    return [codes.filter((code) => code.startsWith('CONSENT')), members.map(({ identifiers }) => identifiers.length)]
+  }
+  const rows = ['Subscribed', 'Non-subscribed', ''].map((state, i) => `p${i}@example.com,+1202555014${i},2,US,${state},${i},e${i}\n`)
+  expect(await typesOf(header('SMS_MARKETING_STATUS,') + rows.join(''))).toEqual([[], [2, 1, 1]])
+  expect(await typesOf(`${header('')}p0@example.com,+12025550140,2,US,0,e0\n`)).toEqual([[], [2]])
+})

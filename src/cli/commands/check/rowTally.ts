@@ -3,6 +3,7 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
+import { unconsentedFile } from '../../../mapping/members/bindTests.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
 import { watchMapper, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
@@ -32,6 +33,7 @@ export interface RowOutcomes extends Pick<
 
 /** Mapper of the rows of one source that counts their outcomes. */
 export class RowTally {
+  readonly #pipeline: Pipeline
   readonly #type: Destination
   readonly #uri: string
   /** Mapper without the checks of `#mapper`. It describes which columns fill the fields. */
@@ -54,6 +56,7 @@ export class RowTally {
 
   /** `source`: number of the source, from 0. `keys`: those of all sources of the pipeline. */
   constructor(pipeline: Pipeline, source: number, keys: RepeatedKeys, today: Date) {
+    this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
     this.#source = source
     this.#keys = keys
@@ -146,6 +149,8 @@ export class RowTally {
     this.#columns = columns
     this.#mapping = this.#plain.describe(columns)
     this.#warnings.push(...this.#mapper.bindHeader(columns, this.#uri, this.#isTable))
+    const file = this.#pipeline.sources[this.#source]?.member ?? this.#uri
+    if (this.#type.reachesPeople) this.#warnings.push(...unconsentedFile(this.#pipeline, columns, file))
   }
 }
 
