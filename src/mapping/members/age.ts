@@ -37,7 +37,7 @@ const ageNames =
 const groupNames =
   /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
-  /^(?:birth ?date|birth ?day|date (?:of )?birth|birth (?:dt|dob)|dob|birth ?year|year of birth|yob|geburts ?(?:datum|tag|jahr)|(?:date|annee) (?:de )?naissance|(?:fecha|ano) (?:de )?nacimiento|cumpleanos|data (?:di )?nascita|data (?:de )?nascimento|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
 /** Format, unit or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const note = /[([]([^()[\]]*)[)\]]\s*$/
@@ -48,7 +48,9 @@ const otherNote =
 const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer before the name of a date of birth: `Customer date of birth`. */
-const customerPrefix = /^(?:customer|contact|person|user|member|subscriber|client) /
+const customerPrefix = /^(?:customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
+/** Paths below which an age is that of the person, and not that of a subscription or order. */
+const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demographics|attributes|properties|traits|fields|data)$/i
 /** Matches an age in days, weeks or months, which is not read (docs/consent.md#children). */
 const shortUnit =
   /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
@@ -57,13 +59,25 @@ const shortUnit =
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latestBirth = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
-    const name = normalizeHeader(column)
-    const noted = nameWords(note.exec(column)?.[1] ?? '')
-    const words = nameWords(otherNote.test(noted) ? column : column.replace(note, ''))
-    if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(noted))) return [{ index, kind: 'age', latestBirth }]
-    if (groupNames.test(words)) return [{ index, kind: 'group', latestBirth }]
-    return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? [{ index, kind: 'birth', latestBirth }] : []
+    const kind = kindOf(column) ?? kindBelowPath(column)
+    return kind === undefined ? [] : [{ index, kind, latestBirth }]
   })
+}
+
+function kindOf(column: string): BoundAge['kind'] | undefined {
+  const name = normalizeHeader(column)
+  const noted = nameWords(note.exec(column)?.[1] ?? '')
+  const words = nameWords(otherNote.test(noted) ? column : column.replace(note, ''))
+  if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(noted))) return 'age'
+  if (groupNames.test(words)) return 'group'
+  return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? 'birth' : undefined
+}
+
+/** Returns the kind of the last name of a path of JSON or XML, such as `profile.birthdate`. Undefined if the path is about others. */
+function kindBelowPath(column: string): BoundAge['kind'] | undefined {
+  const [path = '', last = ''] = /^(.+)\.([@$]?\p{L}[\p{L}\p{N}_]+)$/u.exec(column)?.slice(1) ?? []
+  const kind = otherNote.test(nameWords(path)) ? undefined : kindOf(last)
+  return kind === 'birth' || personPath.test(path) ? kind : undefined
 }
 
 /**
