@@ -17,6 +17,8 @@ export interface FrozenEntry {
   /** Keys of `remote` that the operation changes, in hex. */
   readonly keys: readonly string[]
   readonly change: Change
+  /** As the column `entry.key_lookup`. */
+  readonly keyLookup?: boolean
   /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for a delete. */
   readonly hash: Buffer | null
   /** End of the membership in epoch milliseconds; null for products and deletes. */
@@ -170,11 +172,14 @@ function oneIfAllEqual(values: readonly unknown[] | Int32Array): readonly unknow
   return values.slice(0, 1)
 }
 
+/** `key_lookup` is only in rows of `entry`, because products are never written together in one row. */
+const entryRowColumns = [...frozenEntryColumns, 'key_lookup'] as const satisfies readonly ColumnName<'entry'>[]
+
 async function writeAsRows(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `entry (${frozenEntryColumns.join(', ')})`)
+  const copy = new CopyWriter(tx.client, `entry (${entryRowColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {
-      copy.row(frozenEntryColumns.length)
+      copy.row(entryRowColumns.length)
       copy.int8(batchId)
       copy.int4(ord)
       copy.int4(destinationId)
@@ -188,6 +193,7 @@ async function writeAsRows(tx: Transaction, destinationId: number, batches: read
       copy.int4(item.users)
       copy.int4(offsets[ord] ?? 0)
       copy.int4(lengths[ord] ?? 0)
+      copy.boolean(item.keyLookup ?? false)
     }
     if (copy.full) await copy.flush()
   }

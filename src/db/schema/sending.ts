@@ -151,6 +151,8 @@ export const entry = sluice.table(
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
     change: text('change').$type<Change>().notNull(),
+    /** True for the put of a product that must be deleted: the delete in a later plan needs the product_key of the answer. */
+    keyLookup: boolean('key_lookup').notNull().default(false),
     /** `desired_hash` of the keys, which becomes their `synced_hash` when the operation is confirmed; null for deletes. */
     hash: bytea('hash'),
     expiresAt: instant('expires_at'),

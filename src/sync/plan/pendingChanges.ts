@@ -83,7 +83,7 @@ export interface GuardedDeletes {
   readonly all: number
   /**
    * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
-   * need no second approval. If that plan put the product to get its product_key, the delete is not cleared
+   * need no second approval. For a product whose product_key was unknown, the plan that put it to get the key counts
    * (docs/decisions/lost-delete-answers.md).
    */
   readonly cleared: number

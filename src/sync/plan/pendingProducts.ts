@@ -147,7 +147,10 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   }
 }
 
-/** Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then. */
+/**
+ * Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then. That
+ * plan may also have put the product to get its product_key for the delete.
+ */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     tx,
@@ -155,7 +158,8 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id
-       where e.destination_id = ${destinationId} and e.record_key = t.key and e.change = 'delete' and ${entryOutcome} <> 'confirmed'
+       where e.destination_id = ${destinationId} and e.record_key = t.key
+         and (e.key_lookup or (e.change = 'delete' and ${entryOutcome} <> 'confirmed'))
          and exists (select from ${begunPlans} where p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
   )
 }

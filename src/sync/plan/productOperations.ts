@@ -29,17 +29,25 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       users: 1,
     }))
   }
-  const upserts = queryPortions<{ key: Buffer; created: boolean; product_key: string | null; body: string; hash: Buffer }>(
+  const upserts = queryPortions<{
+    key: Buffer
+    created: boolean
+    key_lookup: boolean
+    product_key: string | null
+    body: string
+    hash: Buffer
+  }>(
     tx,
-    `select m.key, ${createsAgain('m.synced_hash')} as created,
+    `select m.key, ${createsAgain('m.synced_hash')} as created, t.what = ${productChange.lookup} as key_lookup,
        case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in (${productChange.upsert}, ${productChange.lookup}) order by m.key`,
   )
   for await (const portion of upserts)
-    yield portion.map(({ key, created, product_key, body, hash }) =>
-      putProduct(key, renderProduct(body, product_key), hash, created ? 'create' : 'update'),
-    )
+    yield portion.map(({ key, created, key_lookup, product_key, body, hash }) => ({
+      ...putProduct(key, renderProduct(body, product_key), hash, created ? 'create' : 'update'),
+      keyLookup: key_lookup,
+    }))
 }
 
 /** Returns the operation that puts a product. */

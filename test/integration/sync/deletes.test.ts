@@ -179,6 +179,38 @@ test('a refused delete is sent again after the put that follows it was refused t
   expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(wanted)))
 })
 
+test('an approved delete of a product without a known product_key needs no second approval after the put that gets the key', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 0, max_delete_percent: 0 }\n`)
+  await control.fault({ path: '/products', nth: 1 }, { kind: 'null_key' })
+  kinds.shop.write(engine, numbers(0, 12))
+  await engine.run('shop')
+  kinds.shop.write(engine, numbers(1, 12))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 1 } })
+  const approved = await engine.run('shop', { approveDeletes: 1 })
+  expect(approved).toMatchObject({ status: 'partial', guards: [], counts: { updates: 1, deletes: 0, deferred: 1 } })
+  // A product that is missing since then is not approved.
+  kinds.shop.write(engine, numbers(2, 12))
+  const next = await engine.run('shop')
+  expect(next).toMatchObject({ status: 'withheld', counts: { deletes: 1, confirmed: 1, withheld: 1 } })
+  expect(imbalance(next.counts)).toEqual([])
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(wanted)))
+})
+
+test('a put of a product that is still desired does not approve its later delete', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 0, max_delete_percent: 0 }\n`)
+  kinds.shop.write(engine, numbers(0, 12))
+  await engine.run('shop')
+  await engine.run('shop', { full: true })
+  kinds.shop.write(engine, numbers(1, 12))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 1 } })
+  // A full refresh sends the product whose delete is withheld too.
+  expect(await engine.run('shop', { full: true })).toMatchObject({ status: 'withheld', counts: { updates: 12, withheld: 1 } })
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 1 } })
+})
+
 test.for(['shop', 'people'] as const)('%s: a missing record that was never sent is not sent while deletes are withheld', async (name) => {
   await using engine = await engineUnderTest()
   const { yaml, write, wanted: expected, held } = kinds[name]

@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."entry" ADD COLUMN "key_lookup" boolean DEFAULT false NOT NULL;
