@@ -112,10 +112,10 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   const hasErrors = hasContent(body['errors']) || hasContent(body['operation_errors'])
   if (!hasErrors) return { kind: 'success', body }
   if (body['data'] !== undefined && body['data'] !== null && !(Array.isArray(body['data']) && body['data'].length === 0)) {
-    return ambiguous('errors-beside-results')
+    return ambiguous('errors-beside-results', { suspectsRecord: true })
   }
   const failure = readFailure(body, entryCount)
-  if (failure === undefined) return ambiguous('unreadable-errors')
+  if (failure === undefined) return ambiguous('unreadable-errors', { suspectsRecord: true })
   return { kind: 'refused', code: failure.first.code, message: failure.first.message, failing: failure.failing }
 }
 

@@ -267,9 +267,10 @@ export type RequestOutcome =
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `suspectsRecord`: the response has wrong counts or is an unreadable refusal. After three such responses in a
-   * row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of
-   * the request may still reach the service. `failing`: indexes of entries that the response shows as failing; may be empty.
+   * May or may not be applied. `suspectsRecord`: the response is complete, but has wrong counts, no results, errors beside results, or
+   * unreadable errors. After three such responses in a row the batch is split, and a single entry is parked
+   * (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service. `failing`:
+   * indexes of entries that the response shows as failing; may be empty.
    */
   | {
       readonly kind: 'ambiguous'

@@ -15,9 +15,16 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
   if (envelope.kind !== 'success') return envelope
   const data = envelope.body['data']
   const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
-  if (!Array.isArray(results)) return ambiguous('wrong-shape')
-  return { kind: 'entries', entries: op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent) }
+  if (!Array.isArray(results)) return ambiguous('wrong-shape', { suspectsRecord: true })
+  const entries = op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent)
+  // Without a result for any record of the request, the answer does not show which record is the cause, so the batch may be split.
+  const code = missingCodes[op]
+  if (entries.every((entry) => entry.outcome === 'ambiguous' && entry.code === code)) return ambiguous(code, { suspectsRecord: true })
+  return { kind: 'entries', entries }
 }
+
+/** Codes of a record without a result. */
+const missingCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
 
 /**
  * Returns the outcome of each product, found by its id and never by position. Ambiguous unless the id occurs once, with a known status
@@ -27,7 +34,7 @@ function classifyPuts(results: readonly Json[], sent: readonly SentEntry[]): Ent
   const byId = indexBy(results, (result) => [result['id']])
   return sent.map(({ id }) => {
     const [result, ...others] = byId.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', code: 'id-missing' }
+    if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.upsert }
     if (others.length > 0) return { outcome: 'ambiguous', code: 'id-doubled' }
     return classifyProduct(result)
   })
@@ -67,7 +74,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
     const [result, ...others] = byKey.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', code: 'key-missing' }
+    if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.delete }
     if (others.length > 0) return { outcome: 'ambiguous', code: 'key-doubled' }
     const { failed_product_key: failed, product_key: deleted, message } = result
     if (failed === undefined || failed === null) return { outcome: 'confirmed' }

@@ -20,7 +20,7 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   const data = envelope.body['data']
   // Some answers are one object, some an array (docs/spec-notes.md#audience-uploads).
   const results = isList(data) ? data : isObject(data) ? [data] : undefined
-  if (results === undefined) return ambiguous('wrong-shape')
+  if (results === undefined) return ambiguous('wrong-shape', { suspectsRecord: true })
 
   let success = 0
   let total = 0

@@ -85,7 +85,7 @@ export const batch = sluice.table(
      * again.
      */
     maybeApplied: boolean('maybe_applied').notNull().default(false),
-    /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
+    /** Number of consecutive complete answers with wrong counts or without results (docs/guarantees.md#isolation-of-a-failing-record). */
     miscounts: integer('miscounts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
     /**

@@ -45,7 +45,7 @@ export interface Reconciled {
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive answers with wrong counts to the same bytes after which a failing record is assumed
+ * Number of successive useless answers (`suspectsRecord`) to the same bytes after which a failing record is assumed
  * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 const suspectedAfter = 3

@@ -112,7 +112,7 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts whole requests that were refused without a confirmation in between; an answer with wrong counts (`suspectsRecord`) counts too.
+ * Counts whole requests that were refused without a confirmation in between; a useless answer (`suspectsRecord`) counts too.
  * Returns the outcome. From the request number `refusalsBeforePause` on, the cause is not a record, so returns a pause instead, and the
  * batch is not split (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason,
  * and nothing is split.

@@ -42,7 +42,7 @@ export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) =
 /** State that the answers of one push change. */
 export interface PushState {
   /**
-   * Number of requests that were refused as a whole, and of answers with wrong counts, since the last confirmed entry. At
+   * Number of requests that were refused as a whole, and of useless answers (`suspectsRecord`), since the last confirmed entry. At
    * `refusalsBeforePause` the destination is paused, because the cause is not a record.
    */
   refusals: number

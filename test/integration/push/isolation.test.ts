@@ -72,6 +72,38 @@ describe('one failing user among many', () => {
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
 
+  test.for([
+    ['no results', 'wrong-shape', () => ({ request: {} })],
+    [
+      'errors beside results',
+      'errors-beside-results',
+      (count: number) => ({ data: { success_count: count, total_count: count }, errors: [{ code: 'X' }] }),
+    ],
+    ['errors of an unknown form', 'unreadable-errors', () => ({ errors: 'no' })],
+  ] as const)('a success that always has %s with one user parks only that user', async ([, code, body]) => {
+    const result = await push((request) => (carries(request, 42) ? answer(200, body(operations(request))) : undefined))
+    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
+    expect(result.left).toEqual([{ code, outcome: 'ambiguous', key: hex(email(42)) }])
+    expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
+  })
+
+  test('an answer without any result for its products parks only the product that causes it', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = scripted((request) =>
+      Buffer.from(request.body ?? '').includes('"p7"') ? answer(200, { data: { products_response: [] } }) : undefined,
+    )
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    await plantBatch(
+      db,
+      planted,
+      Array.from({ length: 20 }, (_, i) => product(`p${i}`)),
+      { kind: 'catalog' },
+    )
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 19, ambiguous: 1 })
+  })
+
   test('the user that operation_errors names is isolated first', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined

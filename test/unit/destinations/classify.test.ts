@@ -106,7 +106,7 @@ describe('exchanges without a usable response, for every destination', () => {
     [
       '200 with errors beside results',
       answer(200, { ...errors('X'), data: { success_count: 3, total_count: 3 } }),
-      'ambiguous errors-beside-results []',
+      'ambiguous errors-beside-results miscounted []',
     ],
     ['Q5: 200 with HTML', answer(200, html, { 'content-type': 'text/html' }), 'ambiguous unreadable-answer []'],
     ['200 with JSON called text', answer(200, { data: [] }, { 'content-type': 'text/plain' }), 'ambiguous unreadable-answer []'],
@@ -177,8 +177,8 @@ describe('counts of users', () => {
     ['right sums of unequal pairs', many([2, 1], [0, 1], [1, 1]), 'ambiguous count_mismatch miscounted [0,1]'],
     ['one operation short', many([1, 1], [0, 1], [1, 1]), 'ambiguous count_mismatch miscounted [1]'],
     ['an empty array', { data: [] }, wrong],
-    ['no data', { request: {} }, 'ambiguous wrong-shape []'],
-    ['data as text', { data: 'ok' }, 'ambiguous wrong-shape []'],
+    ['no data', { request: {} }, 'ambiguous wrong-shape miscounted []'],
+    ['data as text', { data: 'ok' }, 'ambiguous wrong-shape miscounted []'],
     ['results that are no objects', { data: [3, 3, 3] }, wrong],
   ] as const)('%s', ([, body, expected]) => {
     expect(brief(audience.classify(answer(200, body), users, 'upsert'))).toBe(expected)
@@ -205,7 +205,7 @@ describe('operation_errors of users', () => {
       'in a 200 beside results',
       200,
       { operation_errors: [failing], data: { success_count: 3, total_count: 3 } },
-      'ambiguous errors-beside-results []',
+      'ambiguous errors-beside-results miscounted []',
     ],
     [
       'empty beside results',
@@ -258,11 +258,11 @@ describe('responses about products', () => {
       body(result('sku-1', 'ERROR', { errors: 'bad' }), result('sku-2', 'ERROR', { errors: [7] })),
       'ambiguous:wrong-shape ambiguous:wrong-shape',
     ],
-    ['no results', body(), 'ambiguous:id-missing ambiguous:id-missing'],
-    ['results that are no objects', body(null, 'sku-1', ['sku-2']), 'ambiguous:id-missing ambiguous:id-missing'],
-    ['no list', { data: { products_response: null } }, 'ambiguous wrong-shape []'],
-    ['the list outside of data', { products_response: [] }, 'ambiguous wrong-shape []'],
-    ['an answer about users', { data: { success_count: 2, total_count: 2 } }, 'ambiguous wrong-shape []'],
+    ['no results', body(), 'ambiguous id-missing miscounted []'],
+    ['results that are no objects', body(null, 'sku-1', ['sku-2']), 'ambiguous id-missing miscounted []'],
+    ['no list', { data: { products_response: null } }, 'ambiguous wrong-shape miscounted []'],
+    ['the list outside of data', { products_response: [] }, 'ambiguous wrong-shape miscounted []'],
+    ['an answer about users', { data: { success_count: 2, total_count: 2 } }, 'ambiguous wrong-shape miscounted []'],
   ] as const)('%s', ([, json, expected]) => {
     expect(brief(catalog.classify(answer(200, json), products, 'upsert'))).toBe(expected)
   })
@@ -323,7 +323,7 @@ describe('responses about deletes of products', () => {
       'ambiguous:key-contradicted ambiguous:key-missing',
     ],
     ['an unset key as an empty text', body({ product_key: '', failed_product_key: '100' }), 'refused:DELETE_FAILED ambiguous:key-missing'],
-    ['nothing', body(), 'ambiguous:key-missing ambiguous:key-missing'],
+    ['nothing', body(), 'ambiguous key-missing miscounted []'],
   ] as const)('%s', ([, json, expected]) => {
     expect(brief(catalog.classify(answer(200, json), keys, 'delete'))).toBe(expected)
   })
