@@ -42,6 +42,20 @@ export const sendingRun = `coalesce(case when (select o.trigger from run o where
     select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
       and a.run_id = p.run_id and r.started_at <= a.started_at) end, a.run_id)`
 
+/**
+ * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made those
+ * from its start to the start of the next apply of the plan.
+ */
+export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
+  and a.started_at >= r.started_at and not exists (
+    select from run n where n.pipeline = r.pipeline and n.id > r.id and n.plan_id = r.plan_id and n.trigger = 'apply' and n.started_at <= a.started_at)))`
+
+/** Counts the attempts of a run, also those for plans of other runs. */
+export async function countAttempts(db: Queryable, runId: number): Promise<number> {
+  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from run r join attempt a on ${madeByRun} where r.id = $1`, [runId])
+  return row?.n ?? 0
+}
+
 /** Returns SQL of the id of the run that made the last attempt of a batch of plan `p`. `batchId`: SQL of the batch's id. */
 export const lastSender = (batchId: string): string =>
   `select ${sendingRun} from attempt a where a.batch_id = ${batchId} order by a.id desc limit 1`

@@ -1,5 +1,6 @@
 /** Reads stored runs as reports, and their rejects. Changes nothing. */
 import { UsageError } from '../../errors.ts'
+import { countAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import type { Fault } from '../../model/record.ts'
 import { decodeCells, decodeFaults } from '../../db/rejects.ts'
@@ -98,7 +99,8 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const run = toStoredRun(row)
   // The row of a running run has only the planned counts. The outcomes so far come from its batches.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
-  return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
+  const requests = await countAttempts(db, Number(row.id))
+  return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)), requests } }
 }
 
 /** Adds the failures of the plan to a run that has unconfirmed operations and may send. Returns other runs unchanged. */

@@ -15,7 +15,7 @@ export interface PlanCounts {
   readonly refused: number
   readonly ambiguous: number
   readonly pending: number
-  /** Number of attempts of the plan's batches. */
+  /** Number of attempts of the plan's batches by all runs. `countAttempts` has those of one run. */
   readonly requests: number
 }
 

@@ -1,4 +1,5 @@
 /** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
+import { madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
@@ -19,7 +20,7 @@ export interface RunDetails {
   readonly requests: RequestSummary
 }
 
-/** Requests of a run; of an apply, all requests of its plan. */
+/** Requests of a run. */
 export interface RequestSummary {
   /** Number of attempts, including those whose time was over before they were sent. */
   readonly all: number
@@ -55,31 +56,28 @@ export interface RequestLine {
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
   const [row] = await db.query<
-    Row<'run', 'progress' | 'cancel_requested_at' | 'options' | 'trigger' | 'plan_id'> &
+    Row<'run', 'progress' | 'cancel_requested_at' | 'options'> &
       Outer<Row<'snapshot', 'sources'>> & { snapshot: Value<'snapshot', 'id'> | null }
   >(
-    `select r.progress, r.cancel_requested_at, r.options, s.id as snapshot, s.sources, r.trigger, r.plan_id
+    `select r.progress, r.cancel_requested_at, r.options, s.id as snapshot, s.sources
      from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
     [id],
   )
   const options = readOptions(row?.options)
-  // The attempts of an apply are stored with the run that made the plan.
-  const sentBy = row?.trigger === 'apply' ? `a.batch_id in (select t.id from batch t where t.plan_id = $1)` : `a.run_id = $1`
-  const values = [row?.trigger === 'apply' ? row.plan_id : id]
   const [[sum], latest] = await Promise.all([
     db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
       `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
          percentile_cont(0.5) within group (order by a.duration_ms) as p50, percentile_cont(0.95) within group (order by a.duration_ms) as p95
-       from attempt a where ${sentBy}`,
-      values,
+       from run r join attempt a on ${madeByRun} where r.id = $1`,
+      [id],
     ),
     db.query<
       Row<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
         Row<'batch', 'operation' | 'user_count'>
     >(
       `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
-       from attempt a join batch b on b.id = a.batch_id where ${sentBy} order by a.id desc limit 10`,
-      values,
+       from run r join attempt a on ${madeByRun} join batch b on b.id = a.batch_id where r.id = $1 order by a.id desc limit 10`,
+      [id],
     ),
   ])
   return {

@@ -2,6 +2,7 @@
  * Computes the counts of runs. If a later run settles operations of an earlier one, the counts of the earlier run are updated, so that its
  * report shows the final result.
  */
+import { countAttempts } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Fence } from '../../db/fence.ts'
@@ -21,25 +22,20 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
   const planId = row?.plan_id ?? null
   const sent = planId !== null && row?.trigger !== 'plan' ? await sentCounts(db, planId) : undefined
-  const settlingCount = await countSettlingRequests(db, runId, planId)
-  return {
-    ...sent,
-    requests: (sent?.requests ?? 0) + settlingCount,
-    ...(settlingCount > 0 ? { settled: await settledBy(db, runId, planId) } : {}),
-  }
+  const settled = await settledBy(db, runId, planId)
+  return { ...sent, requests: await countAttempts(db, runId), ...(settled === undefined ? {} : { settled }) }
 }
 
-/** Counts the requests that this run sent for batches of other plans than `planId`. `planCounts` of its own plan does not include them. */
-async function countSettlingRequests(db: Queryable, runId: number, planId: string | null): Promise<number> {
-  const [row] = await db.query<{ n: number }>(
-    `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
-    [runId, planId],
+/**
+ * Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled.
+ * Undefined if the run sent no such batch.
+ */
+async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
+  const others = await db.query(
+    `select from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2 limit 1`,
+    [runId, ownPlanId],
   )
-  return row?.n ?? 0
-}
-
-/** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */
-async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
+  if (others.length === 0) return undefined
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused

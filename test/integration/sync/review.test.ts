@@ -9,6 +9,8 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { loadRun } from '../../../src/sync/reports/history.ts'
+import { loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
 import { loadReview } from '../../../src/sync/reports/review.ts'
 import { csvOf, goodProduct as shownProduct } from '../../support/through.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -62,9 +64,16 @@ test('apply continues a plan whose destination was paused', async () => {
     { path: '/12/accounts' },
     { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } },
   )
-  expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'DESTINATION_PAUSED' } })
+  const paused = await engine.apply(planId)
+  expect(paused).toMatchObject({ status: 'failed', error: { code: 'DESTINATION_PAUSED' }, counts: { requests: 1 } })
   await control.clearFaults()
-  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0 } })
+  const resumed = await engine.apply(planId)
+  // Each apply counts only its own requests.
+  expect(resumed).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0, requests: 1 } })
+  for (const { runId } of [paused, resumed]) {
+    expect((await loadRun(engine.db, runId)).counts.requests).toBe(1)
+    expect((await loadRunDetails(engine.db, runId)).requests.all).toBe(1)
+  }
 })
 
 test('a run that only resolves requests of another run counts the requests that it sent', async () => {
