@@ -17,7 +17,7 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
-import { acceptSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, noteSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './requestAndClaim.ts'
 import type { RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, type Ending } from './runUnderLease.ts'
@@ -61,9 +61,11 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       await noteAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }
     }
-    await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
+    const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
+    // In a new sandbox instance the stored ids of product sets may belong to other sets, so the sets are not changed.
+    const keepsSets = isAccepted || !(await noteSandboxInstance(deps, run.row))
     await resumeDestination(deps.db, run.row.destinationId)
-    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId) })
+    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), keepsSets })
   })
 }
 
@@ -146,22 +148,28 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan, changes the planned product sets, and checks at most `imageSample` image links; undefined: none. Returns the ending
- * of the run. `push`: sends the plan, by default `pushPlan`; a caller whose push already runs gives a function that waits for it.
+ * Sends a started plan, changes the planned product sets unless `keepsSets` is false, and checks at most `imageSample` image links;
+ * undefined: none. Returns the ending of the run. `push`: sends the plan, by default `pushPlan`; a caller whose push already runs gives a
+ * function that waits for it.
  */
 export async function sendPlan(
   deps: EngineDeps,
   run: RunRow,
   planId: string,
-  options: { readonly imageSample: number | undefined; readonly push?: (() => Promise<void>) | undefined },
+  options: {
+    readonly imageSample: number | undefined
+    readonly keepsSets?: boolean
+    readonly push?: (() => Promise<void>) | undefined
+  },
 ): Promise<Ending> {
-  const { imageSample, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  const { imageSample, keepsSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
   // Awaited after the push: an error thrown earlier would end the run while its push is still sending.
   marking.catch(() => undefined)
   await push()
   await marking
-  const ending = await changeProductSets(deps, run, planId, await concludePlan(deps, planId))
+  const concluded = await concludePlan(deps, planId)
+  const ending = keepsSets ? await changeProductSets(deps, run, planId, concluded) : concluded
   if (imageSample !== undefined) await timedStage(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending
 }

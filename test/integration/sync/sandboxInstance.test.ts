@@ -52,3 +52,30 @@ test('a planned full refresh of a restarted sandbox creates the product sets aga
   expect(productSets).toEqual([{ name: 'Cheap', action: 'create', outcome: 'planned' }])
   expect((await engine.apply(planId)).productSets).toEqual([{ name: 'Cheap', action: 'create', outcome: 'confirmed' }])
 })
+
+test('the apply of a plan from before a restart of the sandbox warns, and changes no product set of the new sandbox', async () => {
+  await using engine = await engineUnderTest()
+  const { control, call } = engine.sandbox
+  const sets = '/12/product_catalogs/4001/product_sets'
+  const cheap = (below: number) =>
+    catalogYaml('feed.xml', `, product_sets: [{ name: Cheap, where: { price: { below: ${below} } } }]`)
+  engine.pipeline('shop', cheap(1000))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  await engine.run('shop')
+  engine.pipeline('shop', cheap(500))
+  const { planId, productSets } = await engine.plan('shop')
+  expect(productSets).toEqual([{ name: 'Cheap', action: 'replace', outcome: 'planned' }])
+  const listed = async (): Promise<readonly { readonly id: string }[]> => (await call('GET', sets)).body.data
+  const before = await listed()
+
+  await control.reset()
+  // One of the sets of the new sandbox has the id of the earlier set.
+  const filters = [{ attribute: 'price', operator: 'GREATER_THAN', value: '1' }]
+  for (let n = 1; n <= 5; n++) await call('POST', sets, { json: { name: `Other ${n}`, type: 'FILTERED', filters } })
+  const others = await listed()
+  expect(others.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)))
+
+  const applied = await engine.apply(planId)
+  expect(await listed()).toEqual(others)
+  expect(applied.warnings?.map(({ code }) => code)).toEqual(['SANDBOX_REPLACED'])
+})
