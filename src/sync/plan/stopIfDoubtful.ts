@@ -53,9 +53,11 @@ export async function stopIfDoubtful(
 interface ChangedProducts {
   /**
    * Stored products that are not marked as missing. Includes products that the service has not confirmed, and products whose row is
-   * rejected now. All percentages are of these.
+   * rejected now.
    */
   readonly known: number
+  /** Products of `known`, and the missing ones that return: the products whose stock, price and link are compared. */
+  readonly compared: number
   /** Products of `known` whose content changed. */
   readonly updated: number
   /** Products that go out of stock. */
@@ -88,9 +90,11 @@ interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   readonly count: (facts: ChangeFacts) => number
+  /** Products of which `abovePercent` is the percentage. */
+  readonly of: 'known' | 'compared'
   /**
-   * Percentage of the known products above which the note is made, if at least `percentagesFrom` products are known. Undefined: the note is
-   * made from one product on.
+   * Percentage above which the note is made, if it is of at least `percentagesFrom` products. Undefined: the note is made from one product
+   * on.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
@@ -110,6 +114,7 @@ const rules: readonly ChangeRule[] = [
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
+    of: 'known',
     abovePercent: overHalf,
     message: ({ missing, known, creates }) => `${missing} of ${known} products of the last sync are missing, and ${creates} ids are new`,
   },
@@ -118,6 +123,7 @@ const rules: readonly ChangeRule[] = [
     code: 'MOST_CHANGED',
     field: '',
     count: ({ updated }) => updated,
+    of: 'known',
     abovePercent: overHalf,
     message: ({ updated, known }) => `${updated} of ${known} products changed since the last sync`,
   },
@@ -126,25 +132,28 @@ const rules: readonly ChangeRule[] = [
     code: 'PRICES_DOUBTFUL',
     field: 'price',
     count: ({ doubtful }) => doubtful,
+    of: 'compared',
     abovePercent: () => 10,
-    message: ({ doubtful, known, doubtfulExamples }) =>
-      `${doubtful} of ${known} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulExamples.join(', ')}`,
+    message: ({ doubtful, compared, doubtfulExamples }) =>
+      `${doubtful} of ${compared} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulExamples.join(', ')}`,
   },
   {
     // The export may have the addresses of a test system, or one address for all products.
     code: 'LINKS_DOUBTFUL',
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
+    of: 'compared',
     abovePercent: overHalf,
-    message: ({ movedLinks, sameLink, known, linkExamples }) =>
-      movedLinks * 2 > known
-        ? `${movedLinks} of ${known} links moved to another host: ${linkExamples.join(', ')}`
-        : `${sameLink} of ${known} links became one and the same`,
+    message: ({ movedLinks, sameLink, compared, linkExamples }) =>
+      movedLinks * 2 > compared
+        ? `${movedLinks} of ${compared} links moved to another host: ${linkExamples.join(', ')}`
+        : `${sameLink} of ${compared} links became one and the same`,
   },
   {
     code: 'PRICE_MOVED',
     field: 'price',
     count: ({ moved }) => moved,
+    of: 'compared',
     abovePercent: undefined,
     message: ({ moved, movedExamples, maxPriceChangePercent }) =>
       `${moved} prices moved by more than ${maxPriceChangePercent} %: ${movedExamples.join(', ')}`,
@@ -153,9 +162,10 @@ const rules: readonly ChangeRule[] = [
     code: 'OUT_OF_STOCK_ROSE',
     field: 'availability',
     count: ({ soldOut }) => soldOut,
+    of: 'compared',
     abovePercent: ({ maxOutOfStockPercent }) => maxOutOfStockPercent,
-    message: ({ soldOut, known, maxOutOfStockPercent }) =>
-      `${soldOut} of ${known} products of the last sync go out of stock in this run, above ${maxOutOfStockPercent} %`,
+    message: ({ soldOut, compared, maxOutOfStockPercent }) =>
+      `${soldOut} of ${compared} products of the last sync go out of stock in this run, above ${maxOutOfStockPercent} %`,
   },
 ]
 
@@ -173,10 +183,10 @@ async function findChangeNotes(
     maxPriceChangePercent,
     maxOutOfStockPercent: guards.maxOutOfStockPercent ?? defaultOutOfStockPercent,
   }
-  return rules.flatMap(({ code, field, message, ...rule }) => {
+  return rules.flatMap(({ code, field, message, of, ...rule }) => {
     const count = rule.count(facts)
     const percent = rule.abovePercent?.(facts)
-    const isAbove = percent === undefined ? count > 0 : facts.known >= percentagesFrom && count * 100 > facts.known * percent
+    const isAbove = percent === undefined ? count > 0 : facts[of] >= percentagesFrom && count * 100 > facts[of] * percent
     return isAbove ? [{ code, field, message: message(facts), count, lines: [] }] : []
   })
 }
@@ -186,7 +196,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
   const [row] = await tx.query<ChangedProducts>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
-         r.hash <> s.hash and r.status <> 'missing' as updated,
+         r.status = 'missing' as returns, r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new,
          substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
@@ -203,14 +213,15 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        select id || ': ' || old || ' ' || old_currency || ' to ' || new || ' ' || new_currency as example from changed
        where old > 0 and (new = 0 or new in (old * 100, old * 1000) or old in (new * 100, new * 1000)
          or (new = old and new_currency <> old_currency)))
-     select (select count(*) from record where destination_id = $1 and status in ('live', 'stale'))::int as known,
+     select k.known, (k.known + (select count(*) from changed where returns))::int as compared,
        (select count(*) from changed where updated)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
        (select count(*) from moved)::int as moved,
        array(select left(id, 40) || ': ' || old || ' to ' || new from moved limit 5) as "movedExamples",
        (select count(*) from doubtful)::int as doubtful, array(select left(example, 80) from doubtful limit 5) as "doubtfulExamples",
        (select count(*) from moved_link)::int as "movedLinks",
        coalesce((select max(n) from (select count(*) as n from linked group by new_link) l), 0)::int as "sameLink",
-       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5) as "linkExamples"`,
+       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5) as "linkExamples"
+     from (select count(*)::int as known from record where destination_id = $1 and status in ('live', 'stale')) k`,
     [destinationId, maxPriceChangePercent],
   )
   if (row === undefined) throw new Error('a query of aggregates has one row')

@@ -270,6 +270,22 @@ test.for([
   })
 })
 
+test('products that return count among those of which the percentage of doubtful prices is taken', async () => {
+  await using engine = await engineUnderTest()
+  const returning = (price: string) => manyProducts(120, (i) => (i < 60 ? { price } : {}))
+  const kept = async (rows: readonly Fields[]) => {
+    engine.pipeline('shop', catalogYaml('feed.csv', ', missing: keep'))
+    engine.write('feed.csv', csvOf(rows))
+    return engine.run('shop')
+  }
+  await kept(manyProducts(120))
+  await kept(manyProducts(120).slice(60))
+  const held = await kept(returning('0.00 USD'))
+  expect(guardsOf(held)).toEqual(['GUARD_PRICES_DOUBTFUL'])
+  expect(held.guards[0]?.message).toMatch(/^60 of 120 prices became zero/)
+  expect(await kept(returning('12.99 USD'))).toMatchObject({ status: 'succeeded', guards: [] })
+})
+
 test('a withheld run also has the notes that withhold nothing', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
