@@ -8,6 +8,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
 import { figures, isShown, textOf } from '../sync/reports/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
+import { outOfStockOf } from '../sync/reports/withheldChanges.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /** Events of conditions, the worst first. */
@@ -97,13 +98,19 @@ function conditionOfRun(run: RunLine | undefined): Condition | undefined {
   const [guard] = run.guards
   if (run.status === 'withheld' && guard !== undefined) {
     const withheld = counts.withheld ?? 0
+    const outOfStock = outOfStockOf(run.guards)
     return {
       ...base,
       event: run.planId === null ? 'stopped' : 'withheld',
       code: guard.code,
       message: guard.message,
       hint: guard.hint,
-      counts: { withheld, confirmed: counts.confirmed ?? 0, rejected: counts.rejected ?? 0 },
+      counts: {
+        withheld,
+        ...(outOfStock > 0 ? { outOfStock } : {}),
+        confirmed: counts.confirmed ?? 0,
+        rejected: counts.rejected ?? 0,
+      },
     }
   }
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts

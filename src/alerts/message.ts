@@ -93,7 +93,7 @@ export function slackBody({ text, subject, link, body }: AlertMessage): object {
 
 function linkText({ event, state, planId, runId, pipeline }: AlertBody): string {
   if (state === 'recovered') return `Open ${pipeline}`
-  return event === 'withheld' && planId !== null ? 'Review the deletes' : `Open ${runId ?? pipeline}`
+  return event === 'withheld' && planId !== null ? 'Review the plan' : `Open ${runId ?? pipeline}`
 }
 
 /** Escapes the three characters that are markup in Slack. */

@@ -3,6 +3,7 @@ import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
 import { figures, isShown, plannedChanges, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
+import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, nextLines, plural, safe } from '../terminal/text.ts'
@@ -61,7 +62,7 @@ export function summary(report: RunReport): string {
       ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
       : []),
     ...figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(textOf),
-    ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
+    ...(counts.withheld > 0 ? [`${withheldChanges(counts.withheld, outOfStockOf(report.guards))} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
     ...(changesSets(report) ? [`product sets: ${setSummary(report)}`] : []),
   ].join(' · ')

@@ -4,6 +4,7 @@ import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
+import { withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { ago, command, hintOf, html, icon, none, notice, plural, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { progressText } from '../progress.ts'
@@ -77,7 +78,7 @@ function actionNeeded({ conditions, problems, now, pipelines, receivers }: NowDa
 const titles: Readonly<Record<ConditionEvent, readonly [title: string, tone: Tone]>> = {
   failed: ['run failed', 'fail'],
   credentials: ['the service rejects the credentials', 'fail'],
-  withheld: ['deletes need approval', 'warn'],
+  withheld: ['needs approval', 'warn'],
   stopped: ['run stopped by a guard', 'warn'],
   partial: ['not everything was confirmed', 'warn'],
   unresolved: ['requests without an answer', 'warn'],
@@ -101,7 +102,9 @@ function need(condition: Condition, now: number): Html {
     <div class="actions">
       ${
         condition.event === 'withheld' && planId !== undefined
-          ? html`<a class="button primary" href="/plans/${planId}">Review ${plural(condition.counts['withheld'] ?? 0, 'delete')}</a>`
+          ? html`<a class="button primary" href="/plans/${planId}"
+              >Review ${withheldChanges(condition.counts['withheld'] ?? 0, condition.counts['outOfStock'] ?? 0)}</a
+            >`
           : runId === undefined
             ? html`<a class="button" href="/pipelines/${pipeline}">Open ${pipeline}</a>`
             : html`<a class="button" href="/runs/${runId}">Open ${runId}</a>`

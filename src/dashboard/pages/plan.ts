@@ -2,6 +2,7 @@
 import type { BatchLine } from '../../sync/reports/batchDetails.ts'
 import { guardEffectOf, type Change } from '../../model/report.ts'
 import type { ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
+import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
@@ -26,9 +27,14 @@ const statusWords = {
   superseded: 'replaced by a newer plan',
 } as const
 
-/** Returns the number of deletes that guards withhold. */
+/** Returns the number of deletes that guards withhold, with the products that would be set out of stock. */
 export function withheldDeletes({ guards, counts }: ReviewedPlan): number {
   return guards.length === 0 ? 0 : (counts.withheld ?? 0)
+}
+
+/** Returns what guards withhold, such as `12 deletes`. */
+function withheldText(plan: ReviewedPlan): string {
+  return withheldChanges(withheldDeletes(plan), outOfStockOf(plan.guards))
 }
 
 /** Returns true if an approval overrides every guard of the plan. */
@@ -48,9 +54,7 @@ export function planPage(data: PlanData): Page {
   const withheld = withheldDeletes(plan)
   return {
     title:
-      withheld > 0 && isApprovable(plan) && !isReplaced(plan)
-        ? `Approve ${plural(withheld, 'delete')} of ${plan.pipeline}`
-        : `Plan ${plan.planId}`,
+      withheld > 0 && isApprovable(plan) && !isReplaced(plan) ? `Approve ${withheldText(plan)} of ${plan.pipeline}` : `Plan ${plan.planId}`,
     crumbs: [
       [plan.pipeline, `/pipelines/${plan.pipeline}`],
       [plan.runId, `/runs/${plan.runId}`],
@@ -80,7 +84,7 @@ export function planPage(data: PlanData): Page {
               </tr>
             </thead>
             <tbody>
-              ${row('−', 'delete', counts.deletes ?? 0, withheld > 0 ? `${count(withheld)} more are withheld` : '')}
+              ${row('−', 'delete', counts.deletes ?? 0, withheld > 0 ? `${withheldText(plan)} withheld` : '')}
               ${row('+', 'create', counts.creates ?? 0, '')}
               ${row('~', 'update', counts.updates ?? 0, plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '))}
               ${row('↻', 'renew', counts.renewals ?? 0, '')} ${row('=', 'unchanged', counts.unchanged ?? 0, '')}
@@ -145,7 +149,7 @@ function approval({ plan, mayAct }: PlanData): Html {
   const withheld = withheldDeletes(plan)
   if (withheld === 0) return none
   const [guard] = plan.guards
-  const head = html`<h2 id="approve">${plural(withheld, 'delete')} withheld</h2>
+  const head = html`<h2 id="approve">${withheldText(plan)} withheld</h2>
     ${
       guard === undefined
         ? none
@@ -175,7 +179,7 @@ function approval({ plan, mayAct }: PlanData): Html {
       <input type="hidden" name="digest" value="${plan.digest}" />
       <label for="number"
         >Type ${withheld} to approve
-        <span class="hint">${count(withheld)} is the maximum: if the new run has more deletes, all are withheld again</span
+        <span class="hint">${count(withheld)} is the maximum: if the new run has more, all are withheld again</span
         ><input id="number" name="number" inputmode="numeric" pattern="[0-9., ]+" required autocomplete="off"
       /></label>
       ${reasonField('approve-reason', 'season is over')}

@@ -5,6 +5,7 @@ import type { StoredRun } from '../../sync/reports/history.ts'
 import { isOpenSet, isUnderWay } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
 import { reportWordOf } from '../../sync/reports/runSteps.ts'
+import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { auditLogSection } from '../auditLog.ts'
 import { funnel } from '../funnel.ts'
 import { actionButton } from '../forms.ts'
@@ -80,7 +81,7 @@ function actions({ run, details }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
   if (isUnderWay(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
-  return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${plural(run.counts.withheld, 'delete')}</a>` : none}
+  return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
   ${open > 0 && !sendsNothing(run.trigger) ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
@@ -91,7 +92,10 @@ function outcome({ run, details, now }: RunData, state: string): Html {
     notice(
       'warn',
       html`<p>
-          <strong>${state === 'stopped' ? 'The run was stopped' : `${plural(guard.withheld, 'delete')} withheld`}</strong> ${guard.message}
+          <strong
+            >${state === 'stopped' ? 'The run was stopped' : `${withheldChanges(guard.withheld, outOfStockOf([guard]))} withheld`}</strong
+          >
+          ${guard.message}
         </p>
         ${guard.examples.length === 0 ? none : html`<p class="small">For example ${guard.examples.join(', ')}</p>`}${hintOf(guard.hint)}`,
     ),

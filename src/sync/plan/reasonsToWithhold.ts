@@ -93,7 +93,9 @@ export function tooManyRejects(
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = unreliableRead(facts)
-  return unreliable.length > 0 ? unreliable : excessiveDeletes(facts)
+  const results = unreliable.length > 0 ? unreliable : excessiveDeletes(facts)
+  const { outOfStock } = facts
+  return outOfStock === 0 ? results : results.map((result) => ({ ...result, outOfStock }))
 }
 
 /** Returns the guard results for too few valid rows, and for an incomplete read. */

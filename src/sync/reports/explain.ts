@@ -300,8 +300,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
  * - If no record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
-  const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string }>(
-    `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code
+  const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
+    `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code, p.guards -> 0 -> 'outOfStock' is not null as out_of_stock
      from plan p join (
        select s.id from snapshot s join run r on r.id = s.run_id
        where s.destination_id = $1 and s.status in ('closed', 'incomplete') and ${readsOwnSources('r')}
@@ -329,11 +329,13 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
     )
     return waiting.length === 0 ? [] : [event(`${run} withheld deletes (${plan.code})`)]
   }
+  const what = plan.out_of_stock ? 'update to out of stock' : 'delete'
+  const several = plan.out_of_stock ? 'updates to out of stock' : 'deletes'
   const events: StoryEvent[] = []
   for (const { key } of rows.filter(({ status }) => status === 'live')) {
     const isRead = await wasRead(db, destinationId, key)
-    if (isRead === undefined) events.push(event(`${run} withheld the deletes of missing rows (${plan.code}), perhaps of this one`))
-    else if (!isRead) events.push(event(`its row is missing from the source, and ${run} withheld its delete (${plan.code})`))
+    if (isRead === undefined) events.push(event(`${run} withheld the ${several} of missing rows (${plan.code}), perhaps of this one`))
+    else if (!isRead) events.push(event(`its row is missing from the source, and ${run} withheld its ${what} (${plan.code})`))
   }
   return events
 }

@@ -72,6 +72,23 @@ test.for(['shop', 'people'] as const)('explain reports that a guard withholds th
   expect(await headline(30)).toMatch(/^Live: confirmed at /)
 })
 
+test('with missing: out-of-stock, the guard and explain do not call the withheld change a delete', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml', ', missing: out-of-stock'))
+  const rows = products(60)
+  engine.write('feed.xml', rss(rows.map((row) => item(row))))
+  await engine.run('shop')
+  engine.write('feed.xml', rss(rows.slice(20).map((row) => item(row))))
+  const { runId, guards, counts } = await engine.run('shop')
+  // One of the missing products is out of stock already.
+  const out = rows.slice(0, 20).filter(({ availability }) => availability === 'out of stock').length
+  expect(guards).toMatchObject([{ code: 'GUARD_DELETES', withheld: 20 - out, outOfStock: 20 - out }])
+  expect(counts).toMatchObject({ withheld: 20 - out })
+  expect((await explain(engine, 'shop', rows[1]?.id ?? '')).headline).toBe(
+    `Live: its row is missing from the source, and ${runId} withheld its update to out of stock (GUARD_DELETES)`,
+  )
+})
+
 test('explain lists the events of a confirmed product in their order', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))

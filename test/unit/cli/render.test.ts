@@ -89,6 +89,17 @@ test('a run prints one line of facts and the next command to a pipe', () => {
   ])
 })
 
+test('withheld products that would be set out of stock are not called deletes', () => {
+  const of = (outOfStock: number) =>
+    runOutcome(
+      run({ status: 'withheld', counts: { valid: 500, withheld: 12 }, guards: [{ ...deletesHeld, withheld: 12, outOfStock }] }),
+      terminal(120),
+    )
+  expect(of(12)).toContain('0 confirmed · 12 out-of-stock updates withheld')
+  expect(of(2)).toContain('12 changes withheld')
+  expect(of(0)).toContain('12 deletes withheld')
+})
+
 test('batches of an earlier run are shown beside the counts of the run, and alone if it planned nothing', () => {
   const alone = run({ status: 'succeeded', counts: { valid: 60, unchanged: 60, requests: 3 }, settled: { confirmed: 60, refused: 0 } })
   expect(runOutcome(alone, pipe())).toContain(' succeeded settled_confirmed=60 settled_in_requests=3\n')

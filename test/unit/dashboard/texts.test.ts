@@ -66,6 +66,10 @@ test('the title of a plan counts the deletes to approve', () => {
   const titleOf = (shown: ReviewedPlan) => planPage({ plan: shown, batches: [], mayAct: true, now: 0 }).title
   expect(titleOf(plan)).toBe('Approve 1 delete of shop')
   expect(titleOf({ ...plan, newestPlanId: 'p_2' })).toBe('Plan p_1')
+  const guard = { code: 'GUARD_DELETES', message: '', hint: '', withheld: 12, examples: [] }
+  const withheld = (outOfStock: number): ReviewedPlan => ({ ...plan, counts: { withheld: 12 }, guards: [{ ...guard, outOfStock }] })
+  expect(titleOf(withheld(12))).toBe('Approve 12 out-of-stock updates of shop')
+  expect(titleOf(withheld(2))).toBe('Approve 12 changes of shop')
 })
 
 test('alerts are advised only if no receiver is configured', async () => {

@@ -64,6 +64,7 @@ test.for([
   expect(messageOf({})).toBe(`50 of 100 synced products would be ${what} (50.0 %), over both limits (10 products and 10 %)`)
   expect(messageOf({ valid: 0 })).toMatch(new RegExp(`: nothing is ${what}$`))
   expect(messageOf({ incomplete: 'cut' })).toBe(`the end of the source is not proven (cut): nothing is ${what}`)
+  expect(reasonsToWithhold({ ...calm, deletes: 50, outOfStock, confirmed: 100 })[0]?.outOfStock ?? 0).toBe(outOfStock)
 })
 
 describe('deletes', () => {
