@@ -33,11 +33,15 @@ export interface Diff {
  * `opted_out`.
  */
 export async function diffStage(tx: Transaction, destinationId: number, reading: Reading): Promise<Diff> {
-  // A gated read (`Reading`) stages few rows. With the default `random_page_cost` of 4, which is meant for rotating disks, Postgres reads
-  // the whole table to find 10,000 of 1,000,000 records: 360 ms instead of 70. The setting is valid for the rest of the transaction.
-  if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
   await analyzeStage(tx)
-  await fillTable(tx, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
+  if (reading === 'gated') {
+    // Few rows are searched, in the order of their keys, so neighbors are on the same pages. Postgres expects a page for each row, and with
+    // the default `random_page_cost` of 4 it would read the whole table: 360 instead of 70 ms for 10,000 of 1,000,000 records.
+    await tx.query('set local random_page_cost = 0.2')
+    await fillTable(tx, 'change', gatedDiff(destinationId))
+    // Later statements search keys of `remote`, in no order. The default is meant for rotating disks.
+    await tx.query('set local random_page_cost = 1.1')
+  } else await fillTable(tx, 'change', wholeDiff(destinationId))
   const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
   const count = (change: RecordChange) => Number(rows.find(({ what }) => what === change)?.n ?? 0)
   return {
