@@ -37,6 +37,14 @@ const isOneOf = (source: string): string =>
 /** Returns the SQL condition that the key `m` is one of the changed keys of a destination. `destination`: SQL of the destination's id. */
 export const isChangedKey = (destination: string): string => isOneOf(`(select keys from changed_key where destination_id = ${destination})`)
 
+/**
+ * Returns SQL that is true if many keys changed, so that reading all of `remote` takes less time than a search for each of them. A page of
+ * 23 keys is read in 7 µs, and a key is found in 4 µs (Postgres 18). `destination`: SQL of the destination's id.
+ */
+const manyChanged = (destination: string): string =>
+  `(select coalesce(sum(cardinality(keys)), 0) > 2 * pg_relation_size('remote') / current_setting('block_size')::int
+     from changed_key where destination_id = ${destination})`
+
 /** Changed keys of a destination whose row the transaction has locked. */
 export class ChangedKeys {
   readonly #db: Queryable
@@ -78,9 +86,14 @@ export class ChangedKeys {
     if (records >= allChangedFrom) await this.addAll()
   }
 
-  /** SQL condition: the key `m` is out of sync. Reads only the changed keys, unless all are marked. */
-  get outOfSync(): string {
-    return this.#all ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
+  /** Returns the SQL condition that the key `m` is out of sync. The condition reads only the changed keys, unless they are many. */
+  async outOfSync(): Promise<string> {
+    return this.#all || (await this.#areMany()) ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
+  }
+
+  async #areMany(): Promise<boolean> {
+    const [row] = await this.#db.query<{ many: boolean }>(`select ${manyChanged('$1')} as many`, [this.#destinationId])
+    return row?.many === true
   }
 }
 
@@ -93,11 +106,12 @@ export class ChangedKeys {
  */
 export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1 for update', [
-      destinationId,
-    ])
+    const [row] = await tx.query<Row<'destination', 'all_changed'> & { many: boolean }>(
+      `select all_changed, ${manyChanged('$1')} as many from destination where id = $1 for update`,
+      [destinationId],
+    )
     if (row?.all_changed !== true) {
-      await replaceChanged(tx, destinationId, outOfSync)
+      await replaceChanged(tx, destinationId, row?.many === true ? outOfSync : `${isOneOf('seen')} and ${outOfSync}`)
       return
     }
     // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
@@ -116,14 +130,14 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
 
 /** Deletes `keys` from the changed keys, and also the changed keys without a row in `remote`. */
 export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
-  await replaceChanged(tx, destinationId, 'm.key <> all($2::bytea[])', [keys])
+  await replaceChanged(tx, destinationId, `${isOneOf('seen')} and m.key <> all($2::bytea[])`, [keys])
 }
 
-/** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition that the key `m` is kept. */
+/** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition on the key `m`; `seen` has the replaced rows. */
 async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)
-     ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${isOneOf('seen')} and ${kept}`)}`,
+     ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${kept}`)}`,
     [destinationId, ...values],
   )
 }

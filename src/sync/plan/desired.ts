@@ -59,7 +59,7 @@ export async function collectUnsent(
      select c.key, ${recordChange.missing} from change c
      where c.what = ${recordChange.missing} and c.key in (
          select m.${group} from remote m
-         where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${changed.outOfSync})
+         where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
        -- A key without a row is implied, and confirmed: the implied keys of open batches were stored before.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key

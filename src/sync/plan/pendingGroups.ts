@@ -98,7 +98,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
        bool_and(m.synced_hash is null) as created,
        null::bytea as content_version,
        ${onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where ${isDelete})` : 'null'} as keys_to_delete
-     from (${pendingKeys(context, facts)}) m
+     from (${await pendingKeys(context, facts)}) m
      group by m.group_key`,
   )
   await tx.query('analyze pending_group (group_key, deletes, overdue, out_of_sync, desired, created)')
@@ -108,7 +108,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
  * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
  * `overdue`: the end of its rows has passed. A key without these three is due for renewal.
  */
-function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExpire }: KeyFacts): string {
+async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExpire }: KeyFacts): Promise<string> {
   const { destinationId, full, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
@@ -118,7 +118,7 @@ function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExp
   const parts: string[] = []
   if (full) parts.push(keysWhere(`${sendable} (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
   else {
-    parts.push(keysWhere(`${sendable} ${changed.outOfSync}`, { out_of_sync: 'true' }))
+    parts.push(keysWhere(`${sendable} ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${inSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
     if (mayEnd) parts.push(keysWhere(`${inSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
@@ -279,13 +279,13 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
  */
 async function markExempt({ tx, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const lists = `array[${suppressedBy.join(', ')}]`
-  const listed = `select m.group_key from remote m
-     where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.ref_count = 0
+  const listed = async () => `select m.group_key from remote m
+     where m.destination_id = ${destinationId} and ${await changed.outOfSync()} and m.ref_count = 0
        and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
   await fillTable(
     tx,
     'exempt',
-    `select group_key from pending_group where suppressed ${suppressedBy.length === 0 ? '' : `union ${listed}`}`,
+    `select group_key from pending_group where suppressed ${suppressedBy.length === 0 ? '' : `union ${await listed()}`}`,
   )
 }
 

@@ -44,7 +44,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId, full, hasResync } = context
   const refreshed = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
-  const outOfSyncKeys = full ? outOfSync : context.changed.outOfSync
+  const outOfSyncKeys = full ? outOfSync : await context.changed.outOfSync()
   await fillTable(
     tx,
     'pending_product',
