@@ -30,18 +30,20 @@ export interface Diff {
 
 /**
  * Fills the table `change`, and returns the number of records by change. A row that `remove:` takes off a do-not-reach list counts as
- * `opted_out`.
+ * `opted_out`. `meanwhile`: called while Postgres compares, because this process is idle then.
  */
-export async function diffStage(tx: Transaction, destinationId: number, reading: Reading): Promise<Diff> {
+export async function diffStage(tx: Transaction, destinationId: number, reading: Reading, meanwhile = () => {}): Promise<Diff> {
   await analyzeStage(tx)
   if (reading === 'gated') {
     // Few rows are searched, in the order of their keys, so neighbors are on the same pages. Postgres expects a page for each row, and with
     // the default `random_page_cost` of 4 it would read the whole table: 360 instead of 70 ms for 10,000 of 1,000,000 records.
     await tx.query('set local random_page_cost = 0.2')
-    await fillTable(tx, 'change', gatedDiff(destinationId))
-    // Later statements search keys of `remote`, in no order. The default is meant for rotating disks.
-    await tx.query('set local random_page_cost = 1.1')
-  } else await fillTable(tx, 'change', wholeDiff(destinationId))
+  }
+  const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : wholeDiff(destinationId))
+  meanwhile()
+  await filled
+  // Later statements search keys of `remote`, in no order. The default is meant for rotating disks.
+  if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
   const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
   const count = (change: RecordChange) => Number(rows.find(({ what }) => what === change)?.n ?? 0)
   return {

@@ -162,8 +162,6 @@ async function plan(
 ): Promise<Planned> {
   const { pipeline, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
-  // Loads the transport while Postgres makes the plan and this process is idle. If loading fails, the first request throws the error.
-  if (run.trigger !== 'plan' && input.reading !== 'unchanged') deps.transport.load?.().catch(() => undefined)
   const planned = await timedStage(deps, run, 'plan', () =>
     cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, onPart)),
   )
