@@ -71,6 +71,9 @@ export interface EngineSettings {
   readonly keepRunsDays: number
 }
 
+/** Maximum number of answers that a push records concurrently. Each uses a connection of the pool. */
+export const maxRecordedAtOnce = 4
+
 /**
  * Returns the default settings. Four are shorter on loopback, because there is no network, gateway or replica between
  * Sluice and the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both

@@ -5,13 +5,13 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { inTransaction, type Connection } from '../../db/database.ts'
+import { inTransaction, openConnections, type Connection } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { removeOrWithhold } from './withholdDeletes.ts'
 import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { EngineDeps } from '../engine.ts'
+import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
@@ -85,6 +85,8 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
   const frozen = await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
+  // The push needs these connections at once. They are opened while the rest of the plan is stored, which takes as long (40 ms).
+  if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxRecordedAtOnce) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
   const missing = isUntimedLoad ? 0 : await pending.countMissing()
   await endSnapshot(work)

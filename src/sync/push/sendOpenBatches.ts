@@ -11,7 +11,7 @@ import type { Row } from '../../db/row.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import type { Progress } from '../../model/report.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { EngineDeps } from '../engine.ts'
+import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
 import { Allowance } from './allowance.ts'
 import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace, unreachableAfter } from './pace.ts'
@@ -47,8 +47,6 @@ const drainMs = 15_000
 const pollMs = 250
 /** Minimum time between two recoveries of the batches of expired workers. */
 const recoverEveryMs = 1_000
-/** Maximum number of answers recorded concurrently. Each uses a connection of the pool. */
-const maxRecordedAtOnce = 4
 
 /** Batches that a push sends, their destination, and the run that sends them. */
 interface PushScope {
