@@ -58,7 +58,7 @@ export function detectCsvDialect(
     )
   const split = (delimiter: string) =>
     splitSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
-  const best = configured ?? guessDelimiter(split)
+  const best = configured ?? guessDelimiter(sample, split)
   const records = split(best)
   if (records.length === 0) {
     if (settings.columns !== undefined)
@@ -66,7 +66,7 @@ export function detectCsvDialect(
     throw fileError('FILE_EMPTY', 'the file has no rows', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
-    const other = guessDelimiter(split)
+    const other = guessDelimiter(sample, split)
     if (other !== best && split(other).some((record) => record.fields.length > 1)) {
       throw fileError(
         'HEADER_MISMATCH',
@@ -144,10 +144,11 @@ function splitSample(
  * Returns the delimiter with which the largest share of records has the same number of fields, at least two. Similar shares are decided by
  * the number of fields. Returns the comma if every record has one field.
  */
-function guessDelimiter(split: (delimiter: string) => readonly SampleRecord[]): string {
+function guessDelimiter(sample: Buffer, split: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0
-  for (const delimiter of delimiters) {
+  // With a delimiter that does not occur, each quote inside a record is in an unusual place, and loads csv-parse.
+  for (const delimiter of delimiters.filter((each) => sample.includes(each))) {
     const records = split(delimiter)
     const widths = new Map<number, number>()
     for (const record of records) widths.set(record.fields.length, (widths.get(record.fields.length) ?? 0) + 1)
