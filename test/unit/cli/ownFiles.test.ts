@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { ownFile, zodFile } from '../../../src/cli/ownFiles.ts'
+import { formats, ownFile, packageFile } from '../../../src/cli/ownFiles.ts'
 
 const src = join(import.meta.dirname, '../../../src')
 const urlOf = (file: string) => pathToFileURL(join(src, file)).href
@@ -38,36 +38,56 @@ test.each([
   expect(ownFile(specifier, parentURL)).toBeUndefined()
 })
 
-const zodPath = join(import.meta.dirname, '../../../node_modules/zod')
-const zod = `${pathToFileURL(zodPath).href}/`
+const modules = join(import.meta.dirname, '../../../node_modules')
+/** Folder of the files that a package loads, and the folder of the package.json that gives their format. */
+const places = {
+  zod: ['zod', 'zod'],
+  yaml: ['yaml/dist', 'yaml'],
+  commander: ['commander', 'commander'],
+} as const satisfies Record<keyof typeof formats, readonly [string, string]>
 
-test('finds the file of every import between the files of zod, and of its messages only the English ones', () => {
-  const imports = ['v4/classic', 'v4/core'].flatMap((folder) =>
-    readdirSync(join(zodPath, folder))
-      .filter((name) => name.endsWith('.js'))
-      .flatMap((name) =>
-        [...readFileSync(join(zodPath, folder, name), 'utf8').matchAll(/^(?:import|export) [^;]*?from "(\.[^"]+)"/gm)].map(
-          ([, target = '']) => ({
-            file: join(folder, name),
-            target,
-          }),
-        ),
+/** Imports of files by their path in a package, without its folders `locales` and `mini`. */
+function importsIn(folder: string): readonly { readonly parentURL: string; readonly target: string }[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js') && !/(?:^|[\\/])(?:locales|mini)[\\/]/.test(name))
+    .flatMap((name) =>
+      [...readFileSync(join(folder, name), 'utf8').matchAll(/^[^*\n]*?(?: from |require\()["'](\.[^"']+\.js)["']/gm)].map(
+        ([, target = '']) => ({ parentURL: pathToFileURL(join(folder, name)).href, target }),
       ),
-  )
-  expect(imports.length).toBeGreaterThan(50)
-  const found = imports.map(({ file, target }) => zodFile(target, pathToFileURL(join(zodPath, file)).href, zod))
-  expect(found.filter((file) => file?.format !== 'module' || !existsSync(fileURLToPath(file.url)))).toEqual([])
-  const messages = found.flatMap((file) => (file?.url.includes('/locales/') === true ? [file.url] : []))
-  expect(new Set(messages)).toEqual(new Set([pathToFileURL(join(zodPath, 'v4/locales/en.js')).href]))
-  // Node reads the files as what the hook says.
-  expect(JSON.parse(readFileSync(join(zodPath, 'package.json'), 'utf8'))).toMatchObject({ type: 'module' })
+    )
+}
+
+test.each([
+  ['zod', 50],
+  ['yaml', 200],
+  ['commander', 5],
+] as const)('finds the file of every import between the files of %s', (name, atLeast) => {
+  const folder = join(modules, places[name][0])
+  const from = { folder: `${pathToFileURL(folder).href}/`, format: formats[name] }
+  const imports = importsIn(folder)
+  expect(imports.length).toBeGreaterThan(atLeast)
+  const missing = imports.filter(({ parentURL, target }) => {
+    const found = packageFile(target, parentURL, from)
+    return found?.format !== formats[name] || !existsSync(fileURLToPath(found.url))
+  })
+  expect(missing).toEqual([])
+  // Node resolves the package to a file in this folder, and reads its files as what the hook says.
+  expect(import.meta.resolve(name)).toBe(new URL(basename(import.meta.resolve(name)), from.folder).href)
+  expect(JSON.parse(readFileSync(join(modules, places[name][1], 'package.json'), 'utf8'))).toMatchObject({ type: formats[name] })
+})
+
+const zod = { folder: `${pathToFileURL(join(modules, 'zod')).href}/`, format: formats.zod }
+
+test('replaces the messages of zod in all languages by the English ones', () => {
+  const found = packageFile('../locales/index.js', `${zod.folder}v4/classic/external.js`, zod)
+  expect(found?.url).toBe(`${zod.folder}v4/locales/en.js`)
 })
 
 test.each([
-  ['an import of a package by zod', 'other', `${zod}index.js`],
+  ['an import of a package by zod', 'other', `${zod.folder}index.js`],
   ['an import of another package', './core.js', pathToFileURL('/srv/node_modules/other/index.js').href],
-  ['a file outside of zod', '../other/index.js', `${zod}index.js`],
+  ['a file outside of zod', '../other/index.js', `${zod.folder}index.js`],
   ['the entry of the process', '/srv/main.js', undefined],
 ])('leaves %s to Node, beside zod', (_, specifier, parentURL) => {
-  expect(zodFile(specifier, parentURL, zod)).toBeUndefined()
+  expect(packageFile(specifier, parentURL, zod)).toBeUndefined()
 })
