@@ -1,5 +1,6 @@
 /** Parses responses of the service strictly, with all digits of integers. Reads ids, cursors and counts from them. */
-import { isInteger, parse as parseLossless } from 'lossless-json'
+import { createRequire } from 'node:module'
+import type * as losslessJson from 'lossless-json'
 
 /** Maximum size of a response. The largest expected response (2,500 results and their echo) is under 1 MB. */
 export const maxAnswerBytes = 8 * 1024 * 1024
@@ -7,6 +8,13 @@ export const maxAnswerBytes = 8 * 1024 * 1024
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Finds numbers of 16 digits or more, which `JSON.parse` may round. */
 const longNumber = /[:,[-]\d{16}/
+
+let library: typeof losslessJson | undefined
+
+/** Returns the exact parser. Loads it at the first call, because few answers need it. */
+function losslessParser(): typeof losslessJson {
+  return (library ??= createRequire(import.meta.url)('lossless-json') as typeof losslessJson) // require has no types
+}
 
 /** JSON value, with integers beyond 2^53 as bigint. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json | undefined }
@@ -23,12 +31,18 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
   if (body.length === 0 || body.length > maxAnswerBytes) return undefined
+  let text: string
   try {
-    const text = utf8.decode(body)
+    text = utf8.decode(body)
     if (text.includes('__proto__')) return undefined
     const value = JSON.parse(text) as Json // `JSON.parse` returns no other values
     if (!longNumber.test(text) && JSON.stringify(value) === text) return value
-    return parseLossless(text, undefined, exactNumber) as Json // `exactNumber` replaces the number class of the library
+  } catch {
+    return undefined
+  }
+  const { parse } = losslessParser()
+  try {
+    return parse(text, undefined, exactNumber) as Json // `exactNumber` replaces the number class of the library
   } catch {
     // Any error of the parser (syntax, depth, duplicate key) means no evidence.
     return undefined
@@ -74,5 +88,5 @@ export function readCount(value: Json | undefined): number | undefined {
 /** Returns a number, or a bigint for an integer that a number cannot represent exactly. */
 function exactNumber(text: string): number | bigint {
   const number = Number(text)
-  return isInteger(text) && !Number.isSafeInteger(number) ? BigInt(text) : number
+  return losslessParser().isInteger(text) && !Number.isSafeInteger(number) ? BigInt(text) : number
 }

@@ -1,5 +1,6 @@
 /** Defines the schema of pipeline files. */
-import { Cron } from 'croner'
+import { createRequire } from 'node:module'
+import type * as croner from 'croner'
 import { z } from 'zod'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
@@ -49,9 +50,11 @@ const schedule = z
   )
 
 /** Returns a parsed cron expression of five or six fields; undefined for any other text. */
-function parseCron(expression: string): Cron | undefined {
+function parseCron(expression: string): croner.Cron | undefined {
   const fields = expression.trim().split(/\s+/).length
   if (fields !== 5 && fields !== 6) return undefined
+  // Loaded only for a pipeline with a schedule. `require` has no types.
+  const { Cron } = createRequire(import.meta.url)('croner') as typeof croner
   try {
     return new Cron(expression, { paused: true, timezone: 'UTC' })
   } catch {

@@ -155,6 +155,11 @@ export interface OpenWork {
   readonly paused: boolean
 }
 
+/** Returns true if no batch is in flight or may be sent. */
+export function isIdle({ inFlight, waiting, paused }: OpenWork): boolean {
+  return inFlight === 0 && (waiting === 0 || paused)
+}
+
 /** Counts the pending, ambiguous and claimed batches of a scope. Parked batches do not count, because this run does not send them. */
 export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<OpenWork> {
   const [row] = await db.query<{ in_flight: number; waiting: number; wait_ms: number | null; paused: boolean }>(

@@ -34,7 +34,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
   if (heedsErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
   if (!work.untouched) return applyDiff(work)
-  loadTransport(work)
+  work.onIdle?.()
   await createTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
@@ -58,11 +58,6 @@ async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promis
   if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
-/** Starts to load the transport, which blocks this process for 80 ms. If loading fails, the first request throws the error. */
-function loadTransport({ deps, run }: PlanWork): void {
-  if (run.trigger !== 'plan') deps.transport.load?.().catch(() => undefined)
-}
-
 /** Compares the read with the stored records, and applies creates and updates. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
@@ -72,7 +67,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const isUnchanged = reading === 'unchanged'
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
-  const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, () => loadTransport(work))
+  const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
   // These calls mark or add records in `change`. They return numbers by the change that the diff had found, so that `diff` below can move
   // them from one count to another.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0

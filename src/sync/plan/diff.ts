@@ -30,9 +30,9 @@ export interface Diff {
 
 /**
  * Fills the table `change`, and returns the number of records by change. A row that `remove:` takes off a do-not-reach list counts as
- * `opted_out`. `meanwhile`: called while Postgres compares, because this process is idle then.
+ * `opted_out`. `onIdle`: called while Postgres compares.
  */
-export async function diffStage(tx: Transaction, destinationId: number, reading: Reading, meanwhile = () => {}): Promise<Diff> {
+export async function diffStage(tx: Transaction, destinationId: number, reading: Reading, onIdle?: () => void): Promise<Diff> {
   await analyzeStage(tx)
   if (reading === 'gated') {
     // Few rows are searched, in the order of their keys, so neighbors are on the same pages. Postgres expects a page for each row, and with
@@ -40,7 +40,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
     await tx.query('set local random_page_cost = 0.2')
   }
   const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : wholeDiff(destinationId))
-  meanwhile()
+  onIdle?.()
   await filled
   // Later statements search keys of `remote`, in no order. The default is meant for rotating disks.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')

@@ -13,16 +13,26 @@ import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
-import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
+import type { PlannedPart } from './loadParts.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
+/** Functions that `makePlan` calls. */
+export interface PlanCalls {
+  /**
+   * Called after each stored part of a first load in several parts; the batches of the part may be sent from then on. Without `onPart`, the
+   * whole plan is one transaction.
+   */
+  readonly onPart?: ((planId: string) => Promise<void>) | undefined
+  /** As in `PlanWork`. */
+  readonly onIdle?: (() => void) | undefined
+}
+
 /**
- * Makes a plan. `onPart`: called after each stored part of a first load in several parts; the batches of the part may be sent from then on.
- * Without `onPart`, the whole plan is one transaction.
+ * Makes a plan.
  *
  * @throws {RunWithheld} if a guard stops the run
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this plan
@@ -33,9 +43,9 @@ export async function makePlan(
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
-  onPart?: (planId: string) => Promise<void>,
+  { onPart, onIdle }: PlanCalls = {},
 ): Promise<Planned> {
-  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input), { inParts: onPart !== undefined })
+  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
   for (;;) {
     const pages = await recordPages(tx)
     const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
@@ -80,7 +90,10 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
   // A load with implied keys (docs/decisions/implied-keys.md) is planned in one or several parts.
-  if (first?.loadId !== undefined && terms !== undefined) return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
+  if (first?.loadId !== undefined && terms !== undefined) {
+    const { firstPart, planPart } = await import('./loadParts.ts')
+    return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
+  }
   const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
   const frozen = await freeze(pending.operations(first), context)

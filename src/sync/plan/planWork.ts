@@ -74,13 +74,22 @@ export interface PlanWork {
   readonly latestErasureId: number
   /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
   readonly sourceless: boolean
+  /** Called once while Postgres works on a long statement, unless the source is unchanged. */
+  readonly onIdle: (() => void) | undefined
 }
 
 /**
  * Calls `input.prepare`, locks the destination, stores the implied keys (docs/decisions/implied-keys.md) that the plan must see, supersedes
  * started plans with their unsent batches, and makes the contexts of the plan's steps.
  */
-export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<PlanWork> {
+export async function openWork(
+  deps: EngineDeps,
+  tx: Transaction,
+  pipeline: Pipeline,
+  run: RunRow,
+  input: PlanInput,
+  onIdle?: () => void,
+): Promise<PlanWork> {
   const { destination } = pipeline
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
@@ -141,6 +150,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     ignoresMissing: readsBackfillSource(run) || sourceless,
     latestErasureId,
     sourceless,
+    onIdle,
   }
 }
 

@@ -2,13 +2,14 @@
  * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure, until nothing more can be sent now.
  * Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
  */
+import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
+import type { PushOptions, PushScope } from './sendOpenBatches.ts'
 
 /**
  * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones (out of attempts in this
@@ -21,7 +22,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
   const scope = { planId, fence: deps.service }
-  await sendOpenBatches(deps, { scope, destinationId: plan.destination_id, runId: Number(plan.run_id) }, options)
+  await sendOpen(deps, { scope, destinationId: plan.destination_id, runId: Number(plan.run_id) }, options)
 }
 
 /**
@@ -42,7 +43,7 @@ export async function resendUnresolved(
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
   const scope = { resendOf: destinationId, fence: deps.service }
-  await sendOpenBatches(deps, { scope, destinationId, runId: options.runId }, options)
+  await sendOpen(deps, { scope, destinationId, runId: options.runId }, options)
 }
 
 /**
@@ -62,5 +63,21 @@ export async function pushErasure(
   if (first === undefined) return
   await resumeDestination(deps.db, audience, 'forget')
   const scope = { erasure, audience, fence: deps.service }
-  await sendOpenBatches(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, {})
+  await sendOpen(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, {})
+}
+
+/** Sends the open batches. Loads the modules for this only if there is one. */
+async function sendOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
+  if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
+  const { sendOpenBatches } = await import('./sendOpenBatches.ts')
+  await sendOpenBatches(deps, push, options)
+}
+
+/**
+ * Starts to load the modules that send requests. This blocks the process for 80 ms, so it is called while Postgres works. If loading fails,
+ * the first request throws the error.
+ */
+export function prepareSending({ transport }: Pick<EngineDeps, 'transport'>): void {
+  transport.load?.().catch(() => undefined)
+  import('./sendOpenBatches.ts').catch(() => undefined)
 }

@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 import type { Operation } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
-import { claimBatches, findOpenWork, type BatchScope, type ClaimedBatch, type OpenWork } from '../../db/batches/claim.ts'
+import { claimBatches, findOpenWork, isIdle, type BatchScope, type ClaimedBatch, type OpenWork } from '../../db/batches/claim.ts'
 import { LeaseLost, renewLeases } from '../../db/batches/lease.ts'
 import { recoverBatches } from '../../db/batches/release.ts'
 import { openConnections } from '../../db/database.ts'
@@ -49,7 +49,7 @@ const pollMs = 250
 const recoverEveryMs = 1_000
 
 /** Batches that a push sends, their destination, and the run that sends them. */
-interface PushScope {
+export interface PushScope {
   readonly scope: BatchScope
   readonly destinationId: number
   readonly runId: number
@@ -61,7 +61,6 @@ interface PushScope {
  * @throws the first error, after all attempts have ended. A `LeaseLost` of a batch is logged instead
  */
 export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
-  if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
   // Aborted when the process or the caller stops the push.
   const signal = AbortSignal.any([deps.signal, options.signal].filter((signal) => signal !== undefined))
   // Aborted by the loop after an error: no new attempts.
@@ -239,11 +238,6 @@ class PushLoop {
     await Promise.race([event, deps.clock.sleep(pollMs, AbortSignal.any([signal, woken.signal]))])
     woken.abort()
   }
-}
-
-/** Returns true if no batch is in flight or may be sent. */
-function isIdle({ inFlight, waiting, paused }: OpenWork): boolean {
-  return inFlight === 0 && (waiting === 0 || paused)
 }
 
 /** Loads the destination, and creates the allowances and the pace of a push. */

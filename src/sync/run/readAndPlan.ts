@@ -21,7 +21,7 @@ import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
 import { notesThatStop, RunWithheld } from '../plan/qualityGuard.ts'
 import { planSetsOf } from './productSets.ts'
-import { resendUnresolved } from '../push/push.ts'
+import { prepareSending, resendUnresolved } from '../push/push.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
@@ -164,8 +164,9 @@ async function plan(
 ): Promise<Planned> {
   const { pipeline, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
+  const onIdle = run.trigger === 'plan' ? undefined : () => prepareSending(deps)
   const planned = await timedStage(deps, run, 'plan', () =>
-    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, onPart)),
+    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, { onPart, onIdle })),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
