@@ -15,7 +15,6 @@ import type { Database } from '../../db/database.ts'
 import { assertErasesHere } from '../databaseCopy.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
-import { planDeletes } from './plan.ts'
 
 /** Options of an erasure. */
 export interface ForgetOptions {
@@ -65,5 +64,8 @@ async function receiptOf(db: Database, id: number): Promise<Receipt> {
 
 /** Plans the deletes of every erasure that has none yet: the new ones, and earlier ones whose process ended too early. */
 export async function planErasures(deps: EngineDeps): Promise<void> {
-  for (const id of await unplannedErasures(deps.db, deps.service.origin)) await planDeletes(deps, id)
+  const ids = await unplannedErasures(deps.db, deps.service.origin)
+  if (ids.length === 0) return
+  const { planDeletes } = await import('./plan.ts')
+  for (const id of ids) await planDeletes(deps, id)
 }
