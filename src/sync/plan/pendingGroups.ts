@@ -67,7 +67,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   const rowsExpire = await collectOwnEnds(tx, destinationId)
   await fillPendingGroups(context, { hasConfirmed, mayEnd, rowsExpire })
   const deferred = await removeDeferredGroups(context)
-  await setContentVersions(context, hasConfirmed)
+  await completeContent(context, hasConfirmed)
   return deferred
 }
 
@@ -85,18 +85,21 @@ interface KeyFacts {
 async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): Promise<void> {
   const { tx, onlyFailedOf } = context
   const isDelete = 'm.ref_count = 0 and m.synced_hash is not null'
+  const deletes = `bool_or(m.overdue or (${isDelete}))`
+  const created = 'bool_and(m.synced_hash is null)'
+  const changes = `${deletes} or (bool_or(m.out_of_sync) and not ${created})`
   await fillTable(
     tx,
     'pending_group',
     `select m.group_key,
-       bool_or(m.overdue or (${isDelete})) as deletes,
+       ${deletes} as deletes,
        bool_or(m.overdue) as overdue,
        bool_or(m.suppressed and ${isDelete}) as suppressed,
        bool_or(m.out_of_sync) as out_of_sync,
        not bool_or(m.out_of_sync or m.again) as renewal,
        bool_or(m.ref_count > 0 and not m.overdue) as desired,
-       bool_and(m.synced_hash is null) as created,
-       null::bytea as content_version,
+       ${created} as created,
+       ${facts.hasConfirmed ? `case when ${changes} then ${newContentOf(context, 'm.group_key')} end` : 'null'} as content_version,
        ${onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where ${isDelete})` : 'null'} as keys_to_delete
      from (${await pendingKeys(context, facts)}) m
      group by m.group_key`,
@@ -144,34 +147,34 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
 }
 
 /**
- * Completes `created`, and sets the new content of groups. A changed group that is not new, or that loses identifiers, gets one new
- * content, so that one answer confirms all its identifiers. A renewal keeps its content.
+ * Completes `created`, and the new content of groups. A changed group that is not new, or that loses identifiers, gets one new content, so
+ * that one answer confirms all its identifiers. A renewal keeps its content.
  */
-async function setContentVersions(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
-  const { tx, destinationId, planId, hadPlan } = context
-  const contentVersion = contentVersionOf('$1', 't.group_key')
+async function completeContent(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
+  const { tx, destinationId, hadPlan } = context
+  const newContent = newContentOf(context, 't.group_key')
   if (hasConfirmed) {
     // So far `created` is based on the pending identifiers only. A group is new only if none of its identifiers is confirmed.
     await tx.query(
-      `update pending_group t set created = false where created and exists (
+      `update pending_group t set created = false, content_version = case when deletes or out_of_sync then ${newContent} end
+       where created and exists (
          select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
            and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
-    await tx.query(`update pending_group t set content_version = ${contentVersion} where deletes or (out_of_sync and not created)`, [
-      planId,
-    ])
   }
   // If a user gained an identifier after an interrupted update, the user's identifiers have different desired contents, and one answer
   // could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
   if (!hadPlan) return
   await tx.query(
-    `update pending_group t set content_version = ${contentVersion} from (
+    `update pending_group t set content_version = ${newContent} from (
        select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
        where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
      where t.group_key = x.group_key`,
-    [planId],
   )
 }
+
+/** Returns SQL of the new content that this plan gives to the group `group`, SQL of a group key. */
+const newContentOf = ({ planId }: MembershipContext, group: string) => contentVersionOf(`'${planId}'`, group)
 
 /**
  * Returns the SQL condition that a membership is due for renewal: it ends too late (`dueEnds`), or within 1.1 to 1.5 times `renewBeforeMs`
