@@ -1,7 +1,4 @@
-/**
- * Typed client of the control API: faults, clock, ledger, violations, switches, users, features, events and state. Uses HTTP, so the
- * sandbox may run in another process.
- */
+/** Typed client of the control API (docs/sandbox.md#the-control-api). Uses HTTP, so the sandbox may run in another process. */
 import type { ACCOUNT_ROLES } from './auth/users.ts'
 import type { AppliedPart } from './appliedPart.ts'
 import type { Stage } from './faults/faultKinds.ts'
@@ -9,7 +6,7 @@ import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** The most common kinds of faults (docs/sandbox.md#faults describes all kinds). */
+/** Common kinds of faults, for completion in editors. docs/sandbox.md#faults describes all kinds. */
 export const commonFaultKinds = [
   'status',
   'delay',
@@ -46,24 +43,30 @@ export interface FaultInput {
   }
 }
 
-/**
- * Armed fault. `times`: null means no limit. `fired`: number of requests that were hit. `matched`: number of requests that satisfy `match`,
- * ignoring its `nth`, `every` and `probability`. `matched` stops when the fault has hit `times` requests.
- */
+/** Armed fault, with its counts. */
 export interface ArmedFault extends FaultInput {
+  /** Null for no limit. */
   readonly times: number | null
   readonly id: string
+  /**
+   * Number of requests that satisfied `match`, not considering its `nth`, `every` and `probability`. Counts no further request once the
+   * fault has hit `times` requests.
+   */
   readonly matched: number
+  /** Number of requests that the fault has hit. */
   readonly fired: number
 }
 
-/** Content of a custom audience or do-not-reach list, at the time of the sandbox's clock. */
+/**
+ * Content of a custom audience or do-not-reach list. Includes only identifiers in force: those whose `effective_at` has passed and whose
+ * `expires_at` has not, by the sandbox's clock.
+ */
 export interface AudienceSummary {
   /** Number of users with an identifier in force. */
   readonly members: number
   /** Number of identifiers in force, by type. */
   readonly identifiers: Readonly<Record<string, number>>
-  /** SHA-256 of the lines `type TAB value LF` of the identifiers in force, sorted bytewise, in lower-case hex. */
+  /** SHA-256, in lower-case hex, of a line `type TAB value LF` for each identifier in force. The lines are sorted bytewise. */
   readonly digest: string
 }
 
@@ -71,7 +74,10 @@ export interface AudienceSummary {
 export interface CatalogSummary {
   /** Number of products, variants included. */
   readonly products: number
-  /** SHA-256 of the lines `id TAB JSON LF`, sorted bytewise by id, in lower-case hex. The JSON has the written fields, sorted by name. */
+  /**
+   * SHA-256, in lower-case hex, of a line `id TAB JSON LF` for each product. The lines are sorted bytewise by id. The JSON has the fields that
+   * callers set, sorted by name.
+   */
   readonly digest: string
 }
 
@@ -85,7 +91,7 @@ export interface UserInput {
   readonly id?: string
   /** True for a user with a premium subscription. Default: false. */
   readonly premium?: boolean
-  /** Accounts that the user can access: ids, or ids with a role. Default: none; default role: ACCOUNT_ADMIN. */
+  /** Accounts that the user can access, as an id or an id with a role. Default: no accounts. Default role: ACCOUNT_ADMIN. */
   readonly accounts?: readonly (string | { readonly id: string; readonly role?: (typeof ACCOUNT_ROLES)[number] })[]
 }
 
@@ -109,9 +115,9 @@ export interface SandboxControl {
   readonly faults: {
     /** Arms a fault and returns it with its id. */
     readonly arm: (fault: FaultInput) => Promise<ArmedFault>
-    /** Returns all faults, also those that have hit `times` requests. */
+    /** Returns all armed faults. Includes faults that have hit `times` requests. */
     readonly list: () => Promise<readonly ArmedFault[]>
-    /** Clears the fault with this id, or all faults. Rejects for an unknown id. */
+    /** Clears the fault with this id, or all faults without an id. Rejects for an unknown id. */
     readonly clear: (id?: string) => Promise<void>
   }
   readonly clock: {
@@ -119,12 +125,12 @@ export interface SandboxControl {
     readonly now: () => Promise<Date>
     /** Sets the clock. Resolves when the work that became due is done. */
     readonly set: (now: Date | string) => Promise<void>
-    /** Advances the clock, and resolves as `set` does. Signatures and rate limits use the machine's clock instead. */
+    /** Advances the clock. Resolves as `set` does. Does not affect signatures and rate limits, which use the clock of the machine. */
     readonly advance: (seconds: number) => Promise<void>
   }
-  /** Returns the requests in order. `after`: only those with a higher `seq`. */
+  /** Returns the requests with a `seq` above `after`, in order. Default: all requests. */
   readonly ledger: (after?: number) => Promise<readonly LedgerEntry[]>
-  /** Returns counts by endpoint name. */
+  /** Returns the counts of requests, by endpoint name. */
   readonly stats: () => Promise<Readonly<Record<string, EndpointStats>>>
   /** Returns the rules that callers broke. */
   readonly violations: () => Promise<readonly Violation[]>
@@ -132,12 +138,13 @@ export interface SandboxControl {
   readonly audience: (id: string) => Promise<AudienceSummary>
   /** Returns the number of products and the digest of a catalog. */
   readonly catalog: (id: string) => Promise<CatalogSummary>
-  /** Returns the products of a catalog, variants included, sorted by id: the written fields and the generated keys. */
+  /** Returns the products of a catalog, variants included, sorted by id. Each has the fields that callers set, and the generated keys. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Sets the switches in `values`, if it is given (docs/sandbox.md#switches). Returns all switches. */
+  /** Sets the switches in `values`; none without `values`. Returns all switches (docs/sandbox.md#switches). */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
   /**
-   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt to deliver it to each subscribed webhook has ended.
+   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt to deliver the event to each subscribed webhook has
+   * ended.
    */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
@@ -146,13 +153,13 @@ export interface SandboxControl {
     /** Returns all users. */
     readonly list: () => Promise<readonly UserSummary[]>
   }
-  /** Adds and removes features of an account, if `change` is given. Returns the features of the account. */
+  /** Adds and removes the features in `change`; none without `change`. Returns the features of the account. */
   readonly features: (
     accountId: string,
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
   /**
-   * Restores the first state of data, faults, TLS listeners, ledger, violations, rates, clock and switches. Default seed: the current seed.
+   * Restores the first state, clock and switches. Clears faults, TLS listeners, ledger, violations and rates. Default seed: the current seed.
    */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }
@@ -214,7 +221,7 @@ export function sandboxControl(url: string): SandboxControl {
 }
 
 /**
- * Throws if a caller of the sandbox broke a rule. The message lists the first 20 violations. For the end of a test:
+ * Rejects if the sandbox recorded a violation. The message lists the first 20 violations. Example:
  * `afterEach(() => expectNoViolations(sandbox))`.
  */
 export async function expectNoViolations(sandbox: Pick<SandboxControl, 'violations'>): Promise<void> {

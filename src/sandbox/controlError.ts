@@ -1,10 +1,14 @@
-/** Checks the fields of bodies of the control API, and reports errors in them (docs/sandbox.md#the-control-api). */
+/** Checks the fields in bodies of the control API (docs/sandbox.md#the-control-api). */
 import { isPlainRecord } from '../unknownValue.ts'
 
-/** Error of a call of the control API, which answers 400 with the message. */
+/** Error in a call of the control API. The answer is a 400 with the message. */
 export class ControlError extends Error {}
 
-/** Returns the fields of a body without the `ignored` ones. An absent body has none. @throws {ControlError} for an unknown field */
+/**
+ * Returns the fields of a body, without the `ignored` fields. Treats a body that is undefined or null as `{}`.
+ *
+ * @throws {ControlError} if the body is not an object, or has a field that is neither `known` nor `ignored`
+ */
 export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
   const given = Object.entries(objectOf(body ?? {}, 'the body'))
   const fields = Object.fromEntries(given.filter(([name]) => !ignored.includes(name)))
@@ -12,13 +16,13 @@ export function fieldsOf(body: unknown, known: readonly string[], ignored: reado
   return fields
 }
 
-/** Returns the value as an object. `what`: its name in the message. @throws {ControlError} for any other value */
+/** Returns a value that must be an object. `what`: name of the value in the message. @throws {ControlError} for any other value */
 export function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
   if (!isPlainRecord(value)) throw new ControlError(`${what} must be an object`)
   return value
 }
 
-/** Requires that an object has only known fields. `prefix`: begins their names in the message. @throws {ControlError} */
+/** Requires that an object has only known fields. `prefix`: text before the name of the field in the message. @throws {ControlError} */
 export function checkFields(input: object, known: readonly string[], prefix = ''): void {
   const unknown = Object.keys(input).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new ControlError(`${prefix}${unknown} is unknown; there are: ${known.join(', ')}`)

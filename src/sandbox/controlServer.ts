@@ -1,4 +1,4 @@
-/** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). Its calls are not in the ledger. */
+/** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). The ledger does not contain calls of the control API. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlText } from './area.ts'
 import { ControlError, fieldsOf } from './controlError.ts'
@@ -53,8 +53,8 @@ export class ControlServer {
     const { ledger, faults, runner, world } = parts
     this.#calls = {
       'GET health': () => ({ ok: true, instance: world.core.instance }),
-      'POST reset': ({ body }) => this.reset(seedOf(body)),
-      'GET ledger': ({ query }) => ledger.after(seqOf(query.get('after') ?? '0')),
+      'POST reset': ({ body }) => this.reset(readSeed(body)),
+      'GET ledger': ({ query }) => ledger.after(readSeq(query.get('after') ?? '0')),
       'GET stats': () => ledger.stats(),
       'GET violations': () => ledger.violations,
       'GET clock': () => ({ now: new Date(world.now()).toISOString(), offset_ms: world.core.clockOffsetMs }),
@@ -68,7 +68,7 @@ export class ControlServer {
       'GET holds': () => runner.holds(),
       'POST release': ({ rest }) => ({ released: runner.release(rest[0] ?? '') }),
       'POST snapshot': () => this.#snapshot(),
-      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? idOf(body)),
+      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? readId(body)),
     }
   }
 
@@ -87,8 +87,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the first state, by default with the current seed. Also ends waits, closes TLS listeners, and clears faults, ledger,
-   * violations, rates and nonces. Keeps the snapshots.
+   * Restores the first state. Default seed: the current seed. Also ends waits, closes TLS listeners, and clears faults, ledger, violations,
+   * rates and nonces. Keeps the snapshots.
    */
   reset(seed?: number): { readonly ok: true } {
     const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
@@ -128,7 +128,7 @@ export class ControlServer {
     }
   }
 
-  /** Runs the call `METHOD NAME` of this class or of an area. Returns undefined for an unknown call. */
+  /** Runs the call `METHOD NAME`, which this class or an area serves. Returns undefined for an unknown call. */
   #call(name: string, input: Input): unknown {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)
@@ -170,18 +170,18 @@ export class ControlServer {
     return world.switches.all()
   }
 
-  /** Arms a fault. @throws {ControlError} for a wrong rule, or a fault that this sandbox cannot run */
+  /** Arms a fault. Returns the armed rule. @throws {ControlError} for a wrong rule, or a fault that this sandbox cannot run */
   #arm(body: unknown): unknown {
     const { faults, runner, world } = this.#parts
     const rule = readRule(body)
     const problem = runner.unsupportedReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // No armed fault needs the past states, and a new `stale` fault shows none from before it was armed.
+    // No armed fault needs the stored past states. The new fault does not need them either: `stale` shows no state from before it was armed.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
 
-  /** Removes a fault, or all without an id. Returns undefined for an unknown id. */
+  /** Removes the fault with this id, or all faults without an id. Returns undefined, for a 404, if the id is unknown. */
   #removeFaults(id: string | undefined): unknown {
     const { faults, world } = this.#parts
     const isKnown = id === undefined || faults.remove(id)
@@ -198,8 +198,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the state and the switches from the snapshot with this id, or from the newest snapshot for `''`. Keeps ledger, faults,
-   * violations and rates. Returns undefined if there is no such snapshot.
+   * Restores the state and the switches from the snapshot with this id; for `''`, from the newest snapshot. Keeps ledger, faults, violations
+   * and rates. Returns undefined, for a 404, if there is no such snapshot.
    */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
@@ -214,19 +214,19 @@ function jsonAnswer(status: number, value: unknown): ControlAnswer {
   return { status, type: 'application/json; charset=utf-8', pieces: [Buffer.from(exactJson(value))] }
 }
 
-/** Reads the parameter `after` of `GET ledger`. @throws {ControlError} unless the text is a whole number */
-function seqOf(text: string): number {
+/** Reads the parameter `after` of `GET ledger`. @throws {ControlError} for a text that is not a whole number */
+function readSeq(text: string): number {
   if (!/^-?\d+$/.test(text)) throw new ControlError('after must be the seq of a request, a whole number')
   return Number(text)
 }
 
-function seedOf(body: unknown): number | undefined {
+function readSeed(body: unknown): number | undefined {
   const { seed } = fieldsOf(body, ['seed'])
   if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed must be a number')
   return seed
 }
 
-function idOf(body: unknown): string {
+function readId(body: unknown): string {
   const { id } = fieldsOf(body, ['id'])
   return typeof id === 'string' ? id : ''
 }

@@ -28,10 +28,10 @@ interface ProductResult {
 }
 
 /**
- * Creates or updates the products of the request, and returns their results (spec 4.2). Ignores all products of a repeated id. The switch
- * `duplicate_ids` sets their results.
+ * Creates or updates the products of the request, and returns their results (spec 4.2). Stores no product whose id occurs more than
+ * once in the request. The switch `duplicate_ids` determines the results of such products.
  *
- * @throws {Refusal} for a wrong list
+ * @throws {Refusal} for a catalog that the caller cannot access, or a wrong list
  */
 function putProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -42,7 +42,7 @@ function putProducts(call: CatalogCall): Reply {
   if (bad !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${bad}]`)])
   if (list.length === 0) throw adsRefusals([invalidParameter('products', 'at least one product', '')])
   const repeated = repeatedIds(call, products)
-  const duplicates = call.world.switch('duplicate_ids')
+  const repeatedResult = call.world.switch('duplicate_ids')
   const results: ProductResult[] = []
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
@@ -50,8 +50,9 @@ function putProducts(call: CatalogCall): Reply {
     const base = call.world.switch('product_put') === 'merge' ? known?.fields : undefined
     reportViolations(call, product, base)
     if (id !== null && repeated.has(comparableId(call, id))) {
-      if (duplicates === 'absent') return
-      if (duplicates === 'no_change') results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
+      if (repeatedResult === 'absent') return
+      if (repeatedResult === 'no_change')
+        results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
       else results.push(failed(call, id, known, ['id: occurs several times in this request; all its instances are ignored']))
       return
     }
@@ -69,13 +70,13 @@ interface SentProduct {
   readonly id: string | null
   /** Stored product with this id. */
   readonly known: Product | undefined
-  /** Stored fields that stay unless the product replaces them. */
+  /** Stored fields to keep if the product does not have them (the switch `product_put: merge`); else undefined. */
   readonly base: StoredProduct | undefined
   /** Position in the request. */
   readonly index: number
 }
 
-/** Creates or updates a product. */
+/** Checks a product, and creates or updates it. Returns its result. */
 function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base, index }: SentProduct): ProductResult {
   const { world } = call
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
@@ -90,7 +91,7 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
   const compared = comparableId(call, id)
   const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined
   if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, compared))
-  const groupKey = groupKeyOf(call, catalog, fields['item_group_id'])
+  const groupKey = findOrCreateGroupKey(call, catalog, fields['item_group_id'])
   if (known !== undefined) {
     known.fields = fields
     known.groupKey = groupKey
@@ -103,28 +104,33 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
 }
 
 /**
- * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not use `World.newId`, because a
- * replay of earlier journals would then give other keys to the products after it.
+ * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`. If it
+ * did, the replay of a journal of an earlier version would give other keys to the next products of the request.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
 }
 
-/** Deletes the products with the keys of the request, and returns a result for each key (spec 4.2). @throws {Refusal} */
+/**
+ * Deletes the products with the keys of the request, and returns a result for each key (spec 4.2).
+ *
+ * @throws {Refusal} for a catalog that the caller cannot access, or a wrong list
+ * @throws {Refusal} 404 for an unknown key, with the switch `delete_unknown_key: not_found`
+ */
 function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  // Keys exceed 2^53, so a JSON number may have lost digits and name another product.
+  // Keys may exceed 2^53. Such a key as a JSON number loses digits, and could name another product.
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
-  const most = world.switch('delete_keys_max')
-  if (most !== 'none' && keys.length > Number(most))
-    throw adsRefusals([invalidParameter('product_keys', `at most ${most} items`, `${keys.length} items`)])
+  const maxKeys = world.switch('delete_keys_max')
+  if (maxKeys !== 'none' && keys.length > Number(maxKeys))
+    throw adsRefusals([invalidParameter('product_keys', `at most ${maxKeys} items`, `${keys.length} items`)])
   const onUnknownKey = world.switch('delete_unknown_key')
   if (onUnknownKey === 'not_found') {
-    const missing = keys.find((key) => !catalog.idByKey.has(key))
-    if (missing !== undefined) throw adsRefusal('NOT_FOUND', `Product ${missing} was not found`, { parameter: 'product_keys' })
+    const unknown = keys.find((key) => !catalog.idByKey.has(key))
+    if (unknown !== undefined) throw adsRefusal('NOT_FOUND', `Product ${unknown} was not found`, { parameter: 'product_keys' })
   }
   const results = keys.map((key, index) => {
     const id = catalog.idByKey.get(key)
@@ -133,11 +139,11 @@ function deleteProducts(call: CatalogCall): Reply {
     if (id !== undefined && call.applies(index, key)) removeProduct(catalog, id, key)
     return { product_key: key, failed_product_key: null, message: null }
   })
-  // The echo does not contain the catalog's id.
+  // Unlike `call.echo`, this echo does not contain the id of the catalog.
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
 }
 
-/** Removes a product from the catalog and its manual sets, and stores its key as a former key. `id`: as in `Catalog.products`. */
+/** Removes a product from the catalog and from its manual sets. Stores the key in `formerKeys`. `id`: as in `Catalog.products`. */
 function removeProduct(catalog: Catalog, id: string, key: string): void {
   catalog.idByKey.delete(key)
   catalog.products.delete(id)
@@ -150,10 +156,10 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), unless the call names a group or
- * the switch `group_reads` is `all`.
+ * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists only the
+ * oldest product of each group (spec 2.2); with the switch `group_reads: all`, lists all products.
  *
- * @throws {Refusal} for an unknown catalog or a wrong cursor
+ * @throws {Refusal} for a catalog that the caller cannot access, or a wrong cursor
  */
 function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -170,32 +176,32 @@ function listProducts(call: CatalogCall): Reply {
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
     if (call.state.cursors.get(cursor)?.includes(listing) === false) throw otherListingRefusal(call, cursor)
   }
-  // The cursor is the last key of the page plus 1, because cursors of the service look like keys.
+  // Cursors of the service look like product keys. Here the cursor is the last key of the page plus 1.
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
   const more = last !== undefined && from + count < sorted.length
   const nextCursor = more ? String(BigInt(last.key) + 1n) : null
-  if (nextCursor !== null) noteCursor(call.state.cursors, nextCursor, listing)
+  if (nextCursor !== null) storeCursor(call.state.cursors, nextCursor, listing)
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** Maximum number of stored cursors. A cursor that is not stored is accepted in every listing of products. */
-const MOST_CURSORS = 10_000
+/** Maximum number of stored cursors. Every listing of products accepts a cursor that is not stored. */
+const MAX_CURSORS = 10_000
 
-/** Stores that a cursor belongs to a listing. Drops the oldest cursors if there are more than `MOST_CURSORS`. */
-function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
-  // Listings of a catalog and of its groups can return the same cursor. It then belongs to each of these listings.
+/** Stores a cursor with the digest of its listing. Drops the oldest cursors above `MAX_CURSORS`. */
+function storeCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
+  // A listing of a catalog and a listing of one of its groups can return the same cursor. The cursor is then valid for both.
   const listings = cursors.get(cursor)
   cursors.delete(cursor)
   cursors.set(cursor, listings === undefined ? listing : listings.includes(listing) ? listings : `${listings} ${listing}`)
   for (const oldest of cursors.keys()) {
-    if (cursors.size <= MOST_CURSORS) return
+    if (cursors.size <= MAX_CURSORS) return
     cursors.delete(oldest)
   }
 }
 
-/** Returns the product in wire form: every field, null if it is unset. */
+/** Returns the product in wire form, with null for unset fields. */
 function productWire(product: Product): Record<string, unknown> {
   const shape: Record<string, unknown> = {}
   for (const name of PRODUCT_FIELDS)
@@ -214,7 +220,7 @@ function firstOfGroups(products: readonly Product[]): Product[] {
   return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
 }
 
-/** Returns the `ERROR` result of a product. */
+/** Returns the `ERROR` result of a product. `known`: stored product with this id. */
 function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: readonly string[]): ProductResult {
   return {
     warnings: [],
@@ -238,21 +244,21 @@ function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<strin
   return repeated
 }
 
-/** Returns the form in which ids are compared (the switch `id_comparison`). */
+/** Converts an id to the form in which ids are compared (the switch `id_comparison`). */
 function comparableId(call: CatalogCall, id: string): string {
   const choice = call.world.switch('id_comparison')
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
 }
 
-/** Returns the key of an item group; null without a group. Creates the key for the first product of the group. */
-function groupKeyOf(call: CatalogCall, catalog: Catalog, group: string | number | undefined): string | null {
+/** Returns the key of an item group; null without a group. Creates a key for a new group. */
+function findOrCreateGroupKey(call: CatalogCall, catalog: Catalog, group: string | number | undefined): string | null {
   if (group === undefined) return null
   let key = catalog.groupKeys.get(String(group))
   if (key === undefined) catalog.groupKeys.set(String(group), (key = call.world.newId()))
   return key
 }
 
-/** Returns true if both have the same fields with the same values. */
+/** Returns true if both products have the same fields with the same values. */
 function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   let count = 0
   for (const name in a) {
@@ -263,7 +269,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-/** Returns a warning for an invalid GTIN. */
+/** Returns the warning for an invalid GTIN; an empty array for a valid one, or without one. */
 function gtinWarnings({ gtin }: StoredProduct): string[] {
   if (gtin === undefined || isGtin(String(gtin))) return []
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
@@ -271,7 +277,7 @@ function gtinWarnings({ gtin }: StoredProduct): string[] {
 
 /**
  * Reports violations in links, description, GTIN and required fields of a product (docs/sandbox.md#violations). Does not change the answer.
- * `base`: stored fields that stay unless the product replaces them.
+ * `base`: as in `SentProduct`.
  */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, base: StoredProduct | undefined): void {
   const { world } = call

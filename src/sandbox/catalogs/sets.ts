@@ -13,20 +13,21 @@ type CatalogCall = Call<CatalogState>
 
 const ATTRIBUTES: readonly string[] = filterAttributes
 const OPERATORS: readonly string[] = filterOperators
-/** Attributes that `EQUAL_TO` compares as numbers, so that `12` equals `12.00 EUR`. */
-const NUMBERS = ['price', 'sale_price', 'inventory']
-const NUMBER = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:\s+([a-z]{3}))?\s*$/
+/** Attributes that `EQUAL_TO` compares as numbers: the filter value `12` matches the price `12.00 EUR`. */
+const NUMERIC_ATTRIBUTES = ['price', 'sale_price', 'inventory']
+/** Number or price, in lower case: the amount, then the currency. */
+const NUMBER_OR_PRICE = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:\s+([a-z]{3}))?\s*$/
 
 export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   'productSets.list': (call) => {
     const catalog = catalogOf(call)
-    return listReply(call, catalog.sets.values(), { render: (set) => setWire(catalog, set, statusOf(call, set)) })
+    return listReply(call, catalog.sets.values(), { render: (set) => setWire(catalog, set, readStatusOf(call, set)) })
   },
   'productSets.get': (call) => {
     const catalog = catalogOf(call)
     const set = setOf(call, catalog)
     echoAsId(call, 'product_set_id')
-    return ok(setWire(catalog, set, statusOf(call, set)))
+    return ok(setWire(catalog, set, readStatusOf(call, set)))
   },
   'productSets.create': createSet,
   'productSets.update': updateSet,
@@ -39,7 +40,7 @@ export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   },
 }
 
-/** Creates a product set. @throws {Refusal} for wrong filters or product keys */
+/** Creates a product set. @throws {Refusal} for wrong filters or product keys, or a catalog that the caller cannot access */
 function createSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { params } = call
@@ -49,8 +50,8 @@ function createSet(call: CatalogCall): Reply {
     errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
   if (type === 'FILTERED' && call.given.has('product_keys'))
     errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-  const filters = type === 'FILTERED' ? filtersOf(params['filters'], errors) : []
-  const productKeys = type === 'MANUAL' ? keysOf(catalog, params['product_keys'], errors) : []
+  const filters = type === 'FILTERED' ? readFilters(params['filters'], errors) : []
+  const productKeys = type === 'MANUAL' ? readKeys(catalog, params['product_keys'], errors) : []
   if (errors.length > 0) throw adsRefusals(errors)
   const set: ProductSet = {
     id: call.world.newId(),
@@ -66,9 +67,9 @@ function createSet(call: CatalogCall): Reply {
 }
 
 /**
- * Changes the name, description, or product keys of a product set.
+ * Changes the name, description or product keys of a product set.
  *
- * @throws {Refusal} for product keys of a filtered set, or unknown product keys
+ * @throws {Refusal} for an unknown catalog or set, for product keys of a filtered set, or for unknown product keys
  */
 function updateSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
@@ -77,7 +78,7 @@ function updateSet(call: CatalogCall): Reply {
   let { productKeys } = set
   if (call.given.has('product_keys')) {
     if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-    else productKeys = keysOf(catalog, call.params['product_keys'], errors)
+    else productKeys = readKeys(catalog, call.params['product_keys'], errors)
   }
   if (errors.length > 0) throw adsRefusals(errors)
   set.productKeys = productKeys
@@ -89,10 +90,10 @@ function updateSet(call: CatalogCall): Reply {
 }
 
 /**
- * Returns the `processing_status` for a read: `DONE` once the set is processed (the switch `processing_times`). Answers to writes always
- * have `PROCESSING`.
+ * Returns the `processing_status` in the answer to a read: `DONE` once the set is processed (the switch `processing_times`). Answers to
+ * writes always contain `PROCESSING`.
  */
-function statusOf(call: CatalogCall, set: ProductSet): string {
+function readStatusOf(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }
 
@@ -119,7 +120,7 @@ function idOf(catalog: Catalog, key: string): string | undefined {
   return product === undefined ? undefined : String(product.fields['id'])
 }
 
-/** Returns true if the product passes every filter of the set. A missing field passes only `NOT_CONTAINS`. */
+/** Returns true if the product passes every filter of the set. An unset field passes only `NOT_CONTAINS`. */
 function matchesAll(product: Product, set: ProductSet): boolean {
   return set.filters.every(({ attribute, operator, value }) => {
     const field = product.fields[attribute]
@@ -132,7 +133,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
       case 'LESS_THAN':
         return difference(text, expected) < 0
       case 'EQUAL_TO':
-        return text === expected || (NUMBERS.includes(attribute) && difference(text, expected) === 0)
+        return text === expected || (NUMERIC_ATTRIBUTES.includes(attribute) && difference(text, expected) === 0)
       case 'MATCH':
         return text === expected
       case 'CONTAINS':
@@ -143,15 +144,15 @@ function matchesAll(product: Product, set: ProductSet): boolean {
   })
 }
 
-/** Subtracts numbers or prices. Returns NaN for any other text, and if `b` has a currency that is not that of `a`. */
+/** Returns `a` minus `b`, two numbers or prices. Returns NaN for any other text. Returns NaN if `b` has another currency than `a`. */
 function difference(a: string, b: string): number {
-  const [, minuend, currency] = NUMBER.exec(a) ?? []
-  const [, subtrahend, expectedCurrency = currency] = NUMBER.exec(b) ?? []
+  const [, minuend, currency] = NUMBER_OR_PRICE.exec(a) ?? []
+  const [, subtrahend, expectedCurrency = currency] = NUMBER_OR_PRICE.exec(b) ?? []
   return currency === expectedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
 }
 
-/** Reads filters. Adds an error to `errors` for each wrong part. */
-function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
+/** Reads the filters of a set. Adds what is wrong to `errors`. */
+function readFilters(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
@@ -167,8 +168,8 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   })
 }
 
-/** Reads product keys. Adds an error to `errors` if a key is not in the catalog. */
-function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
+/** Reads the product keys of a set. Adds an error for the first key that is not in the catalog. */
+function readKeys(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
   const keys = listOf(input).map(String)
   const unknown = keys.find((key) => !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))

@@ -6,11 +6,11 @@ import type { StoredProduct } from './productRules.ts'
 export interface Product {
   /** Generated key (`product_key`). */
   readonly key: string
-  /** Written fields, without unset and generated ones. */
+  /** Fields that callers set. Without unset fields and the two generated keys. */
   fields: StoredProduct
   /** Generated key of the item group (`item_group_key`); null without a group. */
   groupKey: string | null
-  /** Position in the order of creation. By default, a listing shows only the oldest product of each group (the switch `group_reads`). */
+  /** Position in the order of creation. With the switch `group_reads: first`, a listing shows only the oldest product of a group. */
   readonly order: number
 }
 
@@ -20,11 +20,11 @@ export interface ProductSet {
   name: string
   description: string | null
   readonly type: 'MANUAL' | 'FILTERED'
-  /** Filters that all must match; none for a manual set. */
+  /** A product is in the set if it passes all filters. Empty for a manual set. */
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
-  /** Keys of the products of a manual set; none for a filtered set. */
+  /** Keys of the products of a manual set. Empty for a filtered set. */
   productKeys: string[]
-  /** Last change, milliseconds since 1970. It starts the processing of the set. */
+  /** Time of the last change, at which the processing of the set begins. Milliseconds since 1970. */
   changedAt: number
 }
 
@@ -44,32 +44,31 @@ export interface Catalog {
   readonly id: string
   readonly userId: string
   name: string
-  /** Products by id, in the form that the switch `id_comparison` required when the product was created. */
+  /** Products by id. The id has the form that the switch `id_comparison` required when the product was created. */
   readonly products: Map<string, Product>
-  /** Id as in `products`, by product key. */
+  /** Ids by product key, in the form of `products`. */
   readonly idByKey: Map<string, string>
-  /** Generated key of the group by `item_group_id`. */
+  /** Generated keys of groups, by `item_group_id`. */
   readonly groupKeys: Map<string, string>
   readonly sets: Map<string, ProductSet>
   readonly feeds: Map<string, ScheduledFeed>
-  /** Keys of deleted products by id, for the switch `readd_key: same`. */
+  /** Keys of deleted products, by id in the form of `products`. For the switch `readd_key: same`. */
   readonly formerKeys: Map<string, string>
   /** `order` of the next created product. */
   nextOrder: number
 }
 
-/** State of the area. */
+/** State of the catalogs area. */
 export interface CatalogState {
-  /** Cursor of a listing of products → digests (`listingDigest`) of the listings that it belongs to, separated by spaces. */
+  /** Digests (`listingDigest`) of the listings of products that a cursor is valid for, separated by spaces. By cursor. */
   readonly cursors: Map<string, string>
   /** Catalogs by id. */
   readonly catalogs: Map<string, Catalog>
 }
 
-/** Creates the first state: a catalog without products, with a filtered set. */
+/** Creates the first state: one catalog, with a filtered set and no products. */
 export function createCatalogState(): CatalogState {
   const catalog = newCatalog(FIXED_CATALOG, FIXED_USER, 'Sandbox catalog')
-  // Not a manual set, because the catalog has no products yet.
   catalog.sets.set('4101', {
     id: '4101',
     name: 'Sandbox set',

@@ -1,6 +1,6 @@
 /**
- * Handles the endpoints of component cards and of legacy cards (spec 4.4), and the look-ups in cards of all types. Legacy cards can only be
- * read and deleted.
+ * Handles the endpoints of component cards and legacy cards (spec 4.4). `cards.all` and `cards.allById` find cards of all types. Legacy
+ * cards can only be read and deleted.
  */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
 import { creationFields, findRecord, markDeleted, recordsOf } from '../accountRecords.ts'
@@ -42,7 +42,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   },
   'cards.get': (call) => ok(call.world.switch('card_response') === 'array' ? [findCard(call)] : findCard(call)),
   'cards.create': (call) => {
-    const content = contentOf(call, [])
+    const content = readContent(call, [])
     const id = call.world.newId()
     const card: Card = {
       id,
@@ -60,7 +60,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const card = findRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')
     const { name, components, slides } = call.params
     if (components !== undefined || slides !== undefined) {
-      const content = contentOf(call, mediaOf(card))
+      const content = readContent(call, mediaKeysOf(card))
       card.components = content.components
       card.card_type = content.card_type
       if (content.slides === undefined) delete card.slides
@@ -82,18 +82,19 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
 }
 
 /**
- * Reads the components or slides of a card. `before`: media keys that the card has before the change.
+ * Reads the components or slides in the parameters of the call. `earlierKeys`: media keys of the card before the call. They may be missing
+ * in the library.
  *
- * @throws {Refusal} if the content is wrong, or a new media key is not in the library
+ * @throws {Refusal} if the content is wrong, or the library does not contain a new media key
  */
-function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
+function readContent(call: Call<CreativesState>, earlierKeys: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
-  for (const { key, place } of mediaPlaces(content)) if (!before.includes(key)) existingMedia(call, key, place)
+  for (const { key, place } of mediaPlaces(content)) if (!earlierKeys.includes(key)) existingMedia(call, key, place)
   return content
 }
 
 /** Returns the media keys of a card. */
-function mediaOf(card: Card): readonly string[] {
+function mediaKeysOf(card: Card): readonly string[] {
   return mediaPlaces(card).map(({ key }) => key)
 }
 

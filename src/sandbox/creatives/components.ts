@@ -1,4 +1,4 @@
-/** Checks the components of a card and derives the card's type from them (spec 2.4, 4.4). All functions are pure. */
+/** Checks the components of a card and derives the card's type from them (spec 2.4, 4.4). */
 import { buttonLabels } from '../../service/contract/creativeResources.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { isCountryCode } from '../countries.ts'
@@ -6,7 +6,7 @@ import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '
 import { mediaKind } from './mediaKeys.ts'
 import type { Component } from './state.ts'
 
-/** Checked content of a card, with the type that is derived from it. With `slides`, `components` is empty. */
+/** Checked content of a card, with the type that is derived from the content. With `slides`, `components` is empty. */
 export interface CardContent {
   readonly components: readonly Component[]
   readonly slides?: readonly (readonly Component[])[]
@@ -25,13 +25,13 @@ interface GoalPart {
 }
 
 /**
- * Checks the slides of a card, or its components if it has no slides, and derives the card's type. Removes `media_metadata`; `strict`
- * refuses it instead.
+ * Checks the slides of a card, or without slides its components. Derives the type of the card. `strict`: refuses `media_metadata`, which is
+ * otherwise removed.
  *
  * @throws {Refusal} with the errors and their places
  */
 export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }, strict: boolean): CardContent {
-  return isUnset(input.slides)
+  return hasNoSlides(input.slides)
     ? readComponents(withoutMetadata(input.components, strict))
     : readSlides(withoutMetadata(input.slides, strict))
 }
@@ -54,12 +54,12 @@ function placesIn(components: readonly Component[], list: string): { readonly ke
   })
 }
 
-/** Returns true if the card has no slides. Clients may send an empty list for a card of components. */
-function isUnset(slides: unknown): boolean {
+/** Returns true if the card has no slides. Clients may send an empty list of slides with the components of a card. */
+function hasNoSlides(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Removes `media_metadata` from components unless `strict`. The service sets this field, and official SDKs send it back. */
+/** Removes `media_metadata` from components; with `strict`, removes nothing. The service sets this field, and official SDKs send it back. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
@@ -97,8 +97,8 @@ function readSlides(value: unknown): CardContent {
 }
 
 /**
- * Returns the properties of a list of components that determine the card's type. If the list is wrong, adds its errors to `errors` and
- * returns undefined.
+ * Checks a list of components. Returns the properties that determine the card's type. Adds what is wrong to `errors`, and then returns
+ * undefined.
  */
 function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & GoalPart) | undefined {
   const before = errors.length
@@ -111,7 +111,7 @@ function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart
   return void errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
 }
 
-/** Returns what a component contributes to the card's type. If it is wrong, adds its errors to `errors`. */
+/** Checks a component, and returns its contribution to the card's type. Adds what is wrong to `errors`. */
 function readComponent(component: unknown, at: string, errors: AdsError[]): MediaPart | GoalPart | undefined {
   if (!isPlainRecord(component)) return void errors.push(invalidParameter(at, 'a component', component))
   switch (component['type']) {
@@ -128,7 +128,7 @@ function readComponent(component: unknown, at: string, errors: AdsError[]): Medi
     }
     case 'DETAILS':
       checkNames(component, ['type', 'title', 'destination'], at, errors)
-      requireText(component, 'title', at, errors)
+      readText(component, 'title', at, errors)
       checkWebsite(component['destination'], `${at}.destination`, errors)
       return { goal: 'WEBSITE' }
     case 'BUTTON':
@@ -153,7 +153,7 @@ function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[])
   })
 }
 
-/** Returns the type if all types are equal, else MIXED_MEDIA. */
+/** Returns the type that all elements of `types` have, else MIXED_MEDIA. */
 function commonType(types: readonly MediaType[]): MediaType {
   const [first] = types
   return first !== undefined && types.every((type) => type === first) ? first : 'MIXED_MEDIA'
@@ -173,7 +173,7 @@ function checkWebsite(destination: unknown, at: string, errors: AdsError[]): voi
   if (!isPlainRecord(destination) || destination['type'] !== 'WEBSITE')
     return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
   checkNames(destination, ['type', 'url'], at, errors)
-  const url = requireText(destination, 'url', at, errors)
+  const url = readText(destination, 'url', at, errors)
   if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
 }
 
@@ -187,7 +187,7 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
     at,
     errors,
   )
-  const country = requireText(destination, 'country_code', at, errors)
+  const country = readText(destination, 'country_code', at, errors)
   if (country !== undefined && !isCountryCode(country))
     errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
   const has = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
@@ -201,8 +201,8 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   }
 }
 
-/** Returns the text of a field. If there is no text, adds an error to `errors` and returns undefined. */
-function requireText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
+/** Returns the text of a field. Without a text, adds an error to `errors` and returns undefined. */
+function readText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
   const value = object[name]
   if (value === undefined || value === null || value === '') errors.push(missingParameter(`${at}.${name}`))
   else if (typeof value !== 'string') errors.push(invalidParameter(`${at}.${name}`, 'string', value))

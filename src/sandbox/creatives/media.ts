@@ -8,7 +8,7 @@ import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { CreativesState, MediaObject } from './state.ts'
 
-/** Parameters that only a video may have. */
+/** Parameters that are refused for images and GIFs. */
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
@@ -52,25 +52,25 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
   'mediaLibrary.delete': (call) => ok(markDeleted(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
 }
 
-/** Returns the media in wire form, with the status `TRANSCODE_IN_PROGRESS` (assumed) until it is processed. */
+/** Returns the media in wire form. Until the media is processed, its status is `TRANSCODE_IN_PROGRESS` (assumed). */
 function mediaWire(call: Call<CreativesState>, media: MediaObject): MediaObject {
   return isProcessed(call.world, 'media', Date.parse(media.created_at)) ? media : { ...media, media_status: 'TRANSCODE_IN_PROGRESS' }
 }
 
-/** Returns the media with a key in the account's library; undefined if it is missing or deleted. */
+/** Returns the media with a key from the account's library; undefined if the library does not contain it, or it is deleted. */
 function libraryMedia(call: Call<CreativesState>, mediaKey: string): MediaObject | undefined {
   const media = recordsOf(call, call.state.media).get(mediaKey)
   return media?.deleted === false ? media : undefined
 }
 
-/** Returns the media with a key in the account's library. `parameter`: place of the key in the request. @throws {Refusal} 404 */
+/** Returns the media with a key from the account's library. `parameter`: place of the key in the request. @throws {Refusal} 404 */
 export function existingMedia(call: Call<CreativesState>, mediaKey: string, parameter: string): MediaObject {
   const media = libraryMedia(call, mediaKey)
   if (media !== undefined) return media
   throw adsRefusal('MEDIA_NOT_FOUND', `media ${mediaKey} is not in the media library`, { parameter, value: mediaKey })
 }
 
-/** Returns the image that `poster_media_key` names. @throws {Refusal} unless it is an image of the library */
+/** Returns the image that `poster_media_key` names. @throws {Refusal} if the account's library does not contain such an image */
 export function posterImage(call: Call<CreativesState>, mediaKey: string): MediaObject {
   const image = libraryMedia(call, mediaKey)
   if (image?.media_type === 'IMAGE') return image
@@ -101,7 +101,7 @@ function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   }
 }
 
-/** Adds a library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3), unless the account media has it. */
+/** Adds a new library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3). Does not add it twice. */
 function addPreroll(call: Call<CreativesState>, media: MediaObject): void {
   const accountMedia = recordsOf(call, call.state.accountMedia)
   if ([...accountMedia.values()].some((one) => one.video_id === media.media_key && !one.deleted)) return

@@ -1,7 +1,7 @@
 /** Derives the type of media from their keys, and creates objects of the media library (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
-/** Properties of all media whose keys have the same prefix. */
+/** Properties of all media whose keys have the same prefix. The sandbox has no uploads, so it derives them from the key. */
 interface MediaKind {
   readonly type: MediaObject['media_type']
   readonly category: string
@@ -10,6 +10,7 @@ interface MediaKind {
   readonly duration: number | null
 }
 
+/** Kinds by the part of a media key before `_`. */
 const kindByPrefix: Readonly<Record<string, MediaKind>> = {
   3: { type: 'IMAGE', category: 'TWEET_IMAGE', ratio: '1.91:1', duration: null },
   16: { type: 'GIF', category: 'TWEET_GIF', ratio: '16:9', duration: 4000 },
@@ -17,17 +18,15 @@ const kindByPrefix: Readonly<Record<string, MediaKind>> = {
   13: { type: 'VIDEO', category: 'AMPLIFY_VIDEO', ratio: '16:9', duration: 20_000 },
 }
 
-/**
- * Returns the properties of media by the prefix of the key: 3 image, 16 GIF, 7 video, 13 amplify video. Undefined if it is not a media key.
- */
+/** Returns the properties of media from the prefix of the media key. Returns undefined for a text that is not a media key. */
 export function mediaKind(mediaKey: string): MediaKind | undefined {
   const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
   return match === null ? undefined : kindByPrefix[match[1] ?? '']
 }
 
 /**
- * Returns a new library object for a media key; undefined for an invalid key. `at`: time of its creation, ISO 8601. The sandbox has no
- * upload of media, so every valid key counts as uploaded.
+ * Returns a new library object for a media key; undefined for a text that is not a media key. Every media key counts as uploaded. `at`: time
+ * of creation, ISO 8601.
  */
 export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
   const kind = mediaKind(mediaKey)

@@ -13,10 +13,7 @@ const [imageKey, squareKey, videoKey, filmKey] = [
   '13_1146655105555005441',
 ] as const
 
-/**
- * Creates the first state: media library, account media, a component card of each type, a legacy card, two polls, a video conversation
- * card.
- */
+/** Creates the first state of the area: a media library, account media, and at least one card of each type. */
 export function createCreativesState(): CreativesState {
   const state: CreativesState = {
     accountMedia: new Map(),

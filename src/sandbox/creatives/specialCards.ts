@@ -11,10 +11,10 @@ import { checkConditions } from '../verify/conditions.ts'
 import { existingMedia, posterImage } from './media.ts'
 import type { CreativesState, SpecialCard } from './state.ts'
 
-/** Fields with the choices of a conversation card. Beside each is a field `…_tweet` with the text of a post. */
+/** Fields with the choices of a conversation card. Each choice also has a field `…_tweet` with the text of its post. */
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-/** Options of `recordHandlers` that both types of cards share. */
+/** Options of `recordHandlers` for both types of cards. */
 const shared = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
 
 export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
@@ -69,12 +69,12 @@ function createConversation(call: Call<CreativesState>): SpecialCard {
   return card
 }
 
-/** Returns the image of a poll. @throws {Refusal} without the feature, or for a missing or unsuitable image */
+/** Returns the image of a poll. @throws {Refusal} without the account feature, or for an unknown or unsuitable image */
 function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly media_url: string } {
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
   const media = existingMedia(call, mediaKey, 'media_key')
-  // The width is not checked: media of the sandbox have none.
+  // The width is not checked, because media of the sandbox have no width.
   if (media.media_type !== 'IMAGE' || media.aspect_ratio !== '1.91:1')
     throw adsRefusals([
       { ...invalidParameter('media_key', 'an image at least 800 px wide with aspect ratio 1.91:1', mediaKey), code: 'INVALID_IMAGE' },
@@ -84,7 +84,7 @@ function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly med
 
 /** Writes the given parameters into a video conversation card. @throws {Refusal} before it changes anything */
 function changeConversation(call: Call<CreativesState>, card: SpecialCard): void {
-  // The card does not show its poster, nor what a vote unlocks (spec 2.4, 4.4).
+  // A card has no fields for the keys of its poster and of the media that a vote unlocks (spec 2.4, 4.4).
   const { poster_media_key: _poster, unlocked_image_media_key: _image, unlocked_video_media_key: _video, ...fields } = givenFields(call)
   const next: Record<string, unknown> = { ...card, ...fields }
   const set = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
@@ -95,13 +95,13 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
     if (set.has(`${cta}_tweet`) && !set.has(cta))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
   }
-  // The changed card must pass the rules of a creation, which the contract lists.
+  // The contract lists the rules for a new card. A changed card must satisfy them too.
   const creation = endpointOf('videoConversationCards.create')
   for (const { name, required, in: place } of creation.parameters)
     if (required === true && place === 'query' && !set.has(name)) errors.push(missingParameter(name))
   checkConditions(creation, next, set, errors)
   if (errors.length > 0) throw adsRefusals(errors)
-  // The card does not store the key of its poster, so an update without a new video or poster must keep the URLs.
+  // The URLs follow from the video and the poster. The card does not store the key of its poster, so other updates keep the URLs.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)

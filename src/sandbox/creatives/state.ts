@@ -17,7 +17,7 @@ export interface Card extends AccountRecord {
   card_uri: string
   card_type: string
   components: readonly Component[]
-  /** Only on multi-destination carousels. */
+  /** Set only for a multi-destination carousel. */
   slides?: readonly (readonly Component[])[]
 }
 
@@ -32,7 +32,7 @@ export interface MediaObject {
   file_name: string | null
   title: string | null
   description: string | null
-  /** Milliseconds; video and GIF. */
+  /** Milliseconds; null for images. */
   duration: number | null
   poster_media_url: string | null
   poster_media_key: string | null
@@ -43,10 +43,10 @@ export interface MediaObject {
   deleted: boolean
 }
 
-/** Poll or video conversation card in wire form. Most of its fields are optional. */
+/** Poll or video conversation card in wire form. */
 export type SpecialCard = AccountRecord & { name: string; card_uri: string; card_type: string } & Record<string, unknown>
 
-/** State of the area. */
+/** State of the creatives area. */
 export interface CreativesState {
   readonly accountMedia: Table<AccountMedia>
   readonly cards: Table<Card>
@@ -54,7 +54,7 @@ export interface CreativesState {
   readonly polls: Table<SpecialCard>
   /** Video conversation cards. */
   readonly conversations: Table<SpecialCard>
-  /** Media library of each account. */
+  /** Media libraries: media objects by account id, then by media key. */
   readonly media: Table<MediaObject>
 }
 
