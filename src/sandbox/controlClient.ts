@@ -75,8 +75,8 @@ export interface CatalogSummary {
   /** Number of products, variants included. */
   readonly products: number
   /**
-   * SHA-256, in lower-case hex, of a line `id TAB JSON LF` for each product. The lines are sorted bytewise by id. The JSON has the fields that
-   * callers set, sorted by name.
+   * SHA-256, in lower-case hex, of a line `id TAB JSON LF` for each product. The lines are sorted bytewise by id. The JSON has the fields
+   * that callers set, sorted by name.
    */
   readonly digest: string
 }
@@ -159,7 +159,8 @@ export interface SandboxControl {
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
   /**
-   * Restores the first state, clock and switches. Clears faults, TLS listeners, ledger, violations and rates. Default seed: the current seed.
+   * Restores the first state, clock and switches. Clears faults, TLS listeners, ledger, violations and rates. Default seed: the current
+   * seed.
    */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }

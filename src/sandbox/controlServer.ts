@@ -176,7 +176,7 @@ export class ControlServer {
     const rule = readRule(body)
     const problem = runner.unsupportedReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // No armed fault needs the stored past states. The new fault does not need them either: `stale` shows no state from before it was armed.
+    // No armed fault needs the stored past states. The new fault shows no state from before it was armed.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
@@ -198,8 +198,8 @@ export class ControlServer {
   }
 
   /**
-   * Restores the state and the switches from the snapshot with this id; for `''`, from the newest snapshot. Keeps ledger, faults, violations
-   * and rates. Returns undefined, for a 404, if there is no such snapshot.
+   * Restores the state and the switches from the snapshot with this id; for `''`, from the newest snapshot. Keeps ledger, faults,
+   * violations and rates. Returns undefined, for a 404, if there is no such snapshot.
    */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)

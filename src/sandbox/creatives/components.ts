@@ -59,7 +59,9 @@ function hasNoSlides(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Removes `media_metadata` from components; with `strict`, removes nothing. The service sets this field, and official SDKs send it back. */
+/**
+ * Removes `media_metadata` from components; with `strict`, removes nothing. The service sets this field, and official SDKs send it back.
+ */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))

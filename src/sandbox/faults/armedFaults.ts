@@ -1,22 +1,22 @@
-/** Stores the armed faults, and finds the fault that hits a request (docs/sandbox.md#faults). */
+/** Stores the armed rules, and finds the rule that hits a request (docs/sandbox.md#faults). */
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import type { FaultMatch, FaultRule } from './faultRule.ts'
 
-/** Fault that a test armed, with its conditions. The sandbox calls it a rule, the control API a fault. */
+/** Armed fault with its conditions and counts. The control API calls the whole rule a fault. */
 export interface ArmedRule extends FaultRule {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
   readonly armedAt: number
   /**
-   * Number of requests that satisfy `match`, ignoring its `nth`, `every` and `probability`. The count stops when the rule has hit `times`
-   * requests.
+   * Number of requests that satisfied `match`, not considering its `nth`, `every` and `probability`. Counts no further request once the
+   * rule has hit `times` requests.
    */
   matched: number
-  /** Number of requests that were hit. */
+  /** Number of requests that the rule has hit. */
   fired: number
 }
 
-/** Request, as rules match it. */
+/** Properties of a request that the conditions of rules compare. */
 export interface RequestToMatch {
   readonly method: string
   readonly path: string
@@ -32,7 +32,7 @@ export interface RequestToMatch {
 /** Armed rules in the order in which they were armed. */
 export class ArmedFaults {
   #rules: ArmedRule[] = []
-  /** Number of requests by method, path and body, for `attempt_of_same_body`. */
+  /** Number of requests with a body, by method, path and hash of the body. For `attempt_of_same_body`. */
   readonly #attempts = new Map<string, number>()
   readonly #now: () => number
   readonly #random: () => number
@@ -43,7 +43,7 @@ export class ArmedFaults {
     this.#random = random
   }
 
-  /** Longest lag of the `stale` faults that can still hit a request, in milliseconds; 0 without one. */
+  /** Longest lag of the `stale` rules with hits left, in milliseconds; 0 without such a rule. */
   get longestLagMs(): number {
     return Math.max(0, ...this.#rules.map((rule) => (rule.fault.kind === 'stale' && hasHitsLeft(rule) ? lagMsOf(rule.fault) : 0)))
   }
@@ -73,14 +73,17 @@ export class ArmedFaults {
     this.#attempts.clear()
   }
 
-  /** Returns the first rule that hits this request before its body is read; undefined if no rule hits it. Counts as `#hit` does. */
+  /**
+   * Returns the first rule that hits the request before its body is read; undefined if none does. Counts the request in the rules that it
+   * matches.
+   */
   hitBeforeBody(request: RequestToMatch): ArmedRule | undefined {
     return this.#hit(request, (rule) => !needsBody(rule))
   }
 
   /**
-   * Returns the first rule that hits this request once its body is read; undefined if no rule hits it. Counts as `#hit` does, and also for
-   * `attempt_of_same_body`.
+   * Returns the first rule that hits the request once its body is read; undefined if none does. Counts the request in the rules that it
+   * matches, and for `attempt_of_same_body`.
    */
   hitWithBody(request: RequestToMatch): ArmedRule | undefined {
     if (this.#rules.length > 0 && (request.body?.length ?? 0) > 0) {
@@ -90,10 +93,7 @@ export class ArmedFaults {
     return this.#hit(request, needsBody)
   }
 
-  /**
-   * Returns the first eligible rule that hits the request. Counts the request for each eligible rule that matches it and may hit more
-   * requests.
-   */
+  /** Returns the first eligible rule that hits the request. Counts the request in all eligible rules that match it and have hits left. */
   #hit(request: RequestToMatch, isEligible: (rule: ArmedRule) => boolean): ArmedRule | undefined {
     let chosen: ArmedRule | undefined
     for (const rule of this.#rules) {
@@ -108,7 +108,7 @@ export class ArmedFaults {
     return chosen
   }
 
-  /** Returns true if the request satisfies `match`, ignoring its `nth`, `every` and `probability`. */
+  /** Returns true if the request satisfies `match`, not considering its `nth`, `every` and `probability`. */
   #matches({ match, armedAt }: ArmedRule, request: RequestToMatch): boolean {
     const { contains_key: text } = match
     return (
@@ -127,13 +127,13 @@ function attemptKey({ method, path, bodyHash }: RequestToMatch): string {
   return `${method} ${path} ${bodyHash ?? ''}`
 }
 
-/** Returns true if the path begins with `pattern`, or if a part of it matches `pattern` as a regular expression. */
+/** Returns true if the path begins with `pattern`, or matches `pattern` as a regular expression. */
 function matchesPath(pattern: string, path: string): boolean {
   if (path.startsWith(pattern)) return true
   try {
     return new RegExp(pattern).test(path)
   } catch {
-    // A text that is not a regular expression is only a prefix.
+    // `pattern` is not a valid regular expression, so it is only compared as a prefix.
     return false
   }
 }
@@ -142,7 +142,7 @@ function hasHitsLeft({ times, fired }: ArmedRule): boolean {
   return times === null || fired < times
 }
 
-/** Returns true if the rule hits a request only once its body is read. */
+/** Returns true if the rule can hit a request only after the body of the request is read. */
 function needsBody(rule: ArmedRule): boolean {
   return !actsBeforeBody(rule.fault) || bodyMatchOf(rule.match) !== undefined
 }
@@ -152,7 +152,7 @@ export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
-/** Returns the first field of `match` that depends on the body; undefined without one. A rule with it hits once the body is read. */
+/** Returns the first field of `match` that depends on the body; undefined without one. Such a rule hits only after the body is read. */
 export function bodyMatchOf(match: FaultMatch): keyof FaultMatch | undefined {
   return (['contains_key', 'attempt_of_same_body'] as const).find((name) => match[name] !== undefined)
 }

@@ -9,21 +9,21 @@ import { effectOf, integerSetting, type Fault, type FaultKind } from './faultKin
 import type { InjectedKind } from './injectedAnswers.ts'
 import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
-/** Properties of the request that the corruption of its answer needs. */
+/** Properties of a request that corruptions of its answer use. */
 interface RequestFacts {
   readonly cursor: string | undefined
   /** Number of products, product keys or users. */
   readonly items: number
   /** Parsed body; undefined without one. */
   readonly json: unknown
-  /** True if `operation_errors` has one error or null for each operation instead of a list (the switch `operation_errors`). */
+  /** True if `operation_errors` contains an error or null for each operation. False if it contains a list of errors for each. */
   readonly hasFlatErrors: boolean
 }
 
 type CorruptingKind = Exclude<FaultKind, InjectedKind | ActingKind>
 type Corruption = (answer: Answer, fault: Fault, request: RequestFacts) => Answer
 
-/** Returns the answer as the fault changes it. Kinds of `faultActions.ts` and `injectedAnswers.ts` leave the answer unchanged. */
+/** Returns a corrupted copy of the answer. Kinds of `faultActions.ts` and `injectedAnswers.ts` do not corrupt it. */
 export function corruptAnswer(answer: Answer, fault: Fault, request: RequestFacts): Answer {
   return isCorrupting(fault.kind) ? CORRUPTIONS[fault.kind](answer, fault, request) : answer
 }
@@ -88,7 +88,7 @@ const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
   wrong_type: (answer, fault) => ({ ...answer, headers: { ...answer.headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }),
 }
 
-/** Returns a corruption of the JSON body of a success. Refusals, and bodies that are not a JSON object, stay unchanged. */
+/** Returns a corruption of the JSON body of an answer with a status below 400. It does not change bodies that are not a JSON object. */
 function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) => JsonObject): Corruption {
   return (answer, fault, request) => {
     const body = answer.status >= 400 ? undefined : parseExact(answer.body.toString())
@@ -96,7 +96,7 @@ function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) 
   }
 }
 
-/** Returns a corruption of the results in a JSON body: `data` if it is an array, else the first array inside `data`. */
+/** Returns a corruption of the results in a JSON body. The results are `data` if that is an array, else the first array in `data`. */
 function onResults(change: (results: readonly unknown[], fault: Fault) => unknown[]): Corruption {
   return onJson((body, fault) => {
     const { data } = body
@@ -110,12 +110,12 @@ function onFirstResult(change: (one: JsonObject) => JsonObject): Corruption {
   return onResults((results) => results.map((one, index) => (index === 0 ? change(recordOf(one)) : one)))
 }
 
-/** Returns a corruption of the bytes of every body. */
+/** Returns a corruption of the bytes of any body, also that of a refusal. */
 function onBytes(change: (bytes: Buffer, fault: Fault) => Buffer | string): Corruption {
   return (answer, fault) => ({ ...answer, body: change(Buffer.from(answer.body), fault) })
 }
 
-/** Parses JSON. Whole numbers beyond 2^53 become bigint, which `exactJson` writes again. Returns undefined for a text that is not JSON. */
+/** Parses JSON; returns undefined for any other text. Whole numbers beyond 2^53 become bigint, so that no digit is lost. */
 function parseExact(text: string): unknown {
   try {
     return JSON.parse(text, (_, value, { source = '' }) =>
@@ -126,26 +126,26 @@ function parseExact(text: string): unknown {
   }
 }
 
-/** Copies a result, with the id and product key of an unknown product if it has these fields. */
-function unknownResult(last: unknown): unknown {
-  const one = recordOf(last)
+/** Returns a copy of a result. If the result has an id or a product key, the copy has that of an unknown product. */
+function unknownResult(result: unknown): unknown {
+  const one = recordOf(result)
   return { ...one, ...('id' in one ? { id: 'alien-product' } : {}), ...('product_key' in one ? { product_key: '999' } : {}) }
 }
 
-/** Returns the result of a failed put of a product. */
+/** Changes the result of a product that was put to a failure. */
 function failedPut(one: JsonObject, errors: readonly string[]): JsonObject {
   return { ...one, status: 'ERROR', errors, product_key: null }
 }
 
-/** Returns the failure for the result of a deleted product. A result without a key stays unchanged. */
+/** Changes the result of a deleted product to a failure. Returns a result without a product key unchanged. */
 function failedDelete(one: JsonObject): JsonObject {
   const key = one['product_key']
   return typeof key !== 'string' ? one : { product_key: null, failed_product_key: key, message: 'Product could not be deleted' }
 }
 
 /**
- * Returns a 400 with an error for each operation in the fault's `indices` (default: the first). The fault's `offset` is added to each
- * index. Its `length` is the minimum length of the list of errors.
+ * Returns a 400 with an error for each operation in `indices` (default: the first operation). Settings of the fault: `offset` is added to
+ * each index; `length` is the minimum length of the list of errors.
  */
 function operationErrors(answer: Answer, fault: Fault, { hasFlatErrors }: RequestFacts): Answer {
   const indices = Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]
@@ -158,8 +158,8 @@ function operationErrors(answer: Answer, fault: Fault, { hasFlatErrors }: Reques
 }
 
 /**
- * Drops the first `by` records of a page, as if records were deleted between two reads. For a negative `by`, repeats the first `-by`
- * records.
+ * Drops the first `by` records of a page, as if records were deleted since the previous page was read. For a negative `by`, repeats the
+ * first `-by` records.
  */
 function shiftPage(body: JsonObject, fault: Fault): JsonObject {
   const { data } = body
@@ -169,8 +169,8 @@ function shiftPage(body: JsonObject, fault: Fault): JsonObject {
 }
 
 /**
- * Returns the answer to a partly applied request: counts of the applied users, or an error for each product that was not applied. Reports
- * all entries as applied if `apply` is `twice`, `later` or `only`.
+ * Returns the answer to a partly applied request. For users, changes the counts. For products, changes the result of each product that was
+ * not applied to a failure. If `apply` is `twice`, `later` or `only`, the answer reports all entries as applied.
  */
 function answerPartially(body: JsonObject, fault: Fault, { items, json }: RequestFacts): JsonObject {
   const applied = appliedCount(effectOf(fault).apply, items)

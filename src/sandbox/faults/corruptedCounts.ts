@@ -1,24 +1,25 @@
-/** Corrupts the counts in the answer to an upload of users (faults `counts` and `partial_apply`, docs/sandbox.md#faults). */
+/** Changes the counts in the answer to an upload of users (faults `counts` and `partial_apply`, docs/sandbox.md#faults). */
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { Fault } from './faultKinds.ts'
 
 /** Object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Values of the setting `shape`. */
+/**
+ * Values of the setting `shape`, the form of `data`. `object` and `one`: the sums, as an object or an array of one. `empty`: an empty
+ * array. `short` and `long`: one result too few or too many. `missing`: results without counts.
+ */
 export const COUNT_SHAPES = ['object', 'one', 'empty', 'short', 'long', 'missing'] as const
 
 type Counts = Record<string, unknown>
 
 /**
- * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the sum
- * of `total_count`; `n-1` and `n+2` are relative to this sum. Default: `n`, but `n-1` for `success` if neither `total` nor `shape` is set.
- * A value that is not a whole number is written into the last result.
+ * Changes the counts of the results so that their sums are the settings `success` and `total` of the fault. Then changes the form of the
+ * results to `shape`. Returns an answer without counts unchanged.
  *
- * `shape` changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, `n` replaces a
- * value that is not a number.
- *
- * Returns an answer without counts unchanged.
+ * `n` in a setting is the sum of `total_count`, for example `n-1`. Default of `total`: `n`. Default of `success`: `n` with `total` or
+ * `shape`, else `n-1`. A value that is not a whole number is written into the last result. The shapes `object` and `one` have `n` in place
+ * of a value that is not a number.
  */
 export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
   const { data } = body
@@ -50,8 +51,9 @@ export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
 }
 
 /**
- * Changes the counts of successes so that `applied` of `items` users succeeded, starting with the last result. Scales them if the answer
- * counts operations or identifiers (the switch `count_basis`). Returns an answer without counts unchanged.
+ * Changes the success counts for an upload in which `applied` of `items` users were applied. Their sum becomes the same share of the sum of
+ * `total_count`, rounded down: counts may be of users, operations or identifiers (the switch `count_basis`). Returns an answer without
+ * counts unchanged.
  */
 export function withAppliedCount(body: JsonObject, applied: number, items: number): JsonObject {
   const { data } = body
@@ -61,7 +63,7 @@ export function withAppliedCount(body: JsonObject, applied: number, items: numbe
   return { ...body, data: Array.isArray(data) ? results : results[0] }
 }
 
-/** Returns copies of the results with counts, from an array or a single object; undefined if none has counts. */
+/** Returns copies of the results in `data`, an array or a single result. Returns undefined if no result has counts. */
 function countsOf(data: unknown): Counts[] | undefined {
   const results = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
   return results.some((one) => 'total_count' in one) ? results : undefined
@@ -71,7 +73,7 @@ function sumOf(results: readonly Counts[], name: string): number {
   return results.reduce((sum, one) => sum + Number(one[name]), 0)
 }
 
-/** Resolves a setting: undefined and `n` become the sum `n`, `n-2` becomes the sum less 2. Returns other values unchanged. */
+/** Resolves a setting. Undefined and `'n'` become `n`; `'n-2'` becomes `n - 2`. Returns other values unchanged. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
@@ -79,8 +81,8 @@ function resolveCount(value: unknown, n: number): unknown {
 }
 
 /**
- * Changes the field `name` of the results so that its values add up to `sum`. Starts with the last result, and lowers no value below 0. If
- * `sum` is negative, subtracts the whole difference from the last result. If `sum` is not a whole number, writes it into the last result.
+ * Changes the field `name` of the results so that the values add up to `sum`. A higher or negative `sum` changes only the last result. A
+ * lower `sum` lowers the values to no less than 0, the last result first. Writes a `sum` that is not a whole number into the last result.
  */
 function changeSum(results: Counts[], name: string, sum: unknown): void {
   const last = results.at(-1)

@@ -1,4 +1,4 @@
-/** Faults that act on the request or its connection, such as waits, broken connections and past states (docs/sandbox.md#faults). */
+/** Implements the faults that wait, break the connection, choose the state, or send the answer in another way (docs/sandbox.md#faults). */
 import type { Answer } from '../answer.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
@@ -21,13 +21,13 @@ import {
   type Port,
 } from './wireFaults.ts'
 
-/** Functions of the server that a fault calls for its request, and the size of the request. */
+/** Functions of the server that a fault calls for its request, and the number of entries in the request. */
 export interface FaultHooks {
-  /** Handles the request and applies the given part. Returns refusals as answers. */
+  /** Handles the request, and applies the given part of it. Returns refusals as answers. */
   readonly apply: (apply: AppliedPart) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
   readonly refuse: (refusal: Refusal) => Answer
-  /** Handles a read on the state as it was at a machine time. */
+  /** Handles a read with the state as it was at `time`, a machine time. */
   readonly applyAsOf: (time: number) => Answer | Promise<Answer>
   /** Sends the answer as usual. */
   readonly send: (answer: Answer) => void
@@ -42,11 +42,11 @@ export interface FaultTools {
   readonly world: SandboxWorld
   readonly waits: Waits
   readonly port: Port
-  /** Ends the process like a kill. Undefined if the sandbox shares its process with other code. */
+  /** Ends the process like a kill. Undefined if the sandbox has no process of its own. */
   readonly crash: (() => void) | undefined
 }
 
-/** Request that has a fault. */
+/** Request that a rule hits, with everything that the fault needs. */
 export interface FaultyRequest {
   readonly context: FaultContext
   readonly rule: ArmedRule
@@ -56,34 +56,35 @@ export interface FaultyRequest {
 }
 
 /**
- * Actions of a kind of fault on a request, all optional. They run in the order of the fields, but `wait` runs after `apply` if the stage is
- * after applying. Before the body is read, only one action runs: `wait`, or else `upload`, or else `end`.
+ * Actions of a kind of fault, all optional. If the rule hits before the body is read, only one action runs: `wait`, else `upload`, else
+ * `end`. If the rule hits later, all actions except `upload` run in the order of the fields. At a stage after applying, `wait` runs after
+ * `apply`.
  */
-interface FaultAction {
-  /** Starts reading the body with `readBody`. Runs only if the rule hits the request before its body is read. */
+interface FaultActions {
+  /** Calls `readBody` to start reading the body, and limits the speed. */
   readonly upload?: (on: FaultyRequest, readBody: () => void) => void
-  /** Resolves when the request may continue. Runs before the body is read, or before or after applying, as the stage requires. */
+  /** Resolves when the request may continue. */
   readonly wait?: (on: FaultyRequest) => Promise<void>
-  /** Handles the request in place of the runner. Returns undefined to let the runner apply the part that the fault's `apply` sets. */
+  /** Handles the request. If it returns undefined, the runner handles the request, and applies the part that `effectOf` returns. */
   readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
   /** Ends the request without an answer. Returns false, and does nothing, at a stage at which the request gets an answer. */
   readonly end?: (on: FaultyRequest) => boolean
-  /** Acts on the connection. The answer is then sent as usual. */
-  readonly accompany?: (on: FaultyRequest) => void
+  /** Runs before the answer is sent as usual: sends interim answers, or prepares what happens to the connection after the answer. */
+  readonly beforeSend?: (on: FaultyRequest) => void
   /** Sends the answer, or a part of it. */
   readonly send?: (on: FaultyRequest, answer: Answer) => void | Promise<void>
 }
 
-const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
+const delay: FaultActions = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
 
 /**
- * Breaks the connection with `cut`: before the body, in the middle of the body, before the answer, or after the answer. In the middle of
- * the answer, `sendThenCut` closes the connection instead, because a reset could make the client discard the part that was sent.
+ * Returns the actions that break the connection with `cut` at the stage of the fault. Exception: at `mid_response`, `sendThenCut` closes
+ * the connection. A reset could make the client discard the part of the answer that was sent.
  */
-const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
+const breakConnection = (cut: (context: FaultContext) => void): FaultActions => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
-    // With `contains_key` or `attempt_of_same_body`, the rule hits once the body is read: no `data` or `end` follows.
+    // A rule with `contains_key` or `attempt_of_same_body` hits after the body is read. No `data` or `end` follows then, so it cuts now.
     if (stage === 'mid_upload' && !context.request.readableEnded) {
       context.request.once('data', () => cut(context))
       context.request.once('end', () => cut(context))
@@ -101,8 +102,8 @@ const breakConnection = (cut: (context: FaultContext) => void): FaultAction => (
 
 const resetConnection = breakConnection(({ request }) => reset(request.socket))
 
-/** Resets the connection of the request. For `ms` (default: 1,000), also refuses or closes new connections, as `state` names. */
-const breakPort = (state: keyof Port): FaultAction => ({
+/** Returns the action that sets the port to `state` for `ms` (default: 1,000), and resets the connection of the request. */
+const breakPort = (state: keyof Port): FaultActions => ({
   end: ({ context, fault, tools }) => {
     tools.port[state](integerSetting(fault, 'ms', 1000))
     reset(context.request.socket)
@@ -110,7 +111,7 @@ const breakPort = (state: keyof Port): FaultAction => ({
   },
 })
 
-const sendAtRate: FaultAction = {
+const sendAtRate: FaultActions = {
   send: ({ context, fault, tools }, answer) =>
     sendSlowly(context, answer, integerSetting(fault, 'bytes_per_s', 100), (ms) => tools.waits.pause(ms)),
 }
@@ -158,16 +159,16 @@ const ACTIONS = {
       silence(context.request.socket)
       return true
     },
-    accompany: ({ context }) => context.response.once('finish', () => silence(context.request.socket)),
+    beforeSend: ({ context }) => context.response.once('finish', () => silence(context.request.socket)),
   },
   idle_close: {
-    accompany: ({ context, fault, tools }) =>
+    beforeSend: ({ context, fault, tools }) =>
       context.response.once(
         'finish',
         () => void tools.waits.pause(delayMsOf(fault, tools.world, 0)).then(() => context.request.socket.destroySoon()),
       ),
   },
-  interim: { accompany: ({ context, fault }) => sendInterimAnswers(context, fault) },
+  interim: { beforeSend: ({ context, fault }) => sendInterimAnswers(context, fault) },
   http10: { send: ({ context }, answer) => sendHttp10Answer(context, answer) },
   truncate: {
     send: ({ context, fault }, answer) =>
@@ -182,13 +183,13 @@ const ACTIONS = {
     },
   },
   no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },
-} satisfies Partial<Record<FaultKind, FaultAction>>
+} satisfies Partial<Record<FaultKind, FaultActions>>
 
-/** Kinds that this module implements. */
+/** Kind that this module implements. */
 export type ActingKind = keyof typeof ACTIONS
 
 /** Returns the actions of a kind; none for a kind that another module implements. */
-export function actionsOf(kind: FaultKind): FaultAction {
+export function actionsOf(kind: FaultKind): FaultActions {
   return isActing(kind) ? ACTIONS[kind] : {}
 }
 
@@ -201,17 +202,17 @@ export function cursorOf(context: FaultContext): string | undefined {
   return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]
 }
 
-/** Returns the wait of a fault: `ms`, plus a random part of `jitter`, in milliseconds. */
+/** Returns the milliseconds that a fault waits: `ms` plus a random part of `jitter`. */
 function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number {
   return integerSetting(fault, 'ms', defaultMs) + Math.floor(world.random() * integerSetting(fault, 'jitter', 0))
 }
 
-/** Handles the request by a clock that is `s` seconds ahead: for the check of the caller's timestamp, and for the `Date` header. */
+/** Handles the request with a service clock that is `s` seconds ahead. Affects only the check of the caller's timestamp, and `Date`. */
 async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
   const skewMs = integerSetting(fault, 's', 3600) * 1000
   let applied: Answer | Promise<Answer>
   world.skewMs = skewMs
-  // Authentication ends before `apply` returns, so the skew can end before the handler does.
+  // `apply` checks the timestamp before it returns. The rest of the request does not need the skew.
   try {
     applied = hooks.apply('all')
   } finally {

@@ -1,9 +1,9 @@
 /**
- * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
+ * Lists the kinds of faults (docs/sandbox.md#faults), with the stage and the applied part of each.
  *
- * To add a kind: name it in `KINDS`, and its settings in `SETTINGS`, then implement it in `injectedAnswers.ts` (replaces the answer),
- * `corruptedAnswers.ts` (changes the answer), or `faultActions.ts` (waits, breaks the connection, or chooses the state). A kind that is in
- * none of them does not compile.
+ * To add a kind, name it in `KINDS`, and its settings in `SETTINGS`. Implement it in `injectedAnswers.ts` (replaces the answer),
+ * `corruptedAnswers.ts` (changes the answer), or `faultActions.ts` (all other effects). The compiler rejects a kind that no file
+ * implements.
  */
 
 import type { AppliedPart } from '../appliedPart.ts'
@@ -22,16 +22,18 @@ export const STAGES = [
 /** Stage of a request. */
 export type Stage = (typeof STAGES)[number]
 
-/** Checked fault of a rule. Further fields are settings of its kind. */
+/** Checked fault of a rule. All other fields are settings of the kind. */
 export interface Fault {
   readonly kind: FaultKind
-  /** `effectOf` has the defaults of `stage` and `apply`. */
+  /** Use `effectOf` to read `stage` and `apply` with their defaults. */
   readonly stage?: Stage
   readonly apply?: AppliedPart
   readonly [field: string]: unknown
 }
 
-/** Defaults of each kind. The last argument of `kinds` is the applied part if the fault is armed for a stage after applying. */
+/**
+ * Defaults of each kind. Arguments of `kinds`: applied part, stage, names, and the applied part at a stage after applying if it differs.
+ */
 const KINDS = {
   ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token'),
   ...kinds('none', 'before_apply', 'stall crash', 'all'),
@@ -57,7 +59,7 @@ const KINDS = {
 export type FaultKind = keyof typeof KINDS
 
 const COMMON_SETTINGS = 'kind stage apply at close'
-/** Settings of kinds beside the common ones, separated by spaces. */
+/** Further settings of kinds, separated by spaces. */
 const SETTINGS: Partial<Record<FaultKind, string>> = {
   status: 'status body headers',
   html: 'status headers',
@@ -87,10 +89,10 @@ const SETTINGS: Partial<Record<FaultKind, string>> = {
   large: 'bytes',
   deep: 'depth',
 }
-/** Setting that is a whole number. */
+/** Name of a setting that is a whole number. */
 export type IntegerSetting = 'status' | 'ms' | 'jitter' | 's' | 'lag_ms' | 'bytes' | 'by' | 'offset' | 'length' | 'depth' | 'bytes_per_s'
 
-/** Returns the names of all settings of a kind. */
+/** Returns the names of all settings of a kind, the common ones included. */
 export function settingsOf(kind: FaultKind): readonly string[] {
   return `${COMMON_SETTINGS} ${SETTINGS[kind] ?? ''}`.trim().split(' ')
 }
@@ -106,32 +108,32 @@ export function isFaultKind(kind: unknown): kind is FaultKind {
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
 /** Defaults of a kind. */
-interface Effect {
+interface KindDefaults {
   readonly stage: Stage
   readonly apply: AppliedPart
-  /** Applied part if the stage is after applying. */
+  /** Applied part if the fault has a stage after applying. */
   readonly applyAtLateStage: AppliedPart
 }
 
-/** Returns the same defaults for each of the names, which are separated by spaces. */
+/** Returns a map with the same defaults for each name. `names`: separated by spaces. */
 function kinds<Names extends string>(
   apply: AppliedPart,
   stage: Stage,
   names: Names,
   applyAtLateStage: AppliedPart = apply,
-): Record<Words<Names>, Effect> {
+): Record<Words<Names>, KindDefaults> {
   const entries = names.split(' ').map((name) => [name, { apply, stage, applyAtLateStage }])
-  return Object.fromEntries(entries) as Record<Words<Names>, Effect> // the keys are the words of `names`
+  return Object.fromEntries(entries) as Record<Words<Names>, KindDefaults> // the keys are the words of `names`
 }
 
-/** Returns the stage and the applied part of the fault: its settings `stage` (else `at`) and `apply`, else the defaults of its kind. */
+/** Returns the stage and the applied part of a fault: its settings `stage` (or else `at`) and `apply`, or else the defaults of its kind. */
 export function effectOf(fault: Fault): { readonly apply: AppliedPart; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
   return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.applyAtLateStage : defaults.apply) }
 }
 
-/** Returns true for the stages after the request was applied. */
+/** Returns true for a stage after the request is applied. */
 export function actsAfterApplying(stage: Stage): boolean {
   return stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
 }
@@ -141,7 +143,7 @@ export function lagMsOf(fault: Fault): number {
   return integerSetting(fault, 'lag_ms', 60_000)
 }
 
-/** Returns the stage for the setting `at` of a fault: `before`, `during` or `after` the body is read. Undefined for another value. */
+/** Returns the stage for the setting `at`: `before`, `during` or `after` the body is read. Returns undefined for any other value. */
 export function stageOfAt(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }

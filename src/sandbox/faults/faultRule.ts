@@ -1,37 +1,37 @@
-/** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
+/** Reads and checks the body of `POST /_sandbox/faults`: the conditions, the number of hits and the fault of a rule. */
 import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { COUNT_SHAPES } from './corruptedCounts.ts'
 import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type FaultKind, type IntegerSetting } from './faultKinds.ts'
 
-/** Conditions for the requests that a rule hits. Absent conditions do not restrict them. */
+/** Conditions that a request must satisfy so that a rule hits it. An absent condition is always satisfied. */
 export interface FaultMatch {
   /** Method, in any case. */
   readonly method?: string
-  /** Prefix of the path, or a regular expression that matches a part of it. */
+  /** Prefix of the path, or a regular expression for the path. */
   readonly path?: string
-  /** Hits matching requests from the one with this number on, counted from 1 since arming. */
+  /** Skips the first `nth - 1` matching requests since arming. */
   readonly nth?: number
-  /** Hits only matching requests whose number, counted from 1 since arming, is a multiple of this number. */
+  /** Hits only every N-th matching request since arming. */
   readonly every?: number
-  /** Probability, from 0 to 1, of a hit. */
+  /** Probability of a hit, from 0 to 1. */
   readonly probability?: number
   /** Text that the path, query or body must contain, such as a product id or a digest. */
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Milliseconds after arming during which the rule hits no request. */
+  /** Hits no request in this number of milliseconds after arming. */
   readonly after_ms?: number
   /**
-   * Hits only the request with this number, counted from 1 for each method, path and non-empty body: 2 hits the first repetition. Requests
-   * count while any fault is armed.
+   * Hits only the attempt with this number. Attempts are requests with the same method, path and body, counted from 1 while any fault is
+   * armed. Never hits a request without a body.
    */
   readonly attempt_of_same_body?: number
   /** Hits only the first request of each connection. */
   readonly first_of_connection?: boolean
 }
 
-/** Checked rule that is not armed yet. */
+/** Checked rule that can be armed. */
 export interface FaultRule {
   readonly match: FaultMatch
   /** Number of requests to hit; null for no limit. */
@@ -39,12 +39,12 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** Fields that only an armed rule has. They are ignored, so that a fault of `GET /_sandbox/faults` can be armed again. */
-const ignoredFields = ['id', 'armedAt', 'matched', 'fired']
+/** Fields of an armed rule that are ignored, so that a fault from `GET /_sandbox/faults` can be armed again. */
+const IGNORED_FIELDS = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
-  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault'], ignoredFields)
+  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault'], IGNORED_FIELDS)
   return {
     match: readMatch(match),
     times: readTimes(times),
@@ -67,8 +67,8 @@ function readFault(input: unknown): Fault {
 }
 
 /**
- * Reads `apply`: a text such as `half` or `first:3`, or the ids of the applied entries. The ids are in `{ only: [ids] }`, a list, or a text
- * such as `only:[a,b]`.
+ * Reads `apply`: a text such as `half` or `first:3`, or the ids of the entries to apply. Ids may be written as `{ only: [ids] }`, as a
+ * list, or as a text such as `only:[a,b]`.
  *
  * @throws {ControlError}
  */
@@ -99,7 +99,7 @@ function readMatch(input: unknown): FaultMatch {
   return given as FaultMatch
 }
 
-/** Throws for the first field whose value is not valid. Ignores absent fields. @throws {ControlError} */
+/** Checks the values of the given fields. @throws {ControlError} for the first value that is not valid */
 function checkValues(given: Readonly<Record<string, unknown>>, checks: Readonly<Record<string, ValueCheck>>, prefix: string): void {
   for (const [name, { expected, isValid }] of Object.entries(checks))
     if (given[name] !== undefined && !isValid(given[name])) throw new ControlError(`${prefix}${name} must be ${expected}`)
@@ -112,13 +112,13 @@ interface ValueCheck {
 
 const aText: ValueCheck = { expected: 'a text', isValid: (value) => typeof value === 'string' }
 const aBoolean: ValueCheck = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' }
-const numberIn = (least: number, most: number, expected: string): ValueCheck => ({
+const numberIn = (min: number, max: number, expected: string): ValueCheck => ({
   expected,
-  isValid: (value) => typeof value === 'number' && value >= least && value <= most,
+  isValid: (value) => typeof value === 'number' && value >= min && value <= max,
 })
-const integerFrom = (least: number, most = Number.MAX_SAFE_INTEGER): ValueCheck => ({
-  expected: `a whole number ${most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`}`,
-  isValid: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+const integerFrom = (min: number, max = Number.MAX_SAFE_INTEGER): ValueCheck => ({
+  expected: `a whole number ${max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`}`,
+  isValid: (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
 })
 const listOfAll = (expected: string, isValid: ValueCheck['isValid']): ValueCheck => ({
   expected,
@@ -130,10 +130,10 @@ const numberOf = (value: unknown): number =>
 const anInteger: ValueCheck = { expected: 'a whole number', isValid: (value) => Number.isSafeInteger(value) }
 const fromOne = integerFrom(1)
 const fromZero = integerFrom(0)
-/** Maximum for indices and lengths of `operation_errors`: 40 times the 2,500 operations that a request may have. */
-const MOST_OPERATIONS = 100_000
-/** Maximum length of a text in an answer. A text of V8 has at most 2^29 characters, less a few. */
-const MOST_CHARACTERS = 500_000_000
+/** Maximum of an index, an offset and a length of `operation_errors`: far above the 2,500 operations that a request may have. */
+const MAX_OPERATIONS = 100_000
+/** Maximum length of a text in an answer. V8 limits a string to 2^29 - 24 characters. */
+const MAX_CHARACTERS = 500_000_000
 
 const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   method: aText,
@@ -148,9 +148,7 @@ const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   first_of_connection: aBoolean,
 } satisfies Record<keyof FaultMatch, ValueCheck>
 
-/**
- * Checks of settings. `readFault` checks `stage`, `apply` and `at`. Any other setting, such as `headers`, may have any value.
- */
+/** Checks of settings. `readFault` checks `stage`, `apply` and `at`. All other settings, such as `headers`, may have any value. */
 const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   status: integerFrom(200, 999),
   ms: fromZero,
@@ -159,14 +157,14 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   lag_ms: fromZero,
   bytes: fromZero,
   by: anInteger,
-  offset: integerFrom(-MOST_OPERATIONS, MOST_OPERATIONS),
-  length: integerFrom(0, MOST_OPERATIONS),
+  offset: integerFrom(-MAX_OPERATIONS, MAX_OPERATIONS),
+  length: integerFrom(0, MAX_OPERATIONS),
   // Each level of `deep` has two characters.
-  depth: integerFrom(0, MOST_CHARACTERS / 2),
+  depth: integerFrom(0, MAX_CHARACTERS / 2),
   bytes_per_s: fromOne,
-  indices: listOfAll(`a list of whole numbers from 0 to ${MOST_OPERATIONS}`, (value) => {
+  indices: listOfAll(`a list of whole numbers from 0 to ${MAX_OPERATIONS}`, (value) => {
     const index = numberOf(value)
-    return Number.isInteger(index) && index >= 0 && index <= MOST_OPERATIONS
+    return Number.isInteger(index) && index >= 0 && index <= MAX_OPERATIONS
   }),
   ids: listOfAll('a list of ids', (value) => typeof value === 'string' || typeof value === 'number'),
   shape: { expected: `one of: ${COUNT_SHAPES.join(', ')}`, isValid: (value) => COUNT_SHAPES.some((shape) => shape === value) },
@@ -174,18 +172,18 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   close: aBoolean,
 } satisfies Record<IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close', ValueCheck>
 
-/** Checks of settings that differ from `SETTING_CHECKS`, by kind. */
+/** Checks that replace those of `SETTING_CHECKS`, by kind. */
 const CHECKS_OF_KINDS: Partial<Record<FaultKind, Readonly<Record<string, ValueCheck>>>> = {
   short: { by: fromZero },
-  large: { bytes: integerFrom(0, MOST_CHARACTERS) },
-  // zlib compresses less than 2^32 bytes in one call.
+  large: { bytes: integerFrom(0, MAX_CHARACTERS) },
+  // One call of zlib compresses less than 2^32 bytes.
   gzip_bomb: { bytes: integerFrom(0, 4_000_000_000) },
 }
 
-/** Settings that may be null, by kind. The answer then contains null. */
+/** Settings that may be null, by kind. The answer of the fault then contains null. */
 const NULL_SETTINGS: Partial<Record<FaultKind, readonly string[]>> = { counts: ['success', 'total'], status: ['body'] }
 
-/** Removes null fields, because null counts as absent. Keeps the fields named in `kept`. */
+/** Removes fields that are null, except those named in `kept`. */
 function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly string[] = []): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }

@@ -1,6 +1,4 @@
-/**
- * Runs a fault on one request: waits, applies the part that the fault sets, then answers or breaks the connection (docs/sandbox.md#faults).
- */
+/** Runs the fault of a rule on the request that the rule hits (docs/sandbox.md#faults). */
 import type { Answer } from '../answer.ts'
 import { appliedCount, type AppliedPart } from '../appliedPart.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
@@ -15,18 +13,18 @@ import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { Port } from './wireFaults.ts'
 
-/** Runner of faults, with the requests that wait for a release. */
+/** Runner of faults. Stores the requests that wait. */
 export class FaultRunner {
   readonly #tools: FaultTools
   readonly #trafficRules: TrafficRules
 
-  /** `crash` ends the process like a kill. Undefined if the sandbox shares its process with other code. */
+  /** `crash`: as in `FaultTools`. */
   constructor(world: SandboxWorld, trafficRules: TrafficRules, port: Port, crash: (() => void) | undefined) {
     this.#tools = { world, waits: new Waits(world.machineNow), port, crash }
     this.#trafficRules = trafficRules
   }
 
-  /** Returns why this sandbox cannot run the rule; undefined if it can. */
+  /** Returns an error message if this sandbox cannot run the rule, or if the rule would have no effect. Otherwise returns undefined. */
   unsupportedReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
     if (fault.kind === 'crash' && this.#tools.crash === undefined)
@@ -40,12 +38,12 @@ export class FaultRunner {
     return undefined
   }
 
-  /** Returns the requests that wait to be released. */
+  /** Returns the requests that wait for `release`. */
   holds(): readonly Hold[] {
     return this.#tools.waits.holds()
   }
 
-  /** Releases the requests of a hold. Returns their number. */
+  /** Releases the requests that wait under this name. Returns their number. */
   release(name: string): number {
     return this.#tools.waits.release(name)
   }
@@ -55,7 +53,7 @@ export class FaultRunner {
     this.#tools.waits.clear()
   }
 
-  /** Runs a fault that acts before the body is read. Calls `hooks.readBody` if the request continues after the fault. */
+  /** Runs the fault of a rule that hits before the body is read. Calls `hooks.readBody` if the request continues after the fault. */
   runBeforeBody(
     context: FaultContext,
     rule: ArmedRule,
@@ -73,8 +71,7 @@ export class FaultRunner {
   }
 
   /**
-   * Runs a fault that acts after the body is read. Resolves when the answer is sent, or when the fault sends none, or when the client has
-   * closed the connection.
+   * Runs the fault of a rule that hits after the body is read. Resolves when the answer is sent, or when it is certain that none follows.
    */
   async run(context: FaultContext, rule: ArmedRule, hooks: FaultHooks): Promise<void> {
     const faulty = this.#faultyRequest(context, rule)
@@ -86,7 +83,7 @@ export class FaultRunner {
     if (isLate) await actions.wait?.(faulty)
     if (actions.end?.(faulty) === true) return
     const answer = await this.#answer(faulty, applied, hooks)
-    actions.accompany?.(faulty)
+    actions.beforeSend?.(faulty)
     if (actions.send !== undefined) return actions.send(faulty, answer)
     if (faulty.fault['close'] === true) answer.headers['connection'] = 'close'
     hooks.send(answer)
@@ -97,7 +94,8 @@ export class FaultRunner {
   }
 
   /**
-   * Applies the part of the request that the fault sets, and returns the answer. Returns undefined if nothing is applied before the answer.
+   * Applies the part of the request that `effectOf` returns, and returns the answer. Returns undefined if the fault applies nothing, or
+   * applies the request only after the answer.
    */
   async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
     // By default `counts` applies nothing. Only answers to uploads of users have counts, so any other request is applied as usual.
@@ -106,7 +104,7 @@ export class FaultRunner {
     if (apply === 'none') return undefined
     if (apply === 'twice') await hooks.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {
-      // Answers now and applies the request later, after requests that arrive in between.
+      // Not awaited, so that the answer is sent first. Requests that arrive in between are applied before this one.
       void tools.waits
         .pause(Number(apply.slice(6)))
         .then(() => hooks.apply('all'))
@@ -117,7 +115,7 @@ export class FaultRunner {
     return hooks.apply(apply === 'twice' ? 'all' : apply)
   }
 
-  /** Returns the answer that the fault injects. For other kinds, returns the answer of the handler as the fault changes it. */
+  /** Returns the answer to send. `applied`: answer of the handler, if the request was applied. Some kinds replace it, others corrupt it. */
   async #answer(faulty: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { context, fault } = faulty
     if (isInjected(fault.kind)) return this.#inject(faulty, hooks)
@@ -134,7 +132,7 @@ export class FaultRunner {
     return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
   }
 
-  /** Returns the answer that the request would get, without applying it. For kinds that replace the body, returns `{}`. */
+  /** Returns the answer that the request would get, without applying the request. Returns `{}` for kinds that replace the body. */
   async #answerWithoutApplying({ context, fault }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors')
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }

@@ -1,4 +1,4 @@
-/** Answers that a fault gives instead of the handler: statuses, pages, rate limits, expired tokens (docs/sandbox.md#faults). */
+/** Implements the faults whose answer replaces that of the handler (docs/sandbox.md#faults). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -18,7 +18,7 @@ interface InjectionParts {
 }
 
 const INJECTED_KINDS = ['status', 'html', 'empty', 'rate_limit', 'expire_token'] as const
-/** Kind whose answer comes from the fault instead of the handler. */
+/** Kind that this module implements. */
 export type InjectedKind = (typeof INJECTED_KINDS)[number]
 
 /** Returns true for an {@link InjectedKind}. */
@@ -27,15 +27,15 @@ export function isInjected(kind: string): kind is InjectedKind {
 }
 
 /**
- * Returns the answer of a fault that {@link isInjected}. If the answer of `status` or `rate_limit` requests a wait as a number, records the
- * wait. `expire_token` also invalidates a bearer token. `toAnswer` converts a refusal.
+ * Returns the answer of a fault of an injected kind. `status` and `rate_limit`: records the wait that the answer requests, if the wait is a
+ * number. `expire_token`: also invalidates the bearer token. `toAnswer` converts a refusal.
  */
 export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
       return rateLimitAnswer(parts, context, fault, toAnswer)
     case 'expire_token':
-      return expiredTokenAnswer(parts.world, context, toAnswer)
+      return expireToken(parts.world, context, toAnswer)
     case 'html':
       return {
         status: integerSetting(fault, 'status', 502),
@@ -47,7 +47,7 @@ export function injectAnswer(parts: InjectionParts, context: FaultContext, fault
     default: {
       const answer = statusAnswer(context, fault, toAnswer)
       const waitS = Number(answer.headers['retry-after'])
-      if (waitS > 0) noteWait(parts, context, parts.world.machineNow() + waitS * 1000)
+      if (waitS > 0) recordWait(parts, context, parts.world.machineNow() + waitS * 1000)
       return answer
     }
   }
@@ -59,29 +59,31 @@ function rateLimitAnswer(parts: InjectionParts, context: FaultContext, fault: Fa
   const reset = fault['reset']
   const headers: Record<string, string> = {}
   if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
-  // A number below a billion is in seconds from now, any other number in seconds since 1970.
+  // `reset` is in seconds from now if it is below a billion, else in seconds since 1970.
   const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
   const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
-  if (untilS > nowS) noteWait(parts, context, untilS * 1000)
+  if (untilS > nowS) recordWait(parts, context, untilS * 1000)
   const answer = toAnswer(rateLimitRefusal(context.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
   return answer
 }
 
-function noteWait({ world, trafficRules }: InjectionParts, { entry, request }: FaultContext, until: number): void {
-  trafficRules.noteWait(entry, claimedCaller(world, request.headers.authorization), until)
+function recordWait({ world, trafficRules }: InjectionParts, { entry, request }: FaultContext, until: number): void {
+  trafficRules.recordWait(entry, claimedCaller(world, request.headers.authorization), until)
 }
 
-/** Returns the 401. Invalidates a bearer token, but not an access token, because no call could renew it. */
-function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
+/** Invalidates the bearer token, and returns the 401. Does not invalidate an access token, because no call could renew it. */
+function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })
   return toAnswer(invalidTokenRefusal(isBearer ? 'bearer' : 'access'))
 }
 
-/** Returns the answer with the fault's `status` and `body`. Default body: from status 400 an error in the form of the host, else none. */
+/**
+ * Returns the answer with the fault's `status` and `body`. Default body from status 400 on: an error in the form of the host. Else none.
+ */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)
   const { body } = fault

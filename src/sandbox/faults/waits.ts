@@ -1,13 +1,13 @@
-/** Waits of faults: until a test releases the request (`hold`), or for a time. */
+/** Makes requests wait: until the control API releases them (the fault `hold`), or for a time. */
 import type { LedgerEntry } from '../ledger/ledger.ts'
 import type { ArmedRule } from './armedFaults.ts'
 
-/** Maximum of a timer of Node, 24 days. A longer one would end immediately. */
-const maxTimerMs = 2_147_483_647
+/** Maximum delay of a timer in Node, 24.8 days. A timer with a longer delay fires immediately. */
+const MAX_TIMER_MS = 2_147_483_647
 
 /** Request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {
-  /** The fault's `name`, else the id of its rule. */
+  /** `name` of the fault, or else the id of the rule. */
   readonly name: string
   readonly seq: number
   readonly method: string
@@ -17,7 +17,7 @@ export interface Hold {
   readonly since: string
 }
 
-/** Requests that a fault makes wait. */
+/** Requests that wait because of a fault. */
 export class Waits {
   readonly #holds = new Map<Hold, () => void>()
   readonly #pauses = new Set<() => void>()
@@ -58,7 +58,7 @@ export class Waits {
         this.#pauses.delete(end)
         resolve()
       }
-      const timer = setTimeout(end, Math.min(ms, maxTimerMs))
+      const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS))
       this.#pauses.add(end)
     })
   }

@@ -1,6 +1,4 @@
-/**
- * Breaks connections and sends incomplete or slow answers, as a proxy, a load balancer or a failing host does (docs/sandbox.md#faults).
- */
+/** Breaks connections, and sends incomplete or slow answers (docs/sandbox.md#faults). */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
@@ -22,18 +20,18 @@ export function isSilenced(socket: Socket): boolean {
   return silenced.has(socket)
 }
 
-/** Makes the server ignore every further request on the connection. Does not close it. */
+/** Makes the server ignore all later requests on the connection. Does not close the connection. */
 export function silence(socket: Socket): void {
   silenced.add(socket)
 }
 
-/** Resets the connection (RST). Closes a TLS connection, which cannot be reset. */
+/** Resets the connection (RST). Node cannot reset a TLS connection, so such a connection is closed. */
 export function reset(socket: Socket): void {
   if ('encrypted' in socket) socket.destroy()
   else socket.resetAndDestroy()
 }
 
-/** Sends an interim answer for each status in the fault's `statuses`: 100, 102 or 103. Default: 100 and 103. */
+/** Sends an interim answer for each of the fault's `statuses`: 100, 102 or 103. Default: 100 and 103. */
 export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
@@ -43,7 +41,7 @@ export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
   }
 }
 
-/** Sends the answer as an old proxy does: HTTP/1.0, without a length, ended by the end of the connection. */
+/** Sends the answer as an old proxy does: in HTTP/1.0 and without a length. The answer ends when the connection ends. */
 export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
   const { socket } = context.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
@@ -53,7 +51,7 @@ export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
   socket.end(answer.body)
 }
 
-/** Pauses the reading of the body after each chunk, so that it arrives at `bytesPerS` bytes per second. `wait` resolves after `ms`. */
+/** Pauses after each chunk of the body, so that the body is read at `bytesPerS` bytes per second. `wait` resolves after `ms`. */
 export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (ms: number) => Promise<void>): void {
   request.on('data', (chunk: Buffer) => {
     request.pause()
@@ -70,13 +68,13 @@ export function sendHalfThen(context: FaultContext, answer: Answer, end: () => v
   context.response.write(half, end)
 }
 
-/** Sends a `content-length` of `length`, then `bytes` bytes of the body, at most `length - 1`. Then closes the connection. */
+/** Sends the header `content-length: LENGTH`, and the first `bytes` of the body, at most `length - 1`. Then closes the connection. */
 export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
   const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
   context.recordAnswer(answer.status, part.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
   context.response.flushHeaders()
-  // Closes after the part is sent. A reset could make the client discard the part.
+  // Not a reset, which could make the client discard the part.
   context.response.write(part, () => context.request.socket.destroySoon())
   if (part.length === 0) context.request.socket.destroySoon()
 }
@@ -105,6 +103,7 @@ export async function sendSlowly(
     context.response.write(body.subarray(at, at + step))
     await wait((step * 1000) / bytesPerS)
   }
-  // Sends the last bytes together with the end. A client that has all bytes may close immediately, and this must not set `client_closed`.
+  // Sends the last bytes together with the end of the answer. A client may close as soon as it has all bytes. If the answer were not ended
+  // by then, the ledger would show `client_closed`.
   context.response.end(body.subarray(at))
 }

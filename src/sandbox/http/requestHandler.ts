@@ -228,7 +228,7 @@ export class RequestHandler {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return oauth2Refusal()
     const choice = world.switch('rate_limit_headers')
-    if (choice !== 'none') trafficRules.noteWait(context.entry, context.caller, rate.resetS * 1000)
+    if (choice !== 'none') trafficRules.recordWait(context.entry, context.caller, rate.resetS * 1000)
     ledger.recordViolation(context.entry, context.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
     const headers = choice === 'retry_after' ? { 'retry-after': String(waitS) } : {}

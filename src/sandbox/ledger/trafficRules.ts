@@ -83,7 +83,7 @@ export class TrafficRules {
   }
 
   /** Records that an answer of the endpoint requested a wait until `until`, a machine time. Of several waits, keeps the last to end. */
-  noteWait(entry: LedgerEntry, caller: string, until: number): void {
+  recordWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, requestedAt: this.#now() })
   }
