@@ -8,7 +8,7 @@ const CODES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Returns true for an assigned country code of ISO 3166-1 alpha-2, in capitals. */
+/** Returns true for an assigned code, in capitals. */
 export function isCountryCode(text: string): boolean {
   return CODES.has(text)
 }

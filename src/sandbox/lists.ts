@@ -15,9 +15,9 @@ export interface ListOptions<T> {
 }
 
 /**
- * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains
- * the id of the first record of the next page, so adding or deleting other records shifts nothing. If that record is no longer in the list,
- * the page begins at its former position.
+ * Returns one page of `records`, which are in their default order. Omits deleted records; with `with_deleted=true`, includes them. The
+ * cursor contains the id and the position of the first record of the next page. The next page begins at that record, also if other records
+ * were added or deleted meanwhile. If the record itself is no longer in the list, the page begins at the stored position.
  *
  * @throws {Refusal} for a wrong `sort_by`, a cursor of another listing, or a text that is not a cursor
  */
@@ -40,12 +40,12 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   }
 }
 
-/** Returns true if `text` begins with `q`, ignoring case, or if no `q` was given. */
+/** Returns true if `text` begins with `q`, ignoring case. Returns true without a `q`. */
 export function matchesPrefix(text: string | null | undefined, q: unknown): boolean {
   return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
 }
 
-/** Returns true if each term of `q` begins a word of one of the texts, ignoring case, or if no `q` was given. */
+/** Returns true if each term of `q` is the beginning of a word in one of the texts, ignoring case. Returns true without a `q`. */
 export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
   if (typeof q !== 'string') return true
   const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
@@ -85,13 +85,13 @@ function compareValues(a: unknown, b: unknown): number {
   return a < b ? -1 : 1
 }
 
-/** Parameters that may differ from page to page. */
-const PER_PAGE: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
+/** Parameters that may differ from page to page of one listing. */
+const PAGE_PARAMS: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
 
-/** Returns a digest of the listing that a cursor belongs to: endpoint, user, and all parameters except those of `PER_PAGE`. */
+/** Returns a digest of endpoint, user, and all parameters except `PAGE_PARAMS`. A cursor is valid for listings with the same digest. */
 export function listingDigest(call: Call<unknown>): string {
   const chosen = Object.entries(call.params)
-    .filter(([name, value]) => !PER_PAGE.has(name) && value !== undefined)
+    .filter(([name, value]) => !PAGE_PARAMS.has(name) && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
   const text = JSON.stringify([call.endpoint.name, call.user?.id, chosen], (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
@@ -99,8 +99,8 @@ export function listingDigest(call: Call<unknown>): string {
   return hash('sha256', text).slice(0, 12)
 }
 
-/** Returns the refusal for a cursor of another listing, and records the violation. */
-export function otherListingRefusal(call: Call<unknown>, cursor: string): Refusal {
+/** Records the violation that a cursor belongs to another listing. Returns the refusal. */
+export function reportOtherListing(call: Call<unknown>, cursor: string): Refusal {
   call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account, user or other parameters')
   return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])
 }
@@ -118,13 +118,13 @@ function partsOf(cursor: string): RegExpExecArray | null {
   return /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
 }
 
-/** Returns the index at which a page begins. @throws {Refusal} for a cursor of another listing, or a text that is not a cursor */
+/** Returns the index of the first record of a page. @throws {Refusal} for a cursor of another listing, or a text that is not a cursor */
 function startIndex<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
   const match = partsOf(cursor)
   // Product listings return cursors that look like product keys.
-  if (match === null && /^\d{15,19}$/.test(cursor)) throw otherListingRefusal(call, cursor)
+  if (match === null && /^\d{15,19}$/.test(cursor)) throw reportOtherListing(call, cursor)
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
-  if (match[2] !== listing) throw otherListingRefusal(call, cursor)
+  if (match[2] !== listing) throw reportOtherListing(call, cursor)
   const index = Number(match[1])
   const found = records.findIndex((record) => idOf(record) === match[3])
   return found === -1 ? Math.min(index, records.length) : found

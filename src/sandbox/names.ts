@@ -1,17 +1,17 @@
 /**
- * Translates between the neutral words of the specification and the service's own names (`SLUICE_SERVICE_NAMES`). The sandbox reads
- * parameter names and JSON keys in either form. The signature header of its webhook events has the service's own name.
+ * Translates between the neutral words of the specification and the service's own names (`SLUICE_SERVICE_NAMES`). The sandbox accepts
+ * parameter names and JSON keys in both forms. The header with the signature of webhook events has the service's own name.
  */
 
 /** Translation in both directions. */
 export interface Names {
-  /** False if no word is spelled differently. */
+  /** True if at least one word has another name at the service. */
   readonly active: boolean
-  /** Returns the neutral word for a name that a caller sent; any other name unchanged. */
+  /** Returns the neutral word for a name of the service. Returns any other name unchanged. */
   readonly neutral: (name: string) => string
-  /** Returns the service's own name for a neutral word; any other name unchanged. */
+  /** Returns the service's own name for a neutral word. Returns any other name unchanged. */
   readonly own: (name: string) => string
-  /** Returns a parsed body with neutral keys; the same object if `active` is false. */
+  /** Returns a copy of a parsed body with neutral keys. If `active` is false, returns the body itself. */
   readonly neutralBody: (body: unknown) => unknown
 }
 

@@ -1,7 +1,7 @@
 /** Handles the endpoints of products: upsert, delete and list (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import { hash } from 'node:crypto'
 import type { Call, Handler, Reply } from '../area.ts'
-import { otherListingRefusal, isListCursor, listingDigest } from '../lists.ts'
+import { reportOtherListing, isListCursor, listingDigest } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
@@ -172,9 +172,9 @@ function listProducts(call: CatalogCall): Reply {
   const cursor = call.params['cursor']
   const listing = listingDigest(call)
   if (typeof cursor === 'string') {
-    if (isListCursor(cursor)) throw otherListingRefusal(call, cursor)
+    if (isListCursor(cursor)) throw reportOtherListing(call, cursor)
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
-    if (call.state.cursors.get(cursor)?.includes(listing) === false) throw otherListingRefusal(call, cursor)
+    if (call.state.cursors.get(cursor)?.includes(listing) === false) throw reportOtherListing(call, cursor)
   }
   // Cursors of the service look like product keys. Here the cursor is the last key of the page plus 1.
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))

@@ -1,4 +1,4 @@
-/** Reads and checks a request before its handler runs: path, endpoint, form, JSON, content type and size. */
+/** Reads and checks a request before its handler runs. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { isCorePath } from '../paths.ts'
 import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, v2Problem, Refusal, type RefusalBody } from '../refusal.ts'
@@ -9,28 +9,28 @@ import type { RequestContext } from './requestContext.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
-/** Maximum number of bytes of a body that are kept. A larger body is read to its end, so that the refusal arrives. */
+/** Maximum size of a stored body, in bytes. A larger body is read to its end but not stored, so that the client gets the refusal. */
 export const MAX_BODY = 32 * 1024 * 1024
 
-/** Removes scheme and host from a path, because a client of a proxy sends them too (RFC 9112 3.2.2). Returns any other path unchanged. */
-export function pathOf(path: string): string {
-  return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
+/** Returns the path of a request target. A client of a proxy sends a target with scheme and host (RFC 9112 3.2.2). */
+export function pathOf(target: string): string {
+  return /^https?:\/\//.test(target) ? target.replace(/^https?:\/\/[^/]*/, '') : target
 }
 
 /**
- * Returns the endpoint of the request. `strict`: only endpoints that the specification documents.
+ * Returns the endpoint of the request. `strict`: accepts only endpoints of the specification.
  *
- * @throws {Refusal} 404, 405, or 410 for a retired path with a successor
+ * @throws {Refusal} 404 for an unknown path, 405 for a wrong method, 410 for a retired path with a successor
  */
 export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = context
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
   if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint
-  // An endpoint whose path matches a retired path also serves other paths. Only the retired one is refused.
+  // `/cards/:card_id` also matches the retired path `/cards/website`. Only the retired path is refused.
   const retired = strict ? undefined : retiredRefusal(context.entry.method, rawPath)
   if (retired !== undefined) throw retired
   if (isServed) return route.endpoint
-  if (route.kind === 'method') throw new Refusal(405, wrongMethodBody(context), { allow: route.allowed.join(', ') })
+  if (route.kind === 'wrong_method') throw new Refusal(405, wrongMethodBody(context), { allow: route.allowed.join(', ') })
   if (rawPath.startsWith('/2/')) throw v2Problem(404, 'Not Found', 'Not Found', 'about:blank')
   if (isCorePath(rawPath)) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
   throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
@@ -43,7 +43,7 @@ function wrongMethodBody({ rawPath, entry }: RequestContext): RefusalBody {
   return { kind: 'ads', errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${entry.method} is not allowed for this route` }] }
 }
 
-/** Returns the decoded pairs of a form body; none for another content type. */
+/** Returns the decoded pairs of a form body; none for a body of another content type. */
 export function formOf(context: RequestContext): readonly Pair[] {
   const type = context.request.headers['content-type']
   return context.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
@@ -53,7 +53,7 @@ export function formOf(context: RequestContext): readonly Pair[] {
 
 const NO_PAIRS: readonly Pair[] = []
 
-/** Returns true if the content type is JSON and the body is not empty, `{}` or `null`. Does not parse the body. */
+/** Returns true if the content type is JSON and the body has content. The bodies `{}` and `null` have none. Does not parse the body. */
 export function isJsonBody(context: RequestContext): boolean {
   return (
     context.body.length > 0 &&
@@ -62,7 +62,7 @@ export function isJsonBody(context: RequestContext): boolean {
   )
 }
 
-/** Parses the body into `json`, with the neutral keys of `names`. Sets `jsonError` if the body is not JSON. */
+/** Parses the body, and stores it in `context.json` with the neutral keys of `names`. Sets `jsonError` if the body is not JSON. */
 export function parseJson(context: RequestContext, names: Names): void {
   try {
     context.json = names.neutralBody(JSON.parse(context.body.toString()))
@@ -72,7 +72,7 @@ export function parseJson(context: RequestContext, names: Names): void {
 }
 
 /**
- * Requires `application/json` for a body of the upload of audience users (spec 4.3). Other endpoints read JSON of any content type.
+ * Requires the content type `application/json` for an upload of audience users (spec 4.3). Other endpoints accept JSON with any type.
  *
  * @throws {Refusal}
  */
@@ -83,11 +83,11 @@ export function checkContentType(context: RequestContext, endpoint: Endpoint): v
 }
 
 /**
- * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads). The
- * switch `over_limit` can make both 400, or reset the connection.
+ * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads).
+ * `overLimit`: value of the switch `over_limit`. With `bad_request`, both are 400. With `reset`, resets the connection instead.
  *
  * @throws {Refusal}
- * @throws {DroppedRequest} after a reset
+ * @throws {DroppedRequest} after a reset of the connection
  */
 export function checkSize(context: RequestContext, endpoint: Endpoint, overLimit: string): void {
   const limit = endpoint.bodyLimit

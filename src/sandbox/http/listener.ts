@@ -1,6 +1,6 @@
 /**
- * Listens on the port that all three hosts of the service share. Limits the number of connections, and rejects new ones while a fault lasts
- * (docs/sandbox.md#faults).
+ * Listens on the port that all three hosts of the service share. Limits the number of connections. The faults `refuse` and `accept_close`
+ * reject new connections (docs/sandbox.md#faults).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Server as TcpServer, Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from '../../log.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
-/** Loopback port of the sandbox, with its connections. */
+/** Listener on the loopback port of the sandbox, with the open connections. */
 export class Listener {
   readonly #world: SandboxWorld
   readonly #server: Server
@@ -34,7 +34,7 @@ export class Listener {
     })
   }
 
-  /** Counts a request. Returns the number of its connection (0 if unknown), and true if it is the first request of the connection. */
+  /** Counts a request. Returns the number of its connection, 0 if unknown, and if the request is the first of the connection. */
   countRequest(socket: Socket): { readonly connection: number; readonly isFirstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
     const isFirstOfConnection = connection?.requests === 0
@@ -42,14 +42,14 @@ export class Listener {
     return { connection: connection?.id ?? 0, isFirstOfConnection }
   }
 
-  /** Serves a connection that another listener accepted (TLS). */
+  /** Serves a connection that a TLS listener accepted. */
   adopt(socket: Socket): void {
     this.#server.emit('connection', socket)
   }
 
   /**
-   * Rejects new connections to the port for `ms`, also to the control API, which shares the port. Keeps busy connections and closes idle
-   * ones. A call during that time is ignored.
+   * Closes the port for `ms`, so that new connections are refused, also to the control API. Closes idle connections, and keeps those with a
+   * request in flight. Ignores a second call during that time.
    */
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
@@ -63,7 +63,7 @@ export class Listener {
     this.#closeNewUntil = this.#world.machineNow() + ms
   }
 
-  /** Listens on `port`; on a free port for 0. Resolves to the port. */
+  /** Listens on `port`; for 0, on a free port. Resolves to the port. */
   async listen(port: number): Promise<number> {
     return (this.#port = await listenOnLoopback(this.#server, port))
   }
@@ -78,7 +78,7 @@ export class Listener {
   }
 }
 
-/** Listens on 127.0.0.1. Resolves to the port; a free one for 0. Rejects if it cannot listen, for example because the port is in use. */
+/** Listens on a port of 127.0.0.1; for 0, on a free port. Resolves to the port. Rejects if it cannot listen: the port may be in use. */
 export function listenOnLoopback(server: TcpServer, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const listening = (): void => {
@@ -98,8 +98,8 @@ export function listenOnLoopback(server: TcpServer, port: number): Promise<numbe
 const RETRY_MS = 500
 
 /**
- * Listens on the port of each server again after `ms`. While another process uses a port, logs a warning and tries again. Resolves when
- * every server listens, or when `signal` aborts.
+ * Waits `ms`, then listens on the port of each server again. Logs a warning for each failed attempt, and tries again. Resolves when every
+ * server listens, or when `signal` aborts.
  */
 export async function listenAgain(
   servers: Iterable<readonly [TcpServer, number]>,

@@ -1,4 +1,4 @@
-/** Handles a complete request: authentication, rate limits, parameters, then the handler of the area. */
+/** Checks the caller, the rate limits and the parameters of a request, then runs the handler of the area. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import type { ArmedFaults } from '../faults/armedFaults.ts'
@@ -24,22 +24,22 @@ export interface HandlerParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Parts of the answer that are known so far. */
+/** Parts of the answer that the checks of a request determine, also if they refuse it. */
 interface ResultParts {
-  /** Rate limit headers. */
+  /** Headers with the state of the rate limits. */
   headers: Record<string, string>
-  /** `request.params` of a refusal. */
+  /** `request.params` in the answer to a refused request. */
   echo: Record<string, unknown>
 }
 
-/** Result of the checks of a request before its parameters. */
+/** Result of all checks of a request except those of its parameters. */
 type Admission = { readonly known: ResultParts } & ({ readonly request: AuthenticatedRequest } | { readonly refusal: Refusal })
 
 /** Handles requests whose body is complete. */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
-  /** Results of `#admit`. A fault may handle a request twice, but its nonce is checked once, and rate limits count it once. */
+  /** Results of `#admit`. A fault may handle a request twice. Its nonce is still checked once, and rate limits count it once. */
   readonly #admissions = new WeakMap<RequestContext, Admission>()
 
   #isClosed = false
@@ -49,11 +49,11 @@ export class RequestHandler {
   }
 
   /**
-   * Applies a part of a request. Returns the answer, as a promise only if the handler of the area returns one. Returns refusals as
-   * answers.
+   * Applies a part of a request, and returns the answer. Returns refusals as answers. Returns a promise only if the handler of the area
+   * returns one.
    *
    * @throws {DroppedRequest} if the request gets no answer
-   * @throws {Error} for a mistake in the sandbox; `answerInternalError` answers it
+   * @throws {Error} for a mistake in the sandbox. The caller passes it to `answerInternalError`.
    */
   handle(context: RequestContext, part: AppliedPart): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
@@ -69,21 +69,21 @@ export class RequestHandler {
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
-      // A fault may apply some entries of a request. A request without entries is applied as a whole, or not at all.
-      const isRun = request.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(part)
-      const done = isRun ? changes.apply(request, checked, part) : changes.rehearse(request, checked)
+      // A fault may apply some entries of a request. A request without entries is applied as a whole, or only rehearsed.
+      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !changes.appliesWhole(part)
+      const done = isRehearsed ? changes.rehearse(request, checked) : changes.apply(request, checked, part)
       if (done instanceof Promise)
         return done.then(
-          ({ reply, echo, isApplied }) => this.#applied(context, answerOf(reply, echo), known, isApplied),
+          ({ reply, echo, isApplied }) => this.#completeAnswer(context, answerOf(reply, echo), known, isApplied),
           (error: unknown) => this.#answerError(context, error, known),
         )
-      return this.#applied(context, answerOf(done.reply, done.echo), known, done.isApplied)
+      return this.#completeAnswer(context, answerOf(done.reply, done.echo), known, done.isApplied)
     } catch (error) {
       return this.#answerError(context, error, known)
     }
   }
 
-  /** Converts a refusal to the answer in the form of its host. `echo`: `request.params` of the answer. */
+  /** Converts a refusal to an answer in the form of the request's host. `echo`: `request.params` of the answer. */
   refuse(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
@@ -106,7 +106,7 @@ export class RequestHandler {
     )
   }
 
-  /** Drops all requests from now on, including those that a fault delays. */
+  /** Drops all requests from now on, also those that a fault delays. */
   close(): void {
     this.#isClosed = true
   }
@@ -131,14 +131,14 @@ export class RequestHandler {
   }
 
   /**
-   * Checks the caller, the rate limits and the form of the body, and counts the request against its rate limits. Fills `known` step by
-   * step.
+   * Checks the caller, the rate limits, and the type and size of the body. Counts the request against its rate limits. Sets the fields of
+   * `known` as soon as they are known.
    *
    * @throws {Refusal}
    */
   #admit(context: RequestContext, known: ResultParts): AuthenticatedRequest {
     const { rates, world } = this.#parts
-    // The headers of the answer if `endpointOf` refuses the request.
+    // For the answer if `endpointOf` refuses the request.
     known.headers = rateHeaders(rates.unrouted())
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
@@ -157,7 +157,7 @@ export class RequestHandler {
     context.caller = caller.id
     const rate = rates.count(this.#rateInput(endpoint, context, caller))
     known.headers = rateHeaders(rate)
-    if (rate.refused) throw this.#limited(context, endpoint, rate)
+    if (rate.refused) throw this.#recordOverLimit(context, endpoint, rate)
     // From here on, a refusal echoes the parameters of the path (docs/spec-notes.md#echoes-and-cursors).
     known.echo = { ...path }
     checkContentType(context, endpoint)
@@ -180,8 +180,8 @@ export class RequestHandler {
     }
   }
 
-  /** Completes the answer of a handler and its ledger entry. */
-  #applied(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
+  /** Adds headers to the answer of a handler. Marks the ledger entry if the request was applied. */
+  #completeAnswer(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
     if (isApplied && answer.status < 400) this.#markApplied(context)
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
     return answer
@@ -192,13 +192,12 @@ export class RequestHandler {
     entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
   }
 
-  /** Converts a refusal to an answer, and throws any other error. */
+  /** Converts a refusal to an answer, and rethrows any other error. Marks the ledger entry if a part of the request was applied. */
   #answerError(context: RequestContext, error: unknown, known: ResultParts): Answer {
     if (!(error instanceof Refusal)) throw error
     if (error.isPartlyApplied) this.#markApplied(context)
     const answer = this.refuse(context, error, known.echo)
-    // Headers of the refusal replace rate limit headers. A 429 has rate limit headers only if the switch
-    // `rate_limit_headers` is `reset`.
+    // Headers of the refusal replace headers of `known`. A 429 gets those of `known` only with the switch `rate_limit_headers: reset`.
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers
@@ -206,7 +205,7 @@ export class RequestHandler {
     return answer
   }
 
-  /** Returns the properties of the request that its rate limits depend on. Without a caller, those of an unknown user. */
+  /** Returns the properties of a request on which its rate limits depend. Without `caller`, the user is `anonymous`. */
   #rateInput(endpoint: Endpoint, context: RequestContext, caller?: Caller): RateInput {
     const { world } = this.#parts
     return {
@@ -221,10 +220,10 @@ export class RequestHandler {
   }
 
   /**
-   * Returns the refusal for a request over its rate limit. Records the violation, and the wait that its headers request, unless the limit
-   * is that of the bearer token endpoints.
+   * Records the violation of a rate limit, and the wait that the headers of the answer request. Returns the refusal. Records nothing for
+   * the endpoints of bearer tokens.
    */
-  #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
+  #recordOverLimit(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return oauth2Refusal()
     const choice = world.switch('rate_limit_headers')

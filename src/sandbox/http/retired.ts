@@ -1,4 +1,4 @@
-/** Refuses paths that official SDKs call and the sandbox does not serve: 410 with the successor, or 404 with the reason. */
+/** Refuses paths that official SDKs call and the sandbox does not serve: with 410 if a path has a successor, else with 404. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpoints } from '../../service/contract/index.ts'
 import { retiredPaths, type RetiredPath } from '../../service/contract/retiredPaths.ts'
@@ -8,8 +8,8 @@ import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from '../paths.ts'
 const PATTERNS = retiredPaths.map((retired) => ({ retired, pattern: patternOf(retired.path) }))
 
 /**
- * Endpoints whose path also matches a retired path: `/cards/:card_id` matches `/cards/website`. None with DELETE, because cards of legacy
- * types are deleted below such paths (spec 4.4).
+ * Endpoints whose path also matches a retired path. Example: `/cards/:card_id` matches `/cards/website`. Contains no endpoint with DELETE,
+ * because `DELETE /cards/:card_type/:card_id` deletes legacy cards (spec 4.4).
  */
 const MATCHING_RETIRED: ReadonlySet<Endpoint> = new Set(
   endpoints.filter(
@@ -18,12 +18,12 @@ const MATCHING_RETIRED: ReadonlySet<Endpoint> = new Set(
   ),
 )
 
-/** Returns true if the path of the endpoint also matches a retired path. False for DELETE. */
+/** Returns true if the path of the endpoint also matches a retired path. Returns false for endpoints with DELETE. */
 export function matchesRetiredPath(endpoint: Endpoint): boolean {
   return MATCHING_RETIRED.has(endpoint)
 }
 
-/** Returns the refusal for a path of `retiredPaths`. Undefined for any other path, and for methods other than GET, POST, PUT and DELETE. */
+/** Returns the refusal for a path of `retiredPaths`. Returns undefined for other paths, and for methods that no endpoint has. */
 export function retiredRefusal(method: string, rawPath: string): Refusal | undefined {
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method)) return undefined
   const path = rawPath

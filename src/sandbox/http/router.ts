@@ -4,18 +4,18 @@ import { CURRENT_VERSION, OLDER_VERSION } from '../paths.ts'
 
 /** Result of the search for an endpoint. */
 export type Route =
-  /** `path`: decoded path parameters by the names of the path that was called. */
+  /** `path`: decoded path parameters. Their names are those in the called path, which may be an alias. */
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
-  /** The path exists, with other methods only. */
-  | { readonly kind: 'method'; readonly allowed: readonly string[] }
+  /** The path exists, but not with this method. */
+  | { readonly kind: 'wrong_method'; readonly allowed: readonly string[] }
   | { readonly kind: 'unknown' }
 
 interface Node {
-  /** Next nodes by the text of their segment. */
+  /** Next nodes by the text of the next segment. */
   readonly literal: Map<string, Node>
-  /** Next node for a segment that is a parameter of any name. */
+  /** Next node if the next segment is a parameter, whatever its name. */
   parameter: Node | undefined
-  /** Endpoints whose path ends here, by method, with the names of the path's parameters. */
+  /** Endpoints whose path ends at this node, by method. `names`: names of the path parameters, in order. */
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
@@ -27,18 +27,18 @@ export class Router {
     for (const endpoint of endpoints) for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) this.#add(endpoint, path)
   }
 
-  /** Returns the route. `rawPath`: as sent, not decoded, without the query. Treats the older version as the current one. */
+  /** Finds the endpoint. `rawPath`: as sent, not decoded, without the query. Treats a path of the older version as one of the current. */
   match(method: string, rawPath: string): Route {
     const segments = rawPath.split('/').slice(1)
     if (segments[0] === OLDER_VERSION) segments[0] = CURRENT_VERSION
     if (segments.at(-1) === '' && segments.length > 1) segments.pop()
     const values: string[] = []
     const node =
-      walk(this.#root, segments, 0, values, (found) => found.ends.has(method)) ??
-      walk(this.#root, segments, 0, values, (found) => found.ends.size > 0)
+      findNode(this.#root, segments, 0, values, (found) => found.ends.has(method)) ??
+      findNode(this.#root, segments, 0, values, (found) => found.ends.size > 0)
     if (node === undefined) return { kind: 'unknown' }
     const end = node.ends.get(method)
-    if (end === undefined) return { kind: 'method', allowed: [...node.ends.keys()] }
+    if (end === undefined) return { kind: 'wrong_method', allowed: [...node.ends.keys()] }
     const path: Record<string, string> = {}
     end.names.forEach((name, index) => (path[name] = values[index] ?? ''))
     return { kind: 'found', endpoint: end.endpoint, path }
@@ -64,22 +64,28 @@ export class Router {
 }
 
 /**
- * Finds a node for which `accept` returns true, and adds its path parameters to `values`. Undefined without one. Tries literal segments
- * first, then parameters (`cards/poll/:id` beside `cards/:type/:id`).
+ * Finds a node that `accept` accepts, and adds the values of the path parameters to `values`. Returns undefined without such a node. At
+ * each segment, tries the literal first, then the parameter: `cards/poll/:id` before `cards/:type/:id`.
  */
-function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
+function findNode(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  values: string[],
+  accept: (node: Node) => boolean,
+): Node | undefined {
   const segment = segments[at]
   if (segment === undefined) return accept(node) ? node : undefined
   const literal = node.literal.get(segment)
   const kept = values.length
   if (literal !== undefined) {
-    const found = walk(literal, segments, at + 1, values, accept)
+    const found = findNode(literal, segments, at + 1, values, accept)
     if (found !== undefined) return found
     values.length = kept
   }
   if (node.parameter === undefined || segment === '') return undefined
   values.push(decodeSegment(segment))
-  const found = walk(node.parameter, segments, at + 1, values, accept)
+  const found = findNode(node.parameter, segments, at + 1, values, accept)
   if (found === undefined) values.length = kept
   return found
 }

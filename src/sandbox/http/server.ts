@@ -1,4 +1,4 @@
-/** Receives requests to all three hosts: reads and records them, runs faults and handlers, and sends the answers. */
+/** Receives and records all requests, runs faults and handlers, and sends the answers. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ControlServer } from '../controlServer.ts'
@@ -43,22 +43,22 @@ export class SandboxServer {
     const url = request.url ?? '/'
     if (isSilenced(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
-    const context = this.#open(request, response, url)
+    const context = this.#createContext(request, response, url)
     const rule = this.#parts.faults.hitBeforeBody(requestToMatch(context))
     if (rule !== undefined) {
-      noteFault(context, rule)
+      recordFault(context, rule)
       this.#parts.runner.runBeforeBody(context, rule, {
-        readBody: () => this.#read(context),
+        readBody: () => this.#readBody(context),
         refuse: (refusal) => this.#parts.handler.refuse(context, refusal),
         send: (answer) => this.#send(context, answer),
       })
       return
     }
-    this.#read(context)
+    this.#readBody(context)
   }
 
-  /** Creates the context and the ledger entry of a request whose headers are complete. */
-  #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
+  /** Creates the context of a request whose headers are complete, and records the request. */
+  #createContext(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
     const questionMark = url.indexOf('?')
     const rawPath = pathOf(questionMark === -1 ? url : url.slice(0, questionMark))
@@ -117,7 +117,7 @@ export class SandboxServer {
     if (context.instance === this.#parts.world.core.instance) this.#parts.observer.finish(context)
   }
 
-  #read(context: RequestContext): void {
+  #readBody(context: RequestContext): void {
     const chunks: Buffer[] = []
     let size = 0
     context.request.on('data', (chunk: Buffer) => {
@@ -126,16 +126,16 @@ export class SandboxServer {
     })
     context.request.on('end', () => {
       context.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      // This closure, and so `chunks`, exists as long as the request. Without this line, memory would contain each body twice.
+      // `chunks` exists as long as the request. Without this line, a body of several chunks would be in memory twice.
       chunks.length = 0
       context.entry.bytes = size
-      this.#arrived(context)
+      this.#handleComplete(context)
     })
     context.request.on('error', () => context.response.destroy())
   }
 
-  /** Parses the complete body. Then runs the fault that hits the request, or else answers it. Drops a request from before a reset. */
-  #arrived(context: RequestContext): void {
+  /** Handles a request whose body is complete: runs the fault that hits it, or else answers it. Drops a request from before a reset. */
+  #handleComplete(context: RequestContext): void {
     const { entry, endpoint } = context
     const { faults, handler, observer, runner, world } = this.#parts
     if (context.instance !== world.core.instance) return void context.response.destroy()
@@ -145,11 +145,11 @@ export class SandboxServer {
     observer.arrive(context)
     const rule = faults.hitWithBody({ ...requestToMatch(context), body: context.body, bodyHash: entry.body_sha256 })
     if (rule === undefined) return this.#answer(context)
-    noteFault(context, rule)
+    recordFault(context, rule)
     runner
       .run(context, rule, {
         apply: (apply) => handler.handle(context, apply),
-        // Handlers of reads are synchronous, so all of the read uses the old state.
+        // Handlers of reads are synchronous. `asOf` ends only after the whole read.
         applyAsOf: (time) => world.asOf(time, () => handler.handle(context, 'all')),
         refuse: (refusal) => handler.refuse(context, refusal),
         send: (answer) => this.#send(context, answer),
@@ -159,7 +159,7 @@ export class SandboxServer {
       .catch((error: unknown) => this.#fail(context, error))
   }
 
-  /** Handles and answers a request without a fault. Creates no promise for a synchronous handler, because a promise costs time. */
+  /** Handles and answers a request without a fault. To save time, creates no promise for a synchronous handler. */
   #answer(context: RequestContext): void {
     try {
       const answer = this.#parts.handler.handle(context, 'all')
@@ -185,8 +185,8 @@ export class SandboxServer {
     if (answer.stream !== undefined) return answer.stream(response)
     if (answer.status !== 204) answer.headers['content-length'] = String(bytes)
     response.writeHead(answer.status, answer.headers)
-    // Node sends a string in one write with the headers, but a Buffer in a second write. In a bench of requests of 25 products, that second
-    // write took about 30 % of the time (1.0 of 3.4 s).
+    // Node sends a string together with the headers, but a Buffer in a second write. JSON answers are therefore strings. In a bench with 25
+    // products for each request, a second write took about 30 % of the time (1.0 of 3.4 s).
     response.end(answer.body)
   }
 }
@@ -203,7 +203,7 @@ function requestToMatch(context: RequestContext): RequestToMatch {
   }
 }
 
-function noteFault(context: RequestContext, rule: ArmedRule): void {
+function recordFault(context: RequestContext, rule: ArmedRule): void {
   context.entry.fault = rule.fault.kind
   context.entry.fault_id = rule.id
 }

@@ -1,33 +1,34 @@
-/** Stores every request in order, counts requests in flight, and stores the rules that callers broke (docs/sandbox.md#violations). */
+/** Stores every request and every violation (docs/sandbox.md#violations), and counts requests in flight. */
 import type { KeyValue } from './requestContent.ts'
 
-/** Request, as `GET /_sandbox/ledger` shows it. Times are machine times, ISO 8601. */
+/** Request in the form of `GET /_sandbox/ledger`. Times are machine times, ISO 8601. */
 export interface LedgerEntry {
   /** Position in the ledger, from 1. */
   readonly seq: number
   /** Time at which the headers were complete. */
   readonly time: string
   readonly method: string
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string
   query: string
-  /** Name of the endpoint; null without a route. */
+  /** Name of the endpoint; null if no endpoint serves the request. */
   endpoint: string | null
-  /** Null while in flight, and if the connection broke before a status was sent. */
+  /** Status that was sent. Null while in flight, and if the connection broke before a status was sent. */
   status: number | null
   /** Size of the request body; 0 until the body is read. */
   bytes: number
-  /** SHA-256 of the request body in hex, of at most its first 32 MiB. Empty until the body is read. */
+  /** SHA-256 of the request body, in hex. Covers at most the first 32 MiB. Empty until the body is read. */
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
   /**
-   * True if the handler applied the request, or an entry of it, to the state. The answer that was sent may differ. False for a request that
-   * the handler refused, unless the switch `partial_apply` applied a part of it.
+   * True if the handler accepted the request, and no fault omitted all of its entries. Also true for a refused request of which the switch
+   * `partial_apply` applied a part. The answer of a fault may differ.
    */
   applied: boolean
-  /** Kind of the fault that hit the request, and the id of its rule. */
+  /** Kind of the fault that hit the request. */
   fault: string | null
+  /** Id of the rule with the fault. */
   fault_id: string | null
   /** Number of the connection, from 1; 0 if it is unknown. */
   readonly connection: number
@@ -36,19 +37,19 @@ export interface LedgerEntry {
   body_end_at: string | null
   /** Time at which the handler ended; null if `applied` is false. */
   applied_at: string | null
-  /** Null without an answer. */
+  /** Time at which the answer began; null without an answer. */
   answer_started_at: string | null
-  /** Time at which the answer was sent, or the connection ended. */
+  /** Time at which the answer was sent or the connection ended. */
   answer_ended_at: string | null
-  /** Size of the answer's body, or of the part of it that a fault sends. */
+  /** Size of the body of the answer. If a fault sends only a part of the body, size of the part. */
   answer_bytes: number
   /** True if the connection ended before the answer was sent, whichever side closed it. */
   client_closed: boolean
-  /** Only with the switch `ledger_keys`, for a request with products or identifiers. */
+  /** Products or identifiers of the request. Set only with the switch `ledger_keys`. */
   keys?: readonly Pick<KeyValue, 'key' | 'value'>[]
 }
 
-/** Rule that a caller broke, with the request. */
+/** Violation: a rule that a caller broke, with the request. */
 export interface Violation {
   /** `seq` of the request; 0 without one. */
   readonly seq: number
@@ -62,7 +63,7 @@ export interface Violation {
 /** Counts of the requests to one endpoint. */
 export interface EndpointStats {
   requests: number
-  /** Number of requests by status, `none` for those without one. */
+  /** Number of requests by status. Requests without a status count as `none`. */
   readonly by_status: Record<string, number>
   items: number
   most_in_flight: number
@@ -77,7 +78,7 @@ export class Ledger {
   current: LedgerEntry | undefined
   readonly #inFlight = new Map<string, { now: number; most: number }>()
 
-  /** Adds an entry, and counts its request as in flight. The caller sets the other fields of the entry while it handles the request. */
+  /** Adds an entry for a request, and counts the request as in flight. The other fields of the entry are set later. */
   open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
       seq: this.entries.length + 1,
@@ -104,12 +105,12 @@ export class Ledger {
     return entry
   }
 
-  /** Returns the entries with a higher `seq`. */
+  /** Returns the entries with a `seq` above the given one. */
   after(seq: number): readonly LedgerEntry[] {
     return this.entries.slice(Math.max(0, seq))
   }
 
-  /** Counts a request as ended. */
+  /** Counts a request as no longer in flight. */
   finish(entry: LedgerEntry): void {
     const counter = this.#inFlight.get(nameOf(entry))
     if (counter !== undefined && counter.now > 0) counter.now--
@@ -120,12 +121,12 @@ export class Ledger {
     return this.#inFlight.get(endpoint)?.now ?? 0
   }
 
-  /** Records a violation. `time`: ISO 8601. `entry`: undefined for a violation that belongs to no request. */
+  /** Records a violation. `entry`: undefined for a violation without a request. `time`: ISO 8601. */
   recordViolation(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
     this.violations.push({ seq: entry?.seq ?? 0, time, rule, detail, method: entry?.method ?? '', path: entry?.path ?? '' })
   }
 
-  /** Returns the counts of all requests by endpoint name, `unknown` for requests without a route. */
+  /** Returns the counts of all requests by endpoint name. Requests without an endpoint count as `unknown`. */
   stats(): Record<string, EndpointStats> {
     const stats: Record<string, EndpointStats> = {}
     const starts = new Map<string, { times: number[]; first: number }>()

@@ -1,4 +1,4 @@
-/** Records the content of every request, and the rules that the caller broke (docs/sandbox.md#violations). Changes no service state. */
+/** Records the content of every request, and the violations of its caller (docs/sandbox.md#violations). */
 import { areaRefs } from '../areaRefs.ts'
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
 import { checkLimits, checkOperator, checkRawIdentifiers } from './requestRules.ts'
 import type { TrafficRules } from './trafficRules.ts'
 
-/** Calls the rules of this folder for each request. */
+/** Applies the rules of this folder to each request. Does not change the state of the service. */
 export class Observer {
   readonly #world: SandboxWorld
   readonly #ledger: Ledger
@@ -37,7 +37,7 @@ export class Observer {
       this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }
 
-  /** Records and checks the complete, parsed body of a request. Called before the handler. */
+  /** Records and checks a request whose body is complete and parsed. */
   arrive(context: RequestContext): void {
     const { entry, route } = context
     if (route.kind === 'found') {
@@ -49,13 +49,13 @@ export class Observer {
     this.#trafficRules.arrive(entry, context.startedAt, context.content)
     if (this.#trafficRules.hasWaits)
       this.#trafficRules.checkWait(entry, claimedCaller(this.#world, context.request.headers.authorization), context.startedAt)
-    this.#noteOrder(context)
+    this.#checkOrder(context)
     checkLimits(context, this.#ledger)
     checkOperator(context, this.#ledger)
     checkRawIdentifiers(context, this.#ledger)
   }
 
-  /** Records that the answer was sent, or that the connection ended. */
+  /** Records that the request ended: the answer was sent, or the connection ended. */
   finish(context: RequestContext): void {
     this.#ledger.finish(context.entry)
     this.#trafficRules.finish(context.entry)
@@ -71,17 +71,17 @@ export class Observer {
     this.#productIds.clear()
   }
 
-  /** True if no key of the test's data gets an earlier value again (the switch `values_recur`). */
+  /** True if the test promises that no key gets an earlier value again (the switch `values_recur: never`). */
   get #strict(): boolean {
     return this.#world.switch('values_recur') === 'never'
   }
 
-  /** Checks the order of the values of each key. Hashes only the entries to which a rule can apply. */
-  #noteOrder(context: RequestContext): void {
+  /** Checks the order of the values of each key. To save time, hashes only the entries to which a rule can apply. */
+  #checkOrder(context: RequestContext): void {
     const { keys } = context.content
     const strict = this.#strict
-    if (!strict && !this.#valueOrder.concerns(keys)) return
-    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.concerns(own))
+    if (!strict && !this.#valueOrder.mayApplyTo(keys)) return
+    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.mayApplyTo(own))
     this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), strict)
   }
 
@@ -90,7 +90,7 @@ export class Observer {
   }
 }
 
-/** Maps product keys to ids, because a PUT names products by id and a DELETE by key. */
+/** Maps product keys to ids. Needed because a PUT names products by id, and a DELETE by key. */
 class ProductIds {
   readonly #world: SandboxWorld
   readonly #known = new Map<string, string>()
@@ -99,7 +99,7 @@ class ProductIds {
     this.#world = world
   }
 
-  /** Returns the id of a product; undefined for an unknown key. Stores each id, because a DELETE may be sent again after it was applied. */
+  /** Returns the id of a product; undefined for an unknown key. Stores each id: a DELETE may be sent again after the product is deleted. */
   readonly of = (catalogId: string, productKey: string): string | undefined => {
     const name = `${catalogId} ${productKey}`
     const id = this.#world.stateOf(areaRefs.catalogs).catalogs.get(catalogId)?.idByKey.get(productKey)

@@ -1,4 +1,4 @@
-/** Detects raw emails and phone numbers in requests, where only digests are allowed (docs/sandbox.md#violations). */
+/** Detects raw emails and phone numbers in requests. Only their digests are allowed (docs/sandbox.md#violations). */
 
 /** Returns true if the text contains `name@host.tld`, with a raw or percent-encoded `@`. */
 export function looksLikeEmail(text: string): boolean {
@@ -7,7 +7,7 @@ export function looksLikeEmail(text: string): boolean {
   )
 }
 
-/** Returns true for a number of 8 to 15 digits with a plus sign, separators or a leading zero. Any other number may be an id. */
+/** Returns true for 8 to 15 digits with a plus sign, a separator or a leading zero. Digits without any of these may be an id. */
 export function looksLikePhone(text: string): boolean {
   const number = text.trim().replace(/^%2B/i, '+')
   const digits = number.replaceAll(/\D/g, '').length
@@ -15,8 +15,8 @@ export function looksLikePhone(text: string): boolean {
 }
 
 /**
- * Returns true for a text that is almost certainly a phone number: it starts with a plus sign or two zeros, has an opening parenthesis, or
- * is grouped like a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`), and for most ids with hyphens or a leading zero.
+ * Returns true for a text that is almost certainly a phone number. In addition to `looksLikePhone`, it begins with a plus sign or two
+ * zeros, contains an opening parenthesis, or has the digit groups of a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`).
  */
 export function isWrittenAsPhone(text: string): boolean {
   return (

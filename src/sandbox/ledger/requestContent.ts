@@ -1,4 +1,4 @@
-/** Reads which products and users a request contains, for the ledger and the rules on their keys. */
+/** Reads which products and users a request contains, for the ledger and for the rules on keys. */
 import { hash } from 'node:crypto'
 import { listOf, recordOf } from '../../unknownValue.ts'
 
@@ -7,22 +7,20 @@ export interface RequestContent {
   /** Number of products, product keys or users. */
   readonly items: number
   /**
-   * Key of each product or identifier. Requests with the same product of a catalog, or the same identifier of an audience or list, have the
-   * same key. A product key whose product is unknown has a key of its own.
+   * Key of each product or identifier, for the comparison of requests: `p CATALOG ID` for a product, `k CATALOG PRODUCT_KEY` for an unknown
+   * product, `a AUDIENCE TYPE VALUE` or `d LIST TYPE VALUE` for an identifier.
    */
   readonly keys: readonly string[]
 }
 
-/**
- * Key with the SHA-256 of its entry in the request: for the rules on the order of values, and for the ledger with the switch `ledger_keys`
- * (docs/sandbox.md#switches).
- */
+/** Key of a product or identifier, with the value that a request sends for the key. */
 export interface KeyValue {
   readonly key: string
+  /** SHA-256 of the entry that contains the product or identifier, in hex. */
   readonly value: string
   /** True if the entry deletes the key. */
   readonly removes: boolean
-  /** Index of the operation that contains the entry. A product or product key is an operation of its own. */
+  /** Index of the operation that contains the entry. Each product or product key counts as one operation. */
   readonly operation: number
   /** `expires_at` of the entry, as sent. */
   readonly expiresAt: string | undefined
@@ -30,10 +28,10 @@ export interface KeyValue {
 
 const NOTHING: RequestContent = { items: 0, keys: [] }
 
-/** Returns the id of the product with a product key; undefined for an unknown key. A PUT names products by id, a DELETE by key. */
+/** Returns the id of the product with a product key; undefined for an unknown key. */
 export type ProductIdOf = (catalogId: string, productKey: string) => string | undefined
 
-/** Returns the content of a request to an endpoint. Empty for endpoints without products or users. `body`: parsed JSON. */
+/** Returns the content of a request; empty for an endpoint without products and users. `path`: path parameters. `body`: parsed JSON. */
 export function contentOf(
   endpoint: string,
   path: Readonly<Record<string, string>>,
@@ -48,8 +46,8 @@ export function contentOf(
 }
 
 /**
- * Returns every key with the SHA-256 (hex) of its entry as JSON. The entry of a user includes the type and times of its
- * operation, but not the other users. `isNeeded` selects entries by their keys, because hashing all of them takes time.
+ * Returns every key with its value. The value of a user depends on the type and times of the operation, but not on its other users.
+ * `isNeeded` selects entries by their keys, because it takes time to hash all entries.
  */
 export function keyValues(
   endpoint: string,
@@ -67,7 +65,7 @@ export function keyValues(
 }
 
 interface Entry {
-  /** Body that contains only this entry. */
+  /** Body of a request that contains only this entry. */
   readonly single: unknown
   /** Returns the text to hash. */
   readonly text: () => string
@@ -76,7 +74,7 @@ interface Entry {
   readonly expiresAt: string | undefined
 }
 
-/** Returns the products, product keys or users of a request. May return entries for other endpoints too; these have no keys. */
+/** Returns the products, product keys or users of a request. Entries of other endpoints have no keys, so `keyValues` ignores them. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   if (endpoint === 'products.put')
     return listOf(field(body, 'products')).map((one, operation) => ({

@@ -1,6 +1,4 @@
-/**
- * Checks limits, the operator of a catalog's DELETE, and raw identifiers outside the body. Records violations (docs/sandbox.md#violations).
- */
+/** Checks the rules that concern one request alone, and records violations (docs/sandbox.md#violations). */
 import type { RequestContext } from '../http/requestContext.ts'
 import type { Ledger } from './ledger.ts'
 import { looksLikeEmail, looksLikePhone } from './rawIdentifiers.ts'
@@ -17,15 +15,15 @@ export function checkLimits(context: RequestContext, ledger: Ledger): void {
   if (bytes !== undefined && entry.bytes > bytes) recordViolation(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
 }
 
-/** Checks that the DELETE of a catalog has the header `x-operator`, because only a person may delete a catalog. */
+/** Checks that a DELETE of a catalog has the header `x-operator`. Only a person may delete a catalog. */
 export function checkOperator({ entry, endpoint, request }: RequestContext, ledger: Ledger): void {
   if (endpoint?.name === 'catalogs.delete' && request.headers['x-operator'] === undefined)
     ledger.recordViolation(entry, entry.time, 'catalog_delete_without_operator', 'no x-operator header names the operator')
 }
 
 /**
- * Checks path, query and headers except `authorization` for raw emails. Checks query values that start with a plus sign for phone numbers.
- * Other digits may be ids or times. The audiences area checks bodies of uploads.
+ * Checks path, query and headers for raw emails, except the header `authorization`. Checks query values for phone numbers, but only those
+ * with a plus sign: other digits may be ids or times. The audiences area checks the bodies of uploads.
  */
 export function checkRawIdentifiers(context: RequestContext, ledger: Ledger): void {
   const found = (place: string, type = 'email'): void =>

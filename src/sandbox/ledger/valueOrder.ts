@@ -1,40 +1,41 @@
 /**
- * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). If the
- * outcome of a value is unknown, the caller must send it again unchanged before a newer value, and never after one.
+ * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). While
+ * the outcome of a value is unknown, the caller must send the same value again before it sends a newer one. Once it has sent a newer value,
+ * it must not send the older one.
  *
- * Records a violation only if it is certain. An earlier value whose outcome is known may be sent again (10, 12, 10 EUR), and so may the
- * data of a user after a `Delete` of the user was answered. The switch `values_recur: never` declares that the data of the test never
- * returns to an earlier value. Then every older value after a newer one is a violation.
+ * Records a violation only if there is no doubt. A value with a known outcome may be sent again later: data may change from 10 to 12 and
+ * back to 10 EUR. Once a `Delete` of a user is answered, earlier values of the user may be sent again too. With the switch `values_recur:
+ * never`, the test promises that its data never returns to an earlier value. Every older value after a newer one is then a violation.
  */
 import type { KeyValue } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
 type RecordViolation = (entry: LedgerEntry, rule: string, detail: string) => void
 
-/** Newest value that was sent for a key, if its outcome is unknown. */
+/** Newest value that was sent for a key, while the outcome of that value is unknown. */
 interface Unresolved {
   readonly value: string
   readonly removes: boolean
   readonly expiresAt: string | undefined
-  /** All keys of the request that sent it. */
+  /** All keys of the request that sent the value. */
   readonly requestKeys: ReadonlySet<string>
-  /** All keys of the operation: the identifiers of its users. */
+  /** All keys of the operation that contains the value. */
   readonly operationKeys: readonly string[]
 }
 
-/** All values of a key, for `values_recur: never`. */
+/** All values that were sent for a key, for `values_recur: never`. */
 interface History {
   current: string
   readonly older: Set<string>
 }
 
-/** Maximum number of keys in `#unresolved`, and in `#superseded`: more than concurrent requests have. Limits memory. */
-const MOST_KEYS = 200_000
+/** Maximum number of keys in each of `#unresolved` and `#superseded`. Limits memory. Concurrent requests have fewer keys. */
+const MAX_KEYS = 200_000
 
 /** Values of keys whose order is checked. */
 export class ValueOrder {
   readonly #unresolved = new Map<string, Unresolved>()
-  /** Values by key that were superseded while their outcome was unknown. */
+  /** Values that a newer value replaced while their outcome was unknown, by key. */
   readonly #superseded = new Map<string, Set<string>>()
   readonly #histories = new Map<string, History>()
   readonly #recordViolation: RecordViolation
@@ -43,34 +44,34 @@ export class ValueOrder {
     this.#recordViolation = recordViolation
   }
 
-  /** Returns true if a rule other than that of `values_recur: never` can apply to one of the keys. If not, the values need no hashes. */
-  concerns(keys: readonly string[]): boolean {
+  /** Returns true if a value of one of the keys had an unknown outcome. If not, only the rule of `values_recur: never` can apply. */
+  mayApplyTo(keys: readonly string[]): boolean {
     return (
       (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
     )
   }
 
   /**
-   * Checks the values of a request whose body arrived. `keysOfRequest`: all keys of the request. `now`: the sandbox's time, milliseconds
-   * since 1970. `strict`: `values_recur` is `never`.
+   * Checks the values of a request whose body arrived. `keysOfRequest`: all keys of the request. `now`: time of the sandbox's clock,
+   * milliseconds since 1970. `strict`: true with the switch `values_recur: never`.
    */
   arrive(entry: LedgerEntry, values: readonly KeyValue[], keysOfRequest: readonly string[], now: number, strict: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
-      const rule = this.#classify(value, keysOfRequest, now) ?? (strict && !value.removes ? this.#classifyHistory(value) : undefined)
+      const rule = this.#checkValue(value, keysOfRequest, now) ?? (strict && !value.removes ? this.#checkHistory(value) : undefined)
       if (rule !== undefined) broken.add(rule)
     }
     for (const rule of broken) this.#recordViolation(entry, rule, DETAIL[rule] ?? '')
   }
 
   /**
-   * Records the outcome of a request, as its caller sees it. `keysOfRequest`, `strict`: as for `arrive`. Calls `values` only if they are
-   * needed.
+   * Records the outcome of a request, as its caller sees it. `values`: returns the values of the request; called only if they are needed.
+   * `keysOfRequest`, `strict`: as for `arrive`.
    */
   finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
-    else if (outcome === 'known' && this.concerns(keysOfRequest))
+    else if (outcome === 'known' && this.mayApplyTo(keysOfRequest))
       for (const { key, value, removes } of values()) {
         const open = this.#unresolved.get(key)
         if (open?.value === value || (removes && open?.removes === true)) this.#unresolved.delete(key)
@@ -84,21 +85,21 @@ export class ValueOrder {
     this.#histories.clear()
   }
 
-  /** Returns the rule that the value breaks; undefined if it breaks none. Marks an unresolved value that it replaces as superseded. */
-  #classify({ key, value, removes }: KeyValue, keysOfRequest: readonly string[], now: number): string | undefined {
+  /** Returns the rule that the value breaks; undefined if it breaks none. Stores an unresolved value that it replaces in `#superseded`. */
+  #checkValue({ key, value, removes }: KeyValue, keysOfRequest: readonly string[], now: number): string | undefined {
     const open = this.#unresolved.get(key)
     if (open !== undefined && open.value !== value) {
-      // Two deletes of a key are equal, whatever else their requests contain.
+      // Two deletes of a key count as the same value.
       if (removes && open.removes) return undefined
       this.#unresolved.delete(key)
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // An operation with an erased identifier cannot be sent again unchanged, so its other users may get new values too.
+      // Once an identifier is deleted, its operation cannot be sent again unchanged. The other users of it may therefore get new values.
       if (removes && isUser(key))
         for (const other of open.operationKeys)
           if (this.#unresolved.get(other)?.requestKeys === open.requestKeys) this.#unresolved.delete(other)
-      // Allowed (docs/sandbox.md#violations): the `Delete` of a user, which may be an erasure, and a new value for an expired one.
+      // Allowed (docs/sandbox.md#violations): a new value after the old one expired, and the `Delete` of a user, which may be an erasure.
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
       return keysOfRequest.every((other) => open.requestKeys.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
@@ -107,7 +108,8 @@ export class ValueOrder {
     return !removes && this.#superseded.get(key)?.has(value) === true ? 'older_after_newer' : undefined
   }
 
-  #classifyHistory({ key, value }: KeyValue): string | undefined {
+  /** Adds the value to the history of the key. Returns the rule that the value breaks; undefined if it breaks none. */
+  #checkHistory({ key, value }: KeyValue): string | undefined {
     const history = this.#histories.get(key)
     if (history === undefined) {
       this.#histories.set(key, { current: value, older: new Set() })
@@ -139,21 +141,21 @@ const DETAIL: Readonly<Record<string, string>> = {
   older_after_newer: 'an older value after a newer one',
 }
 
-/** Returns true for the key of an identifier in an audience (`a …`) or a do-not-reach list (`d …`). Only users are erased, not products. */
+/** Returns true for the key of an identifier in an audience (`a …`) or a do-not-reach list (`d …`). */
 function isUser(key: string): boolean {
   return key.startsWith('a ') || key.startsWith('d ')
 }
 
-/** Returns the outcome of a request. `neither`: it was refused, and does not change whether the outcome of earlier attempts is known. */
-function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'neither' {
+/** Returns the outcome of a request. `unchanged`: a refusal that does not show the outcome of earlier attempts. */
+function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'unchanged' {
   if (status === null || closed || status >= 500 || status === 408) return 'unknown'
-  return [401, 403, 404, 423, 429].includes(status) ? 'neither' : 'known'
+  return [401, 403, 404, 423, 429].includes(status) ? 'unchanged' : 'known'
 }
 
-/** Drops the oldest keys above {@link MOST_KEYS}. */
+/** Drops the oldest keys above `MAX_KEYS`. */
 function trim(map: Map<string, unknown>): void {
   for (const key of map.keys()) {
-    if (map.size <= MOST_KEYS) return
+    if (map.size <= MAX_KEYS) return
     map.delete(key)
   }
 }

@@ -1,18 +1,18 @@
 /**
- * Makes X.509 certificates at run time (RFC 5280), so that the repository contains no private key, and a certificate can have any
- * dates. A certificate has an ECDSA P-256 key and the extensions that strict clients require (X509_V_FLAG_X509_STRICT of OpenSSL, the
- * default of Python 3.13). The package selfsigned 5.5 would add 22 packages and 9 MB to the sandbox instead of these lines.
+ * Makes X.509 certificates (RFC 5280) at run time. The repository therefore contains no private key, and a certificate can have any dates.
+ * A certificate has an ECDSA P-256 key. It has the extensions that strict clients require, such as Python 3.13 (X509_V_FLAG_X509_STRICT of
+ * OpenSSL). The package selfsigned 5.5 can make certificates too, but would add 22 packages and 9 MB.
  */
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 /** Content of a new certificate. */
 export interface CertificateOptions {
   readonly commonName: string
-  /** Host names and IPv4 addresses of the certificate; none for an authority. */
+  /** Host names and IPv4 addresses for which the certificate is valid. Default: none. */
   readonly hosts?: readonly ({ readonly dns: string } | { readonly ip: string })[]
   readonly notBefore: Date
   readonly notAfter: Date
-  /** Signs the certificate. Without it, the certificate is self-signed. */
+  /** Authority that signs the certificate. Default: the certificate is self-signed. */
   readonly issuer?: Certificate
   /** True if the certificate may sign others. */
   readonly isAuthority?: boolean
@@ -24,7 +24,7 @@ export interface Certificate {
   readonly privateKey: KeyObject
   /** SHA-1 of the public key (RFC 5280 4.2.1.2). */
   readonly keyId: Buffer
-  /** PEM. */
+  /** Certificate as PEM. */
   readonly certificate: string
   /** Private key as PEM. */
   readonly key: string
@@ -39,7 +39,7 @@ const BASIC_CONSTRAINTS = '2.5.29.19'
 const AUTHORITY_KEY_ID = '2.5.29.35'
 const EXTENDED_KEY_USAGE = '2.5.29.37'
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
-/** Bytes of an uncompressed point of P-256, with which the encoded public key ends. */
+/** Length of an uncompressed point of P-256. The encoded public key ends with such a point. */
 const POINT_BYTES = 65
 
 /** Returns a new certificate with a new key. */
@@ -126,7 +126,7 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(commonName)))))
 }
 
-/** Encodes a time as RFC 5280 4.1.2.5 requires: UTCTime, with a year of two digits, before 2050, and GeneralizedTime from then on. */
+/** Encodes a time (RFC 5280 4.1.2.5). Before 2050 it is a UTCTime, whose year has two digits, and from 2050 on a GeneralizedTime. */
 function time(at: Date): Buffer {
   const digits = `${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`
   return at.getUTCFullYear() < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))

@@ -1,7 +1,4 @@
-/**
- * Opens further ports on which the sandbox is served over TLS, correctly or with a fault (`POST /_sandbox/tls`,
- * docs/sandbox.md#the-control-api).
- */
+/** Opens further ports for TLS, with or without a fault (`POST /_sandbox/tls`, docs/sandbox.md#the-control-api). */
 import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
@@ -10,7 +7,7 @@ import { ControlError, fieldsOf } from '../../controlError.ts'
 import { listenAgain, listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
-/** Kinds of listeners: `good`, and the faults. */
+/** Kinds of listeners. All except `good` are faults. */
 export const TLS_KINDS = ['good', 'expired', 'self_signed', 'wrong_host', 'old_version', 'stall', 'drop'] as const
 type Kind = (typeof TLS_KINDS)[number]
 
@@ -19,7 +16,7 @@ export interface TlsListener {
   /** `https://127.0.0.1:PORT`. */
   readonly url: string
   readonly kind: Kind
-  /** Certificate of the sandbox's authority as PEM. A client that trusts the authority accepts the correct certificates. */
+  /** Certificate of the authority of the sandbox, as PEM. A client that trusts it accepts the certificate of a `good` listener. */
   readonly ca: string
 }
 
@@ -29,22 +26,23 @@ const HOSTS = [{ dns: 'localhost' }, { ip: '127.0.0.1' }]
 /** TLS listeners of a sandbox. */
 export class TlsListeners {
   readonly #connected: (socket: TLSSocket) => void
-  /** Servers with their ports. */
+  /** Ports of the listeners, by server. */
   readonly #servers = new Map<Server, number>()
   readonly #sockets = new Set<Socket>()
   #authority: Certificate | undefined
   readonly #log: Logger
   #reopening: AbortController | undefined
 
-  /** `connected` is called with every connection whose handshake succeeded. */
+  /** `connected` is called with each connection after its handshake. */
   constructor(connected: (socket: TLSSocket) => void, log: Logger) {
     this.#connected = connected
     this.#log = log
   }
 
   /**
-   * Opens a listener from `{ "kind": …, "times": n }`. The first n connections get the fault, later ones a correct certificate; without
-   * `times` all get the fault. `old_version` offers TLS 1.1 only, `stall` never ends the handshake, `drop` closes during it.
+   * Opens a listener from `{ "kind": …, "times": n }`. The first n connections get the fault; without `times`, all do. Later connections
+   * are served as by `good`. `old_version` offers only TLS 1.1. `stall` never answers the handshake, `drop` closes the connection during
+   * it.
    *
    * @throws {ControlError} for an unknown kind or field, or an invalid `times`
    */
@@ -54,7 +52,7 @@ export class TlsListeners {
     if (known === undefined) throw new ControlError(`kind must be one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
       throw new ControlError('times must be a whole number from 1')
-    // The name is unique, because a client that trusts several sandboxes finds the right authority by its name.
+    // A client that trusts several sandboxes finds an authority by its name, so the name is unique.
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,
       isAuthority: true,
@@ -68,7 +66,7 @@ export class TlsListeners {
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy())
       const chosen = left-- > 0 ? bad : good
       if (chosen !== undefined) chosen.emit('connection', socket)
-      // `drop` closes at the first bytes of the client. `stall` reads them and never answers.
+      // `drop` closes the connection at the first bytes of the client. `stall` reads the bytes and never answers.
       else if (known === 'drop') socket.once('data', () => socket.destroy())
       else socket.resume()
     })
@@ -77,7 +75,7 @@ export class TlsListeners {
     return { url: `https://127.0.0.1:${port}`, kind: known, ca: authority.certificate }
   }
 
-  /** Rejects new connections to every listener for `ms`, and keeps open ones. A call during that time is ignored. */
+  /** Closes the port of every listener for `ms`, and keeps open connections. Ignores a second call during that time. */
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
     const closed = [...this.#servers]
@@ -107,7 +105,7 @@ export class TlsListeners {
     const server = createServer({
       cert: made.certificate,
       key: made.key,
-      // OpenSSL allows TLS 1.1 only at this security level.
+      // OpenSSL allows TLS 1.1 only with security level 0.
       ...(kind === 'old_version' ? { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
     })
     server.on('secureConnection', this.#connected)
