@@ -44,7 +44,8 @@ export function parseAnyLink(text: string): LinkResult {
   if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..'))
     return { link: `${start}${authority}${rest}`, toAscii: false, http }
   const url = URL.parse(`${start}${authority}/`)
-  if (url === null || url.hostname === '' || /%/.test(authority)) return { invalid: 'does not have a valid host' }
+  // `URL` accepts empty labels, which no name server has.
+  if (url === null || url.hostname === '' || /%|\.\.|^\./.test(authority)) return { invalid: 'does not have a valid host' }
   const toAscii = /[^\u0000-\u007f]/.test(authority)
   const link = toAscii ? `${start}${url.host}${rest}` : `${start}${authority}${rest}`
   return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }
@@ -81,7 +82,7 @@ export function parseImage(text: string): ImageResult {
   return { link, http, encoded: encodedText !== text, typeKnown }
 }
 
-/** Splits a list of addresses at commas and spaces, but only before another http or https address (docs/inputs.md, case 171). */
+/** Splits a list of addresses at `,`, `;`, `|` and spaces, but only before another http or https address (docs/inputs.md, case 171). */
 export function splitImages(text: string): string[] {
-  return text.split(/(?<!\s)\s*,\s*(?=https?:\/\/)|(?<!\s)\s+(?=https?:\/\/)/i)
+  return text.split(/(?<!\s)\s*[,;|]\s*(?=https?:\/\/)|(?<!\s)\s+(?=https?:\/\/)/i)
 }

@@ -130,7 +130,7 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   const start = parseInstant(from, undefined, timezone)
   const end = parseInstant(to, undefined, timezone)
   if (start === undefined || end === undefined) return { invalid: `"${showValue(text)}" ${timeFault(from, to)}` }
-  if (end.ms < start.ms) return { invalid: `"${showValue(text)}" ends before it starts` }
+  if (end.ms <= start.ms) return { invalid: `"${showValue(text)}" does not end after it starts` }
   const period = `${start.text}/${end.text}`
   if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" was written as "${period}"`)
   return period

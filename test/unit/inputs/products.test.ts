@@ -496,6 +496,17 @@ const cases: readonly Case[] = [
     becomes('additional_image_link', `${base}/2.jpg,${base}/3%2C4.jpg`),
   ],
   [
+    'case 171: an image list joined by | or ; is split before each address',
+    {
+      image_link: `${base}/a.jpg|${base}/b.jpg`,
+      additional_image_link: `${base}/c.jpg ; ${base}/d.jpg;v=1|${base}/e.jpg`,
+    },
+    {
+      product: { image_link: `${base}/a.jpg`, additional_image_link: [`${base}/c.jpg`, `${base}/d.jpg;v=1`, `${base}/e.jpg`].join(',') },
+      says: ['IMAGES_DROPPED'],
+    },
+  ],
+  [
     'case 171: a list of images without file types is split',
     { image_link: `${base}/i/123,${base}/i/124` },
     becomes('image_link', `${base}/i/123`, 'IMAGES_DROPPED'),
@@ -516,7 +527,7 @@ const cases: readonly Case[] = [
       // Winter and summer time of one zone. The repeated hour in autumn is the second one, and the skipped hour in spring is winter time.
       ['2026-03-01T00:00/2026-04-01T00:00', '2026-03-01T00:00:00+01:00/2026-04-01T00:00:00+02:00'],
       ['2026-10-25T02:30/2026-10-25T03:30', '2026-10-25T02:30:00+01:00/2026-10-25T03:30:00+01:00'],
-      ['2026-03-29T02:30/2026-03-29T03:30', '2026-03-29T02:30:00+01:00/2026-03-29T03:30:00+02:00'],
+      ['2026-03-29T02:30/2026-03-29T04:30', '2026-03-29T02:30:00+01:00/2026-03-29T04:30:00+02:00'],
       ['2026-03-01T00:00Z/2026-04-01T00:00', '2026-03-01T00:00:00Z/2026-04-01T00:00:00+02:00'],
     ] as const
   ).map(([given, sent]): Case => [

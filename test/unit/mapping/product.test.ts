@@ -108,6 +108,8 @@ describe('rejects', () => {
     [82, { link: 'https://shop.example@evil.test/' }, 'LINK_INVALID'],
     [82, { link: 'https:\\\\shop.example' }, 'LINK_INVALID'],
     [82, { link: 'https:///x' }, 'LINK_INVALID'],
+    [82, { link: 'https://shop..example/x' }, 'LINK_INVALID'],
+    [82, { link: 'https://.shop.example/x' }, 'LINK_INVALID'],
     [83, { link: `https://shop.example/${'x'.repeat(2048)}` }, 'LINK_INVALID'],
     [83, { link: 'https://shop.example:99999/p' }, 'LINK_INVALID'],
     [85, { image_link: undefined }, 'FIELD_MISSING'],
@@ -282,7 +284,9 @@ test('optional settings', () => {
 })
 
 test.for([
-  ['2026-03-02T00:00Z/2026-03-01T00:00Z', 'ends before it starts'],
+  ['2026-03-02T00:00Z/2026-03-01T00:00Z', 'does not end after it starts'],
+  ['2026-03-01T00:00Z/2026-03-01T01:00+01:00', 'does not end after it starts'],
+  ['2026-03-01T00:00:00.1Z/2026-03-01T00:00:00.9Z', 'does not end after it starts'],
   ['2026-03-01/2026-04-01', 'has a date without a time'],
   ['2026-03-01T00:00/2026-04-01T00:00', 'has a time without offset'],
   ['2026-03-01T00:00Z', 'is not two times with / between them'],
