@@ -43,7 +43,16 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
   const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
-  const encoding = mark?.encoding ?? setting ?? labelOf(transport ?? declared ?? 'utf-8', hints.name)
+  const outside = mark?.encoding ?? setting ?? (transport === undefined ? undefined : labelOf(transport, hints.name))
+  const encoding = outside ?? labelOf(declared ?? 'utf-8', hints.name)
+  // `declared` was read with one byte for each character. Programs write such a declaration if they encode their text later.
+  if (outside === undefined && encoding.startsWith('utf-16')) {
+    throw fileError('FILE_ENCODING', 'the XML declaration names utf-16, but it is not UTF-16 itself', {
+      name: hints.name,
+      at: 'byte 0',
+      hint: 'Set `encoding: utf-8` of the source, or correct the declaration.',
+    })
+  }
   if (mark !== undefined) await input.take(mark.length)
   if (encoding === 'utf-8') {
     if (mark === undefined && looksLikeUtf16(head)) {

@@ -187,6 +187,15 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     const result = await read(bytes, { encoding: 'windows-1251', csv: { headerRow: 1, columns: ['id', 'title', 'brand'] } })
     expect(result.rows[0]?.cells).toEqual(['1', 'a', 'b'])
   })
+  test.each(['UTF-16', 'utf-16le', 'utf-16be'])('case 17: a readable declaration of %s contradicts its bytes', async (declared) => {
+    const text = `<?xml version="1.0" encoding="${declared}"?>\n<rss><channel></channel></rss>`
+    await expect(read(text)).rejects.toMatchObject({
+      code: 'FILE_ENCODING',
+      message: 'the XML declaration names utf-16, but it is not UTF-16 itself',
+      hint: 'Set `encoding: utf-8` of the source, or correct the declaration.',
+    })
+    expect((await read(text, { encoding: 'utf-8' })).rows).toEqual([])
+  })
   test('case 17: the byte order mark takes precedence over the HTTP header, and that over the declaration', async () => {
     const xml = (declared: string, text: Buffer) =>
       Buffer.concat([
