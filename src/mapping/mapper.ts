@@ -194,14 +194,18 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
     const name = columns[index] ?? ''
     const repeats = repeatsOf(name, columns)
     if (repeats.every((repeat) => used.has(columns.indexOf(repeat)))) continue
-    const field = mapping.fields.find(({ from }) => from === name)?.field ?? '<field>'
+    const field = mapping.fields.find(({ from }) => from === name)?.field
     const names = [name, ...repeats].map((column) => JSON.stringify(column)).join(', ')
     throw new RunError(
       'FILE_DUPLICATE_COLUMN',
       `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and not all of them are read`,
       {
         where: shownAddress(uri),
-        hint: `Name the columns to read, in order: map: { ${field}: [${names}] }`,
+        // A column of `consent:` or of a country is not a field.
+        hint:
+          field === undefined
+            ? `Name each of these columns in its setting: ${names}`
+            : `Name the columns to read, in order: map: { ${field}: [${names}] }`,
       },
     )
   }

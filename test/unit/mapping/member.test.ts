@@ -781,6 +781,16 @@ test.for([
   if (stops) expect(mapper.reportUnmapped().consentHint).toContain('consent: { column: "status"')
 })
 
+test.for([
+  [{ consent: { column: 'ok', values: ['yes'] } }, 'Name each of these columns in its setting: "ok", "ok (column 4)"'],
+  [{ map: { key: 'id', email: 'ok' } }, 'Name the columns to read, in order: map: { email: ["ok", "ok (column 4)"] }'],
+] as const)('the hint for repeated columns that %j reads is %s', ([definition, hint]) => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, ...definition })
+  expect(() => mapper.bindHeader(['id', 'email', 'ok', 'ok (column 4)'])).toThrow(
+    expect.objectContaining({ code: 'FILE_DUPLICATE_COLUMN', hint }) as Error,
+  )
+})
+
 test('a message about missing columns shows at most 60 characters of a name: the file may be one line that was decoded wrongly', () => {
   const people = 'id,email\n1,jane.doe@example.com\n2,john.roe@example.com\n'.repeat(3)
   const misread = Buffer.from(people, 'utf16le').swap16().toString('utf16le')
