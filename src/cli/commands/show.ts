@@ -2,12 +2,13 @@ import type { Store } from '../../db/open.ts'
 import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
 import { runOfPlan } from '../../sync/reports/planChanges.ts'
+import { plannedChanges } from '../../sync/reports/runSteps.ts'
 import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { changesOf } from '../reports/planFile.ts'
 import { changeLine, planMarkdown } from '../reports/planChanges.ts'
 import { funnel } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
-import { instant, plural, safe } from '../terminal/text.ts'
+import { instant, nextLines, plural, safe } from '../terminal/text.ts'
 
 /** Shows a run as a funnel. With `--changes`, lists every key that its plan changes; with `--markdown`, prints the plan. */
 export const run: CommandRun = async (context, invocation) =>
@@ -40,6 +41,20 @@ async function showChanges(context: Context, invocation: Invocation, store: Stor
     for await (const change of changes) all.push(change)
     writeJson(context, { ...report, changes: all })
   } else if (flag(invocation, 'markdown')) context.stdout.write(await planMarkdown(report, changes))
-  else for await (const change of changes) context.stdout.write(changeLine(change))
+  else {
+    let isEmpty = true
+    for await (const change of changes) {
+      context.stdout.write(changeLine(change))
+      isEmpty = false
+    }
+    if (isEmpty) context.stdout.write(reasonForNone(report))
+  }
   return 0
+}
+
+/** Returns the reason why no change is listed, and the command that shows the run. */
+function reasonForNone({ runId, planId, counts }: StoredRun): string {
+  const next = nextLines([`sluice show ${runId}`])
+  if (planId === undefined) return `${runId} has no plan, so it has no changes\n${next}`
+  return plannedChanges(counts) === 0 ? `plan ${planId} has no changes\n${next}` : `the changes of plan ${planId} have expired\n${next}`
 }

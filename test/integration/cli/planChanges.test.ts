@@ -28,6 +28,21 @@ test('plan writes every change with fields before and after, and show lists them
   expect((await space.here(['show', planId, '--changes'])).stdout).toContain('price: 19.99 EUR → 29.99 EUR')
 }, 60_000)
 
+test('show --changes says why it lists no change', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  const failed = json(await space.here(['run', 'shop', '--json']))
+  const shown = await space.here(['show', failed.runId, '--changes'])
+  expect(shown).toMatchObject({
+    code: 0,
+    stdout: `${failed.runId} has no plan, so it has no changes\nNext  sluice show ${failed.runId}\n`,
+  })
+  space.write('feed.csv', feed(1))
+  await space.here(['run', 'shop'])
+  const { runId, planId } = json(await space.here(['run', 'shop', '--json']))
+  expect((await space.here(['show', runId, '--changes'])).stdout).toBe(`plan ${planId} has no changes\nNext  sluice show ${runId}\n`)
+}, 60_000)
+
 test('several pipelines and globs are planned in one call; people are shown by shortened digests only', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
