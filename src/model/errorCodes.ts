@@ -284,6 +284,10 @@ export const errorGroups = [
         'The source changed during the read, or after the run whose rows you request.',
         'Run again once the source is complete.',
       ],
+      SOURCE_UNVERIFIED: [
+        'The run whose rows you request did not read its whole source, so it is unknown whether the source has changed since.',
+        '`sluice rejects RUN_ID --csv FILE` writes the masked rows.',
+      ],
       SOURCE_HOST_KEY: ['The SFTP server’s key is not the pinned one.', 'Compare it with the server’s owner before you change `host_key`.'],
       SOURCE_QUERY: ['The query of a `postgres:` source failed.', 'Run the query on its own, for example in psql.'],
       DIGEST_MISMATCH: ['The download does not match the server’s digest.', 'Run again; if it repeats, contact the server’s owner.'],

@@ -137,6 +137,21 @@ test('full reject rows need the unchanged source, and go to a file that only its
   expect([both.code, json(both).error.code]).toEqual([2, 'OPTIONS_CONFLICT'])
 })
 
+test('full reject rows of a run that did not read its whole source are not written, and the error says why', async () => {
+  await using crm = await workspace()
+  crm.write('pipelines/customers.yaml', customersYaml)
+  // The file ends inside of a quote, so the run fails after it rejected a row.
+  crm.write('crm.csv', 'customer_id,email,phone\n1,canary.nobody,\n2,"jane@example.com\n')
+  const { runId, error } = json(await crm.here(['run', 'customers', '--json']))
+  expect(error).toMatchObject({ code: 'FILE_TRUNCATED' })
+  crm.write('crm.csv', 'customer_id,email,phone\n1,canary.nobody,\n2,jane@example.com,\n')
+  const full = await crm.here(['rejects', runId, '--csv', 'full.csv', '--from-source'])
+  expect(full.code).toBe(1)
+  expect(full.stderr).toContain('error  SOURCE_UNVERIFIED')
+  expect(full.stderr).toContain(`sluice rejects ${runId} --csv rejects.csv`)
+  expect(existsSync(join(crm.folder, 'full.csv'))).toBe(false)
+})
+
 test('a plan sends nothing, apply sends it once', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)

@@ -17,7 +17,7 @@ import { loadRunSources, reasonCells, reasonColumns, rejectsTable } from '../../
  * (mode 0600). Returns the number of rejects written. A changed source may have other line numbers, and the digest of a source is known
  * only at its end. So the file gets its final name only after the last source, and not after an error.
  *
- * @throws {RunError} `SOURCE_CHANGED`, and as `openSource`
+ * @throws {RunError} `SOURCE_UNVERIFIED`, `SOURCE_CHANGED`, and as `openSource`
  * @throws {UsageError} `UNKNOWN_RUN`, and as `pipelineNamed` if the pipeline no longer has a file
  */
 export async function writeClearRows(
@@ -28,6 +28,7 @@ export async function writeClearRows(
   const pipeline = await pipelineNamed(context, target.pipeline)
   const { facts, source: backfillSource } = await loadRunSources(store.db, target.runId)
   const { sources: definitions } = backfillSource === undefined ? pipeline : await withBackfillSource(pipeline, backfillSource)
+  for (const [index, { uri }] of definitions.entries()) if (facts[index] === undefined) throw sourceUnverified(uri, target.runId)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const place = `${reject.source} ${reject.line}`
@@ -102,9 +103,17 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
   return columns.map((column) => cellText(row.cells[row.columns.indexOf(column)]))
 }
 
+function sourceUnverified(uri: string, runId: string): RunError {
+  const message = 'this run did not read its whole source, so it is unknown whether the source has changed since. Nothing was read.'
+  return new RunError('SOURCE_UNVERIFIED', message, whereMasked(uri, runId))
+}
+
 function sourceChanged(uri: string, runId: string): RunError {
-  return new RunError('SOURCE_CHANGED', 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.', {
-    where: shownAddress(uri),
-    hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
-  })
+  const message = 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.'
+  return new RunError('SOURCE_CHANGED', message, whereMasked(uri, runId))
+}
+
+/** Returns the place of an error, and the hint to take the masked rows. */
+function whereMasked(uri: string, runId: string) {
+  return { where: shownAddress(uri), hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)` }
 }
