@@ -74,7 +74,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
   let open = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
-  const undecided = new Map<number, MetricRun>()
+  let undecided = new Map<number, MetricRun>()
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   const lastRequestAtStart = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
@@ -110,6 +110,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 
   /** Counts operations that a later run settled. They count for the run that planned them, as in `sluice show`. */
   const countDecided = async () => {
+    // Leaves out runs that retention has deleted.
+    const stillUndecided = new Map<number, MetricRun>()
     for (const run of await runsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
       const counted = new Map(
@@ -119,9 +121,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
         if (result !== 'confirmed' && result !== 'refused') continue
         operations.inc({ pipeline: run.pipeline, kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
       }
-      if (run.counts.ambiguous + run.counts.pending > 0) undecided.set(run.id, run)
-      else undecided.delete(run.id)
+      if (run.counts.ambiguous + run.counts.pending > 0) stillUndecided.set(run.id, run)
     }
+    undecided = stillUndecided
   }
 
   const countRequests = async () => {

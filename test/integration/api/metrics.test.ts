@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { startServer } from '../../support/server.ts'
 import { runSteps } from '../../../src/sync/reports/runSteps.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
@@ -94,6 +95,26 @@ test('runs count when they end, also after a run that stays queued because its p
   await engine.db.execute(`update run set status = 'failed', finished_at = statement_timestamp() where id = 1`)
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
+})
+
+test('an undecided run that retention deleted is not read again', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss([item(products(1)[0]!)]))
+  await engine.sandbox.control.fault({ path: '/12/' }, { kind: 'commit_then_reset' }, 'always')
+  expect((await engine.run('shop')).counts).toMatchObject({ ambiguous: 1 })
+  const read: unknown[] = []
+  const query: typeof engine.db.query = (text, values) => {
+    if (text.includes('from run where id = any')) read.push(values)
+    return engine.db.query(text, values)
+  }
+  const metrics = createMetrics({ db: Object.create(engine.db, { query: { value: query } }) as typeof engine.db, version: '1' })
+  await metrics.text()
+  await engine.db.execute('truncate run cascade')
+  await metrics.text()
+  expect(read).toEqual([[[1]], [[1]]])
+  await metrics.text()
+  expect(read).toHaveLength(2)
 })
 
 test('a run that never started has no duration, however long it waited', async () => {
