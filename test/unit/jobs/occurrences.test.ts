@@ -39,6 +39,18 @@ describe('an hour that exists twice', () => {
     expect(due('*/30 * * * *', newYork, '2026-11-01T04:45:00Z', '2026-11-01T07:45:00Z').length).toBe(6)
   })
 
+  test('a schedule of every two hours leaves out the hour that does not exist, and runs in both that exist twice', () => {
+    for (const cron of ['0 */2 * * *', '0 0-23/2 * * *']) {
+      expect(due(cron, berlin, '2026-03-28T22:30:00Z', '2026-03-29T02:30:00Z')).toEqual(['2026-03-28T23:00', '2026-03-29T02:00'])
+      expect(due(cron, berlin, '2026-10-24T21:30:00Z', '2026-10-25T03:30:00Z')).toEqual([
+        '2026-10-24T22:00',
+        '2026-10-25T00:00',
+        '2026-10-25T01:00',
+        '2026-10-25T03:00',
+      ])
+    }
+  })
+
   test('a change by half an hour is handled too', () => {
     expect(due('*/30 * * * *', 'Australia/Lord_Howe', '2026-04-04T14:00:00Z', '2026-04-04T17:00:00Z').length).toBeGreaterThanOrEqual(6)
   })
