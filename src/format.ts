@@ -28,3 +28,8 @@ export function duration(ms: number): string {
 export function instant(value: string | Date | number): string {
   return new Date(value).toISOString().replace(/\.\d{3}Z$/, 'Z')
 }
+
+/** Quotes an argument for a shell. Returns a text that needs no quotes unchanged. */
+export function quoteArgument(text: string): string {
+  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -3,6 +3,7 @@
  * port, login, database, TLS, full server) has its own hint.
  */
 import { RunError } from '../errors.ts'
+import { quoteArgument } from '../format.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import { quoteName } from '../schemaName.ts'
 import { recordOf } from '../unknownValue.ts'
@@ -45,7 +46,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
     return failed(
       'DATABASE_MISSING',
       `the server ${place.host} has no database "${place.database}"`,
-      `correct the name in DATABASE_URL, or create it: psql -h ${place.hostname} -d postgres -c 'create database "${place.database}"'`,
+      `correct the name in DATABASE_URL, or create it: psql -h ${place.hostname} -p ${place.port} -d postgres -c ${quoteArgument(`create database ${quoteName(place.database)}`)}`,
     )
   if (code === '42501')
     return failed(

@@ -1,5 +1,6 @@
 /** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine } from '../../sync/reports/batchDetails.ts'
+import { quoteArgument } from '../../format.ts'
 import { ago, clockTime, command, count, html, formatMs, none, notice, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
@@ -254,12 +255,7 @@ function answerText({ code, message }: Pick<EntryLine, 'code' | 'message'>): Htm
 }
 
 function hintFor({ outcome, product }: EntryLine, pipeline: string): Html {
-  return outcome === 'refused' ? html`<p class="small">${command(`sluice explain ${pipeline} ${quoted(product)}`)}</p>` : none
-}
-
-/** Quotes a text for a shell. */
-function quoted(text: string): string {
-  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  return outcome === 'refused' ? html`<p class="small">${command(`sluice explain ${pipeline} ${quoteArgument(product)}`)}</p>` : none
 }
 
 function request({ bytes, bodySha256, expiresAt, parent }: BatchDetails): Html {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isConnectionFault, statementFault } from '../../../src/db/connectionFault.ts'
+import { connectionFault, isConnectionFault, statementFault } from '../../../src/db/connectionFault.ts'
 
 const failed = (code: string) => Object.assign(new Error('row (ann@example.com)'), { code })
 
@@ -17,4 +17,13 @@ test('a failed statement names a cause that the doctor does not find, and never 
     hint: 'sluice doctor',
   })
   expect(statementFault(new Error('Connection terminated unexpectedly')).message).toContain('connection lost')
+})
+
+test('the hint for a missing database creates it on the server of the address, whatever its name', () => {
+  const hintOf = (name: string) =>
+    connectionFault(Object.assign(new Error('no'), { code: '3D000' }), `postgres://ops@db.example.com:5433/${encodeURIComponent(name)}`)
+      .hint
+  const create = 'correct the name in DATABASE_URL, or create it: psql -h db.example.com -p 5433 -d postgres -c'
+  expect(hintOf('sluice')).toBe(`${create} 'create database "sluice"'`)
+  expect(hintOf(`it's "mine"`)).toBe(`${create} 'create database "it'\\''s ""mine"""'`)
 })
