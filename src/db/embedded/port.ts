@@ -7,6 +7,8 @@ import { unavailable } from './unavailable.ts'
 /** First port of the range, and the port after the last one. Systems use higher ports for outgoing connections (Linux: from 32768). */
 const from = 20_000
 const to = 32_768
+/** Maximum number of random ports to try. */
+const maxAttempts = 200
 
 /**
  * Returns the port that is stored in `file`. If there is none, or another program uses it, chooses and stores a free port.
@@ -15,13 +17,16 @@ const to = 32_768
 export async function choosePort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept
-  for (let attempt = 1; attempt <= 200; attempt++) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const port = randomInt(from, to)
     if (!(await isFree(port))) continue
     writeFileSync(file, `${port}\n`)
     return port
   }
-  throw unavailable(`no port between ${from} and ${to} is free`)
+  throw unavailable(
+    `${maxAttempts} random ports from ${from} to ${to - 1} are all in use`,
+    'close programs that listen on these ports, then the same command again',
+  )
 }
 
 function readPort(file: string): number | undefined {
