@@ -1,5 +1,6 @@
 /** Computes the plots on the page of a pipeline. */
 import type { Pipeline } from '../model/pipeline.ts'
+import { rowsComparedFrom } from '../model/report.ts'
 import type { RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
@@ -132,9 +133,6 @@ export function pipelinePlots(
   ]
 }
 
-/** Minimum number of valid rows of the earlier read for `GUARD_ROWS_FELL`, as in sync/plan/reasonsToWithhold.ts. */
-const minPreviousValid = 20
-
 /**
  * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also
  * counts suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
@@ -142,7 +140,7 @@ const minPreviousValid = 20
 function minValidRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previousValid = 0
   return runs.map(({ status, counts }) => {
-    const minValid = Math.max(guards.minRows, previousValid >= minPreviousValid ? Math.ceil(previousValid / 2) : 0)
+    const minValid = Math.max(guards.minRows, previousValid >= rowsComparedFrom ? Math.ceil(previousValid / 2) : 0)
     if ((counts.read ?? 0) > 0 && status !== 'withheld') previousValid = counts.valid ?? 0
     return minValid
   })

@@ -119,6 +119,9 @@ export function guardEffectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect 
   return guardEffects[code] ?? { withholds: 'run', approvable: false }
 }
 
+/** Minimum earlier number of rows from which on a fall by more than half withholds deletes (`GUARD_ROWS_FELL`) or gets a note. */
+export const rowsComparedFrom = 20
+
 /** Maximum number of lines of a `WarningSummary`. */
 export const linesKept = 5
 

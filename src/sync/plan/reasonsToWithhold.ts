@@ -4,7 +4,7 @@
  */
 import { count } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
-import type { GuardResult } from '../../model/report.ts'
+import { rowsComparedFrom, type GuardResult } from '../../model/report.ts'
 import type { FallenSource } from '../read/fallenRows.ts'
 
 /** Figures and settings that the guards compare. */
@@ -132,9 +132,6 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
   return results
 }
 
-/** Minimum number of valid rows of the earlier read for `GUARD_ROWS_FELL`. */
-const minPreviousValid = 20
-
 /** Returns the guard results for too many deletes, and for rows that fell by more than half. */
 function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, replaced, examples } = facts
@@ -159,7 +156,7 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   }
   if (facts.ignoresMissing) return results
   const { valid, previousValid } = facts
-  if (previousValid !== undefined && previousValid >= minPreviousValid && valid + facts.suppressed < previousValid / 2)
+  if (previousValid !== undefined && previousValid >= rowsComparedFrom && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
   for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
   return results

@@ -7,7 +7,7 @@ import { readsBackfillSource, readsOwnSources } from '../../db/runs/request.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { RowCounts, WarningSummary } from '../../model/report.ts'
+import { rowsComparedFrom, type RowCounts, type WarningSummary } from '../../model/report.ts'
 import { formerSources } from './formerSources.ts'
 
 /** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
@@ -17,9 +17,6 @@ export interface FallenSource {
   readonly before: number
   readonly now: number
 }
-
-/** Minimum earlier number of rows for a comparison, as in `GUARD_ROWS_FELL`. */
-const comparedFrom = 20
 
 /**
  * Returns the note on valid rows that fell by more than half within a day. `GUARD_ROWS_FELL` compares a read only with the last read in
@@ -44,7 +41,7 @@ export async function erodedNotes(
      order by 1 desc limit 1`,
     [run.destinationId],
   )
-  if (most === undefined || most.valid < comparedFrom) return []
+  if (most === undefined || most.valid < rowsComparedFrom) return []
   const now = valid + Math.max(0, suppressed - most.suppressed)
   if (now < goodValid / 2 || now >= most.valid / 2) return []
   const message = `valid rows fell from ${most.valid} to ${valid} within a day, in steps that no guard withholds`
@@ -64,7 +61,7 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
   )
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
     const last = former[index]?.rows ?? 0
-    return last > 0 && (rows === 0 || (last >= comparedFrom && rows < last / 2)) ? [{ uri, before: last, now: rows }] : []
+    return last > 0 && (rows === 0 || (last >= rowsComparedFrom && rows < last / 2)) ? [{ uri, before: last, now: rows }] : []
   })
 }
 
