@@ -206,6 +206,9 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
   }
 }
 
+/** Time added to a wait, because a timer of Node may end before the clock of the database is there. Then the plan would defer the keys. */
+const timerSlackMs = 50
+
 /**
  * Waits while the service may still apply an abandoned attempt. Until then nothing newer may be sent for its keys
  * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys whose wait is
@@ -221,7 +224,7 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const { horizonMs } = deps.settings
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
-  await deps.clock.sleep(ms + 50, deps.signal)
+  await deps.clock.sleep(ms + timerSlackMs, deps.signal)
   // The longest stored wait is two horizons: that of the second delete of a suppressed person. A longer one was stored by a wrong clock.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }
