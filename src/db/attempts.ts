@@ -52,7 +52,9 @@ export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id 
 
 /** Counts the attempts of a run, also those for plans of other runs. */
 export async function countAttempts(db: Queryable, runId: number): Promise<number> {
-  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from run r join attempt a on ${madeByRun} where r.id = $1`, [runId])
+  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from run r join attempt a on ${madeByRun} where r.id = $1`, [
+    runId,
+  ])
   return row?.n ?? 0
 }
 

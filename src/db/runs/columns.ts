@@ -109,7 +109,14 @@ const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | 
 
 /** Schema of the results of guards. */
 export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
-  z.object({ code: text, message: text, hint: text.default(''), withheld: count, outOfStock: count.exactOptional(), examples: z.array(text).default([]) }),
+  z.object({
+    code: text,
+    message: text,
+    hint: text.default(''),
+    withheld: count,
+    outOfStock: count.exactOptional(),
+    examples: z.array(text).default([]),
+  }),
 )
 
 /** Schema of the changes of product sets. */
