@@ -49,14 +49,11 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
 }
 
 /**
- * Returns the text of an update of one user before and after the user's identifiers. Between them, the identifiers of each type begin with
- * the type's `listOpens`, and end with `]`.
+ * Returns the text of an operation on one user before and after the user's identifiers. Between them, the identifiers of each type begin
+ * with the type's `listOpens`, and end with `]`.
  */
-export function textAroundUser(times: Pick<UserOperation, 'effectiveAtMs' | 'expiresAtMs'>): {
-  readonly open: string
-  readonly close: string
-} {
-  const operation = renderUserOperation({ op: 'update', users: [[]], ...times }).toString()
+export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {
+  const operation = renderUserOperation({ ...of, users: [[]] }).toString()
   const close = '}]}}'
   return { open: operation.slice(0, -close.length), close }
 }

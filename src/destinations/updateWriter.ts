@@ -1,6 +1,6 @@
 /**
- * Writes the bodies of first loads byte by byte from packed identifiers. Each operation is an update of one user. The bodies equal those of
- * `renderUserOperation` and `Packer`, but the writer creates no object or string per user. Every identifier must be a digest.
+ * Writes bodies byte by byte from packed identifiers. Each operation has one user. The bodies equal those of `renderUserOperation` and
+ * `Packer`, but the writer creates no object or string per user. Every identifier must be a digest.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'
@@ -83,9 +83,9 @@ export class UpdateWriter {
   constructor(
     frame: { readonly open: string; readonly close: string },
     limits: BatchLimits,
-    times: Pick<UserOperation, 'effectiveAtMs' | 'expiresAtMs'>,
+    operation: Omit<UserOperation, 'users'>,
   ) {
-    const { open, close } = textAroundUser(times)
+    const { open, close } = textAroundUser(operation)
     this.#limits = limits
     this.#frameOpen = Buffer.from(frame.open)
     this.#frameClose = Buffer.from(frame.close)

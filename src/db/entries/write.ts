@@ -119,7 +119,7 @@ async function writeAsOneRow(tx: Transaction, destinationId: number, batches: re
     copy.hexArray(items.map(({ keys }) => keys.join('')))
     copy.textArray(oneIfAllEqual(items.map(({ change }) => change)))
     const hashes = items.flatMap(({ hash }) => (hash === null ? [] : [hash]))
-    copy.byteaArray(hashes.every((hash) => hash.equals(hashes[0] ?? hash)) ? hashes.slice(0, 1) : hashes)
+    copy.byteaArray(oneIfEqualBytes(hashes))
     copy.int4Array(oneIfAllEqual(items.map(({ users }) => users)))
     if (first.expiresAtMs === null) copy.null()
     else copy.timestamp(first.expiresAtMs)
@@ -132,19 +132,22 @@ async function writeAsOneRow(tx: Transaction, destinationId: number, batches: re
   await copy.end()
 }
 
-/** Entries of a batch of a first load, ordered by record key. Each entry is one new user. */
-export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 'template'> {
+/** Entries of a batch, ordered by record key. Each entry is one user. */
+export interface OrderedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 'template'> {
   readonly batchId: number
-  /** Content hash, the same for all entries. */
-  readonly hash: Buffer
-  readonly expiresAtMs: number
+  /** Change of each entry, or one for all. */
+  readonly changes: readonly Change[]
+  /** `desired_hash` of each entry, or one for all; empty for deletes. */
+  readonly hashes: readonly Buffer[]
+  /** End of all memberships; null for deletes. */
+  readonly expiresAtMs: number | null
   readonly template: Buffer
 }
 
 /** Writes the same rows as `writeEntries`, from bytes instead of objects. */
-export async function writeLoadedEntries(tx: Transaction, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
+export async function writeOrderedEntries(tx: Transaction, destinationId: number, batches: readonly OrderedEntries[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns.join(', ')})`)
-  for (const { batchId, recordKeys, keys, keyLengths, hash, expiresAtMs, firstOffset, lengths, template } of batches) {
+  for (const { batchId, recordKeys, keys, keyLengths, changes, hashes, expiresAtMs, firstOffset, lengths, template } of batches) {
     copy.row(oneRowColumns.length)
     copy.int8(batchId)
     copy.int4(destinationId)
@@ -153,16 +156,22 @@ export async function writeLoadedEntries(tx: Transaction, destinationId: number,
     copy.byteaSlices(recordKeys, recordKeyBytes)
     copy.byteaSlices(keys, keyLengths)
     // An array with one element means that all entries have this value.
-    copy.textArray(['create'])
-    copy.byteaArray([hash])
+    copy.textArray(oneIfAllEqual(changes))
+    copy.byteaArray(oneIfEqualBytes(hashes))
     copy.int4Array([1])
-    copy.timestamp(expiresAtMs)
+    if (expiresAtMs === null) copy.null()
+    else copy.timestamp(expiresAtMs)
     copy.int4(firstOffset)
     copy.int4Array(oneIfAllEqual(lengths))
     copy.bytes(template)
     if (copy.full) await copy.flush()
   }
   await copy.end()
+}
+
+/** Returns only the first value if all values have equal bytes; otherwise all values. */
+function oneIfEqualBytes(values: readonly Buffer[]): readonly Buffer[] {
+  return values.every((value) => value.equals(values[0] ?? value)) ? values.slice(0, 1) : values
 }
 
 /** Returns only the first element if all elements are equal; otherwise all elements. */

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
-import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
+import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
@@ -13,7 +13,7 @@ import { identifierBytes } from '../../model/record.ts'
 import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { plainHash } from './memberOperations.ts'
-import type { MembershipTerms } from './packUsers.ts'
+import { updateOf, type MembershipTerms } from './packUsers.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 /** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */
@@ -34,11 +34,8 @@ export interface LoadToFreeze extends FreezeContext {
 export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
-  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, {
-    expiresAtMs,
-    ...(terms.takesEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),
-  })
-  const batches = new PlanBatches<Omit<LoadedEntries, 'batchId'>>(load, before, (entries) => writeLoadedEntries(tx, destinationId, entries))
+  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateOf(terms))
+  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, before, (entries) => writeOrderedEntries(tx, destinationId, entries))
   const take = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
     // The body is not stored, because it is rebuilt from the template and the keys.
@@ -46,7 +43,8 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
     const { users } = rest
     const firstKey = rest.recordKeys.subarray(0, recordKeyBytes)
     const figures = { phase: 1, operation: 'upsert', entryCount: users, userCount: users, expiresAtMs } as const
-    const entries = { ...rest, template: compressTemplate(rest.template), hash: plainHash, expiresAtMs }
+    const changes = ['create'] as const
+    const entries = { ...rest, template: compressTemplate(rest.template), changes, hashes: [plainHash], expiresAtMs }
     batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
     batches.entries.create += users
   }

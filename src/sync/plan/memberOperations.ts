@@ -1,5 +1,6 @@
 /** Yields the operations on people of a plan: from its pending changes, or for a first load from the records. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
+import type { Transaction } from '../../db/database.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
@@ -80,11 +81,17 @@ export async function* memberOperations(context: OperationContext, terms: Member
     })
   }
 
+  const groups = (await haveOwnTimes(tx, destinationId)) ? timedGroups(destinationId) : untimedGroups(destinationId)
+  yield* packUsers(queryPortions<GroupRow>(tx, groups), terms)
+}
+
+/** Returns true if a row of the destination has own times. */
+export async function haveOwnTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   const timed = await tx.query(
     'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
     [destinationId],
   )
-  yield* packUsers(queryPortions<GroupRow>(tx, timed.length === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
+  return timed.length > 0
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'

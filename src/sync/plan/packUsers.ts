@@ -1,5 +1,5 @@
 /** Packs users into operations. */
-import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
+import { renderUserOperation, type UserOperation } from '../../destinations/renderUserOperation.ts'
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 
@@ -12,6 +12,11 @@ export interface MembershipTerms {
   readonly usersPerOperation: number
   /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly takesEffectiveAt: boolean
+}
+
+/** Returns an update of users whose rows have no own times, without its users. */
+export function updateOf({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
+  return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }
 
 /** Maximum number of bytes of an identifier in a request, with its JSON name and quotes. */

@@ -13,7 +13,9 @@ import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
+import { areDigestsWithoutTimes, freezeChanges } from './freezeChanges.ts'
 import type { PlannedPart } from './loadParts.ts'
+import type { MembershipTerms } from './packUsers.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
 
@@ -96,7 +98,10 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   }
   const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
-  const frozen = await freeze(pending.operations(first), context)
+  const frozen =
+    terms !== undefined && first === undefined && (await canFreezeFromBytes(work, terms))
+      ? await freezeChanges(context, terms)
+      : await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
   // The push needs these connections at once. They are opened while the rest of the plan is stored, which takes as long (40 ms).
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxRecordedAtOnce) + 1)
@@ -105,4 +110,10 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, missing })
   return { planned, next: undefined, isLoad: first !== undefined }
+}
+
+/** Returns true if `freezeChanges` can freeze the changes of people. Without deletes of `rerun --failed`, whose keys are not collected. */
+async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {
+  if (usersPerOperation > 1 || type.evidence !== 'counts' || input.onlyFailedOf !== undefined) return false
+  return areDigestsWithoutTimes(tx, destinationId)
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
 import { OversizedOperationError, Packer } from '../../../src/destinations/requestBodies.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
-import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
+import { renderUserOperation, type UserOperation } from '../../../src/destinations/renderUserOperation.ts'
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 const frame = { open: '[', close: ']' }
@@ -56,19 +56,23 @@ function write(writer: UpdateWriter, all: readonly User[], gap: number): Written
 }
 
 test('an identifier of an unknown type is an error, also without the check of its length', () => {
-  const writer = new UpdateWriter(frame, { entries: 5, bytes: 3_000 }, { expiresAtMs: 0 })
+  const writer = new UpdateWriter(frame, { entries: 5, bytes: 3_000 }, { op: 'update', expiresAtMs: 0 })
   const user = { key: digest('key').subarray(0, recordKeyBytes), identifiers: [Buffer.concat([Buffer.from([200]), digest('1')])] }
   expect(() => writer.add(placed(user, 0))).toThrow('type 200')
 })
 
 test('the bodies, and the facts about their entries, are those of renderUserOperation and Packer', () => {
-  const times = fc.constantFrom({ expiresAtMs: 0 }, { effectiveAtMs: 1_000, expiresAtMs: 1_830_000_000_000 })
+  const operation = fc.constantFrom<Omit<UserOperation, 'users'>>(
+    { op: 'update', expiresAtMs: 0 },
+    { op: 'update', effectiveAtMs: 1_000, expiresAtMs: 1_830_000_000_000 },
+    { op: 'delete' },
+  )
   const limits = fc.record({ entries: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 700, max: 3_000 }) })
   fc.assert(
-    fc.property(users, times, limits, fc.integer({ min: 0, max: 5 }), (all, ofOperation, limit, gap) => {
+    fc.property(users, operation, limits, fc.integer({ min: 0, max: 5 }), (all, ofOperation, limit, gap) => {
       const packer = new Packer<{ readonly bytes: Buffer; readonly user: User }>(frame, limit)
       const packed = all.flatMap((user) => {
-        const bytes = renderUserOperation({ op: 'update', users: [user.identifiers], ...ofOperation })
+        const bytes = renderUserOperation({ ...ofOperation, users: [user.identifiers] })
         return packer.add({ bytes, user }) ?? []
       })
       packed.push(...[packer.flush()].filter((batch) => batch !== undefined))
@@ -95,7 +99,7 @@ const one = (...types: readonly number[]): User => ({
 })
 
 test('a user who is too large for any body is refused, and the body so far stays as it is', () => {
-  const writer = new UpdateWriter(frame, { entries: 10, bytes: 400 }, { expiresAtMs: 0 })
+  const writer = new UpdateWriter(frame, { entries: 10, bytes: 400 }, { op: 'update', expiresAtMs: 0 })
   writer.add(placed(one(1), 0))
   expect(() => writer.fits(placed(one(1, 2, 3, 4, 5), 0))).toThrow(OversizedOperationError)
   expect(writer.finish()?.body.toString()).toBe(
@@ -104,6 +108,6 @@ test('a user who is too large for any body is refused, and the body so far stays
 })
 
 test.for([[[2, 1]], [[6]], [[0]]] as const)('identifiers of types %s are no sorted digests and throw', ([types]) => {
-  const writer = new UpdateWriter(frame, { entries: 10, bytes: 4_000 }, { expiresAtMs: 0 })
+  const writer = new UpdateWriter(frame, { entries: 10, bytes: 4_000 }, { op: 'update', expiresAtMs: 0 })
   expect(() => writer.fits(placed(one(...types), 0))).toThrow(/an identifier of type/)
 })
