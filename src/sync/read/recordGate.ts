@@ -113,6 +113,7 @@ export class DigestGate implements RecordGate {
   }
 
   #remember(line: number, digest: Int32Array): void {
+    if (this.#count === this.#lines.length) this.#dropTaken()
     const at = this.#count++
     if (at === this.#lines.length) {
       const [lines, digests] = [new Float64Array(at * 2), new Int32Array(at * 2 * digestWords)]
@@ -123,6 +124,14 @@ export class DigestGate implements RecordGate {
     }
     this.#lines[at] = line
     this.#digests.set(digest, at * digestWords)
+  }
+
+  /** Removes the digests that were taken: rarely is the queue empty, because the rows of a chunk do not fill whole batches. */
+  #dropTaken(): void {
+    this.#lines.copyWithin(0, this.#next, this.#count)
+    this.#digests.copyWithin(0, this.#next * digestWords, this.#count * digestWords)
+    this.#count -= this.#next
+    this.#next = 0
   }
 
   #clearQueue(): void {

@@ -42,3 +42,32 @@ test('a record that is data in one source may be the trailer of another', async 
   known.add(0, digests, Buffer.alloc(digests.length / 8), [])
   await digestsOf(text, gateOf(known), '#rows={n}')
 })
+
+test('digests that were taken use no memory, also if the parser is always some records ahead', () => {
+  const gate = new DigestGate(key)
+  const ahead = 10
+  const record = Buffer.from('record')
+  const before = process.memoryUsage().arrayBuffers
+  let taken = 0
+  for (let line = 1; line <= 300_000; line++) {
+    gate.skips(record, 0, record.length, line)
+    if (line > ahead && gate.digestOf(line - ahead) !== undefined) taken++
+  }
+  expect(taken).toBe(300_000 - ahead)
+  // The digests of all lines would take 7 MB.
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000)
+})
+
+test('the digests of records that the parser returns later are those of their lines', () => {
+  const digestAt = (line: number, ahead: number): string => {
+    const gate = new DigestGate(key)
+    let digest: Uint8Array | undefined
+    for (let read = 1; read <= line + ahead; read++) {
+      const record = Buffer.from(`record ${read}`)
+      gate.skips(record, 0, record.length, read)
+      if (read > ahead) digest = gate.digestOf(read - ahead)
+    }
+    return Buffer.from(digest ?? []).toString('hex')
+  }
+  for (const ahead of [1, 100, 1_023, 1_024, 1_025, 3_000]) expect(digestAt(4_000, ahead)).toBe(digestAt(4_000, 0))
+})
