@@ -15,19 +15,29 @@ const arrayHeadBytes = 20
 const epoch2000Micro = 946_684_800_000_000n
 /** Number of bytes passed to the socket at a time. */
 const chunkBytes = 256 * 1024
+/** Size of the buffers that are reused. A buffer may be filled beyond `chunkBytes` before it is passed on. */
+const largeBytes = chunkBytes * 2
 /**
  * Size of the first buffer in bytes. Most COPYs of a small run fit into it. Larger buffers outside of the heap cause full garbage
  * collections.
  */
 const firstBytes = 16 * 1024
+/** Maximum number of buffers in `spares`: 12 MB, somewhat more than the records of a step of a first load. */
+const maxSpares = 24
+
+/** Large buffers that ended COPYs no longer use. New ones would fragment memory and cause full garbage collections. */
+const spares: Buffer[] = []
 
 /** COPY that starts when other statements of the connection have ended. */
 export interface LaterCopy {
   readonly after: Promise<unknown>
   /** Maximum number of bytes that may wait for `after` before `flush` waits. */
   readonly maxWaitingBytes: number
-  /** Buffers that earlier COPYs no longer use. This COPY takes buffers from the array and returns them to it. */
-  readonly spares: Buffer[]
+}
+
+/** Keeps a buffer for other COPYs, unless it has another size or there are enough. */
+function keep(buffer: Buffer): void {
+  if (buffer.length === largeBytes && spares.length < maxSpares) spares.push(buffer)
 }
 
 /** Writes the rows of one COPY. `row` starts a row; the other methods write its fields in order. */
@@ -35,8 +45,6 @@ export class CopyWriter {
   readonly #stream: CopyStreamQuery
   #buffer: Buffer
   #at: number
-  /** Buffers that the connection no longer uses. They are reused, because new buffers of this size would fragment memory. */
-  readonly #spares: Buffer[]
   #failure: Error | undefined
 
   /**
@@ -44,7 +52,6 @@ export class CopyWriter {
    * columns, such as `stage (key, hash)`.
    */
   constructor(client: pg.PoolClient, target: string, later?: LaterCopy) {
-    this.#spares = later?.spares ?? []
     const options = later === undefined ? {} : { highWaterMark: later.maxWaitingBytes }
     this.#stream = copyFrom(`copy ${target} from stdin (format binary)`, options)
     const start = () => void client.query(this.#stream)
@@ -52,7 +59,7 @@ export class CopyWriter {
     // If the statement before failed, so does this one.
     else later.after.then(start, start)
     this.#stream.on('error', (error: Error) => (this.#failure = error))
-    this.#buffer = Buffer.allocUnsafe(firstBytes)
+    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(firstBytes)
     this.#at = signature.copy(this.#buffer)
   }
 
@@ -207,50 +214,54 @@ export class CopyWriter {
 
   /** Passes the buffered rows to the connection, and waits if the connection is slow (back-pressure). Throws errors of the COPY. */
   async flush(): Promise<void> {
-    if (this.#failure) throw this.#failure
     if (this.#at === 0) return
     const filled = this.#buffer
-    const chunk = filled.subarray(0, this.#at)
-    // A small write may resolve while its bytes are still in use, so only the buffers of large writes are reused.
-    const reusable = chunk.length >= chunkBytes && filled.length === chunkBytes * 2
-    this.#buffer = this.#spares.pop() ?? Buffer.allocUnsafe(chunk.length < chunkBytes ? firstBytes : chunkBytes * 2)
+    const length = this.#at
+    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(length < chunkBytes ? firstBytes : largeBytes)
     this.#at = 0
-    const written = (error: Error | null | undefined) => {
-      if (reusable && !error) this.#spares.push(filled)
-    }
-    if (!this.#stream.write(chunk, written)) {
-      await new Promise<void>((resolve, reject) => {
-        const stream = this.#stream
-        const drained = () => {
-          stream.off('error', failed)
-          resolve()
-        }
-        const failed = (error: Error) => {
-          stream.off('drain', drained)
-          reject(error)
-        }
-        stream.once('drain', drained)
-        stream.once('error', failed)
-      })
-    }
+    // A small write may resolve while its bytes are still in use, so only the buffers of large writes are reused.
+    await this.#write(filled.subarray(0, length), (error) => {
+      if (length >= chunkBytes && !error) keep(filled)
+    })
   }
 
   /** Writes the remaining rows and ends the COPY. Throws errors of the COPY. */
   async end(): Promise<void> {
     this.#need(2)
     this.#at = this.#buffer.writeInt16BE(-1, this.#at)
-    await this.flush()
+    await this.#write(this.#buffer.subarray(0, this.#at))
     await new Promise<void>((resolve, reject) => {
       if (this.#failure) return reject(this.#failure)
       this.#stream.once('error', reject)
       this.#stream.once('finish', () => resolve())
       this.#stream.end()
     })
+    // The server has received all bytes.
+    keep(this.#buffer)
   }
 
   /** Aborts the COPY: no row is stored, and the connection's transaction is aborted. */
   abort(): void {
     this.#stream.destroy(new Error('COPY aborted'))
+  }
+
+  /** Writes bytes to the connection. `written`: called when they are written, or with an error. */
+  async #write(bytes: Buffer, written?: (error: Error | null | undefined) => void): Promise<void> {
+    if (this.#failure) throw this.#failure
+    if (this.#stream.write(bytes, written)) return
+    await new Promise<void>((resolve, reject) => {
+      const stream = this.#stream
+      const drained = () => {
+        stream.off('error', failed)
+        resolve()
+      }
+      const failed = (error: Error) => {
+        stream.off('drain', drained)
+        reject(error)
+      }
+      stream.once('drain', drained)
+      stream.once('error', failed)
+    })
   }
 
   /** Enlarges the buffer if it has fewer than `bytes` free bytes. */

@@ -3,7 +3,7 @@
  * stated otherwise, `$1` in that SQL is the destination.
  */
 import { recordKeyBytes } from '../destinations/updateWriter.ts'
-import { CopyWriter, type LaterCopy } from './copyBinary.ts'
+import { CopyWriter } from './copyBinary.ts'
 import type { Transaction } from './database.ts'
 import { recordMayImply } from './impliedKeys.ts'
 import type { Queryable } from './queryable.ts'
@@ -59,7 +59,6 @@ const loadedColumns = [
 export class RecordCopy {
   readonly #tx: Transaction
   readonly #read: Read & { readonly loadId: number }
-  readonly #spares: LaterCopy['spares'] = []
   #copy: CopyWriter | undefined
 
   constructor(tx: Transaction, read: Read & { readonly loadId: number }) {
@@ -69,7 +68,7 @@ export class RecordCopy {
 
   /** Begins a COPY when `after` ends. Records may be added earlier. */
   begin(after: Promise<unknown>): void {
-    this.#copy = new CopyWriter(this.#tx.client, `record (${loadedColumns.join(', ')})`, { after, maxWaitingBytes, spares: this.#spares })
+    this.#copy = new CopyWriter(this.#tx.client, `record (${loadedColumns.join(', ')})`, { after, maxWaitingBytes })
   }
 
   /**

@@ -80,8 +80,6 @@ export class SourceStager {
   #writer: StageWriter
   /** Statements that run between the previous COPY and the COPY of `#writer`; undefined for the first COPY. */
   #between: Promise<unknown> | undefined
-  /** Buffers of ended COPYs, which the next COPY reuses. */
-  readonly #spares: Buffer[] = []
   /** Columns of the first row; undefined before it. */
   #firstColumns: readonly string[] | undefined
   /** Warnings on `#firstColumns`; for a source without rows, on its header. */
@@ -142,7 +140,7 @@ export class SourceStager {
     this.#writer = new staging.writerClass(tx, {
       source: this.#index,
       tally,
-      later: { after: this.#between, maxWaitingBytes, spares: this.#spares },
+      later: { after: this.#between, maxWaitingBytes },
     })
   }
 

@@ -76,7 +76,7 @@ test('a COPY that waits for other statements has its rows, and none of them if i
   const client = await fresh.db.connect()
   const source = Buffer.from('before, value, after')
   const copyAfter = async (after: Promise<unknown>, work: (copy: CopyWriter) => Promise<void>) => {
-    const copy = new CopyWriter(client, 't', { after, maxWaitingBytes: 100_000_000, spares: [] })
+    const copy = new CopyWriter(client, 't', { after, maxWaitingBytes: 100_000_000 })
     for (let n = 0; n < 200_000; n++) {
       copy.row(2)
       copy.int4(n)
@@ -100,5 +100,38 @@ test('a COPY that waits for other statements has its rows, and none of them if i
     expect(await stored()).toEqual([{ n: 400_000, right: 400_000 }])
   } finally {
     client.release(true)
+  }
+})
+
+test('several COPYs at the same time, which reuse buffers of each other, have their own rows', { timeout: 60_000 }, async () => {
+  await using fresh = await testDatabase()
+  const clients = await Promise.all([1, 2, 3].map(() => fresh.db.connect()))
+  try {
+    await Promise.all(clients.map((client) => client.query('create temp table t (round int4, n int4, b bytea)')))
+    const rounds = 6
+    const rowsPerRound = 4_000
+    const value = (of: number, round: number, n: number) => Buffer.alloc(n % 500, (of * 31 + round * 7 + n) & 0xff)
+    await Promise.all(
+      clients.map(async (client, of) => {
+        for (let round = 0; round < rounds; round++) {
+          const copy = new CopyWriter(client, 't')
+          for (let n = 0; n < rowsPerRound; n++) {
+            copy.row(3)
+            copy.int4(round)
+            copy.int4(n)
+            copy.bytes(value(of, round, n))
+            if (copy.full) await copy.flush()
+          }
+          await copy.end()
+        }
+      }),
+    )
+    for (const [of, client] of clients.entries()) {
+      const { rows } = await client.query<{ round: number; n: number; b: Buffer }>('select * from t order by round, n')
+      expect(rows.length).toBe(rounds * rowsPerRound)
+      expect(rows.filter(({ round, n, b }) => !b.equals(value(of, round, n)))).toEqual([])
+    }
+  } finally {
+    for (const client of clients) client.release(true)
   }
 })
