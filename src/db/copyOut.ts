@@ -18,11 +18,7 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
   const chunks: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
   for await (const chunk of chunks) {
     // One buffer is reused, to save garbage collection of many megabytes.
-    if (length + chunk.length > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow((length + chunk.length) * 2)
-      buffer.copy(larger, 0, 0, length)
-      buffer = larger
-    }
+    buffer = withRoom(buffer, length, chunk.length)
     length += chunk.copy(buffer, length)
     if (length < header) continue
     let at = header
@@ -40,15 +36,39 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
 }
 
 /**
- * Returns the value of a query with one row of one `bytea` column; undefined for null. Sends the query before it returns the promise.
- * `query`: trusted SQL.
+ * Reads large values, each by a query with one row of one `bytea` column. Two values are valid at a time: each is written to the buffer of
+ * the value before the last one, because new buffers would cause full garbage collections.
  */
-export async function copyValue(client: pg.PoolClient, query: string): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  const answer: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
-  for await (const chunk of answer) chunks.push(chunk)
-  const bytes = Buffer.concat(chunks)
-  // The row has the number of its fields, the length of the field (-1 for null), and its bytes.
-  const length = bytes.readInt32BE(headerBytes + 2)
-  return length === -1 ? undefined : bytes.subarray(headerBytes + 6, headerBytes + 6 + length)
+export class ValueReader {
+  readonly #client: pg.PoolClient
+  #newest: Buffer = Buffer.alloc(0)
+  #older: Buffer = Buffer.alloc(0)
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  /** Returns the value; undefined for null. Sends the query before it returns the promise. `query`: trusted SQL. */
+  async read(query: string): Promise<Buffer | undefined> {
+    const chunks: AsyncIterable<Buffer> = this.#client.query(copyTo(`copy (${query}) to stdout (format binary)`))
+    let buffer = this.#older
+    this.#older = this.#newest
+    let length = 0
+    for await (const chunk of chunks) {
+      buffer = withRoom(buffer, length, chunk.length)
+      length += chunk.copy(buffer, length)
+    }
+    this.#newest = buffer
+    // The row has the number of its fields, the length of the field (-1 for null), and its bytes.
+    const bytes = buffer.readInt32BE(headerBytes + 2)
+    return bytes === -1 ? undefined : buffer.subarray(headerBytes + 6, headerBytes + 6 + bytes)
+  }
+}
+
+/** Returns `buffer`, or a larger copy of its first `length` bytes if it has no room for `bytes` more. */
+function withRoom(buffer: Buffer, length: number, bytes: number): Buffer {
+  if (length + bytes <= buffer.length) return buffer
+  const larger = Buffer.allocUnsafeSlow((length + bytes) * 2)
+  buffer.copy(larger, 0, 0, length)
+  return larger
 }

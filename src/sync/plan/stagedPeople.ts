@@ -1,5 +1,5 @@
 /** Reads the staged people of a first load in key order (`freezeLoad.ts`). */
-import { copyValue } from '../../db/copyOut.ts'
+import { ValueReader } from '../../db/copyOut.ts'
 import { forgetCause, setCause } from '../../db/cursor.ts'
 import { concatenated, joinedOf } from '../../db/identifiers.ts'
 import { recordContentBytes } from '../../db/records.ts'
@@ -28,8 +28,9 @@ export async function* stagedPeople(
   first: Pick<FirstLoad, 'hasShared'>,
   ranges: readonly KeyRange[],
 ): AsyncGenerator<StagedPeople> {
+  const values = new ValueReader(client)
   const read = (range: KeyRange) => {
-    const people = copyValue(client, peopleIn(range, first))
+    const people = values.read(peopleIn(range, first))
     // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too, and `causeOf`
     // returns this error.
     people.catch((error: unknown) => setCause(client, error))
@@ -68,19 +69,19 @@ const numberBits = 20
  * and of the person's number, and then compares the keys that agree in these bits.
  */
 export function sortedStarts(bytes: Buffer): Uint32Array {
-  const positions = new Uint32Array(Math.ceil(bytes.length / personHeadBytes))
-  const order = new BigUint64Array(positions.length)
+  let count = 0
+  for (let at = 0; at < bytes.length; at = endOfPerson(bytes, at)) count++
+  if (count > 1 << numberBits) throw new Error('too many people in one step')
+  const positions = new Uint32Array(count)
+  const order = new BigUint64Array(count)
   // The halves of each number. The lower half is first on all supported machines (x64 and arm64).
   const halves = new Uint32Array(order.buffer)
-  let count = 0
-  for (let at = 0; at < bytes.length; count++) {
-    positions[count] = at
-    halves[count * 2] = ((bytes.readUInt16BE(at + 4) >>> 4) << numberBits) | count
-    halves[count * 2 + 1] = bytes.readUInt32BE(at)
-    at += personHeadBytes + identifiersLength(bytes, at)
+  for (let i = 0, at = 0; i < count; i++, at = endOfPerson(bytes, at)) {
+    positions[i] = at
+    halves[i * 2] = ((bytes.readUInt16BE(at + 4) >>> 4) << numberBits) | i
+    halves[i * 2 + 1] = bytes.readUInt32BE(at)
   }
-  if (count > 1 << numberBits) throw new Error('too many people in one step')
-  order.subarray(0, count).sort()
+  order.sort()
   const starts = new Uint32Array(count)
   for (let i = 0; i < count; i++) starts[i] = positions[(halves[i * 2] ?? 0) & ((1 << numberBits) - 1)] ?? 0
   sortEqualPrefixes(bytes, starts)
@@ -100,6 +101,11 @@ function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array): void {
 function compareKeys(bytes: Buffer, a: number, b: number): number {
   // Nearly always decided by the first four bytes.
   return bytes.readUInt32BE(a) - bytes.readUInt32BE(b) || bytes.compare(bytes, b, b + recordKeyBytes, a, a + recordKeyBytes)
+}
+
+/** Returns the position after the person at `at`. */
+function endOfPerson(bytes: Buffer, at: number): number {
+  return at + personHeadBytes + identifiersLength(bytes, at)
 }
 
 /** Returns the number of bytes of the identifiers of the person at `at`. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CopyWriter } from '../../../src/db/copyBinary.ts'
-import { copyOut } from '../../../src/db/copyOut.ts'
+import { copyOut, ValueReader } from '../../../src/db/copyOut.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array))
@@ -133,5 +133,28 @@ test('several COPYs at the same time, which reuse buffers of each other, have th
     }
   } finally {
     for (const client of clients) client.release(true)
+  }
+})
+
+test('the reader of values returns values of any size and null; two of them are valid at a time', async () => {
+  await using fresh = await testDatabase()
+  const client = await fresh.db.connect()
+  try {
+    const reader = new ValueReader(client)
+    const sizes = [10, 1_000_000, 3, 70_000, 2_500_000, 0, 1_000_000]
+    const read = (i: number) => reader.read(`select convert_to(repeat(chr(${97 + i}), ${sizes[i]}), 'UTF8')`)
+    const expected = (i: number) => Buffer.alloc(sizes[i] ?? 0, 97 + i)
+    let before: Buffer | undefined
+    for (const i of sizes.keys()) {
+      const value = await read(i)
+      expect(value?.equals(expected(i))).toBe(true)
+      if (i > 0) expect(before?.equals(expected(i - 1))).toBe(true)
+      before = value
+    }
+    expect(await reader.read('select null::bytea')).toBe(undefined)
+    await expect(reader.read('select 1 / 0')).rejects.toThrow('division by zero')
+    expect((await read(0))?.equals(expected(0))).toBe(true)
+  } finally {
+    client.release(true)
   }
 })
