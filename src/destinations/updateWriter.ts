@@ -59,6 +59,16 @@ export interface WrittenUpdates {
   readonly firstOffset: number
   /** Number of bytes of each operation in the body. */
   readonly lengths: Int32Array
+  /** Gives the arrays back to the writer, which uses them for a later body. */
+  readonly release: () => void
+}
+
+/** Arrays for the users of one body. New ones for each body would cause full garbage collections. */
+interface UserArrays {
+  readonly recordKeys: Buffer
+  keys: Buffer
+  readonly keyLengths: Int32Array
+  readonly lengths: Int32Array
 }
 
 /** Writes one body after the other. The caller calls `fits` before each `add`, and `finish` if the user does not fit or is the last one. */
@@ -74,11 +84,9 @@ export class UpdateWriter {
   #bodyEnd = 0
   #templateEnd = 0
   #users = 0
-  #recordKeys = Buffer.alloc(0)
-  #keys = Buffer.alloc(0)
+  #arrays: UserArrays
   #keysEnd = 0
-  #keyLengths = new Int32Array()
-  #lengths = new Int32Array()
+  readonly #released: UserArrays[] = []
 
   constructor(
     frame: { readonly open: string; readonly close: string },
@@ -93,6 +101,7 @@ export class UpdateWriter {
     this.#close = Buffer.from(close)
     this.#body = Buffer.allocUnsafeSlow(limits.bytes)
     this.#template = Buffer.allocUnsafeSlow(limits.bytes)
+    this.#arrays = this.#newArrays()
   }
 
   /**
@@ -120,9 +129,10 @@ export class UpdateWriter {
     this.#write(this.#open)
     this.#writeIdentifiers(user)
     this.#write(this.#close)
-    this.#lengths[this.#users] = this.#bodyEnd - from
-    this.#keyLengths[this.#users] = user.count * identifierBytes
-    copyBytes(user.source, user.key, recordKeyBytes, this.#recordKeys, this.#users * recordKeyBytes)
+    const { recordKeys, keyLengths, lengths } = this.#arrays
+    lengths[this.#users] = this.#bodyEnd - from
+    keyLengths[this.#users] = user.count * identifierBytes
+    copyBytes(user.source, user.key, recordKeyBytes, recordKeys, this.#users * recordKeyBytes)
     this.#users++
   }
 
@@ -132,31 +142,40 @@ export class UpdateWriter {
     this.#write(this.#frameClose)
     const users = this.#users
     this.#users = 0
+    const arrays = this.#arrays
+    const { recordKeys, keys, keyLengths, lengths } = arrays
+    // These arrays belong to the caller until they are released.
+    this.#arrays = this.#released.pop() ?? this.#newArrays()
     const body = this.#body.subarray(0, this.#bodyEnd)
     return {
       body,
       sha256: hash('sha256', body, 'buffer'),
       template: this.#template.subarray(0, this.#templateEnd),
       users,
-      recordKeys: this.#recordKeys.subarray(0, users * recordKeyBytes),
-      keys: this.#keys.subarray(0, this.#keysEnd),
-      keyLengths: this.#keyLengths.subarray(0, users),
+      recordKeys: recordKeys.subarray(0, users * recordKeyBytes),
+      keys: keys.subarray(0, this.#keysEnd),
+      keyLengths: keyLengths.subarray(0, users),
       firstOffset: this.#frameOpen.length,
-      lengths: this.#lengths.subarray(0, users),
+      lengths: lengths.subarray(0, users),
+      release: () => this.#released.push(arrays),
     }
   }
 
   #begin(): void {
-    const { entries } = this.#limits
     this.#bodyEnd = 0
     this.#templateEnd = 0
     this.#write(this.#frameOpen)
-    // The arrays of the previous body belong to the caller, so new ones are needed.
-    this.#recordKeys = Buffer.allocUnsafe(entries * recordKeyBytes)
-    this.#keys = Buffer.allocUnsafe(Math.max(this.#keysEnd, entries * identifierBytes * 2))
     this.#keysEnd = 0
-    this.#keyLengths = new Int32Array(entries)
-    this.#lengths = new Int32Array(entries)
+  }
+
+  #newArrays(): UserArrays {
+    const { entries } = this.#limits
+    return {
+      recordKeys: Buffer.allocUnsafe(entries * recordKeyBytes),
+      keys: Buffer.allocUnsafe(entries * identifierBytes * 2),
+      keyLengths: new Int32Array(entries),
+      lengths: new Int32Array(entries),
+    }
   }
 
   /** Returns the number of bytes that `add` will write to the body, without a comma. */
@@ -176,8 +195,9 @@ export class UpdateWriter {
 
   /** Writes the lists of identifiers of a user, and copies the identifiers to `#keys`. */
   #writeIdentifiers({ source, identifiers, stride, count }: UserAt): void {
-    if (this.#keysEnd + count * identifierBytes > this.#keys.length)
-      this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + count * identifierBytes)
+    const arrays = this.#arrays
+    if (this.#keysEnd + count * identifierBytes > arrays.keys.length)
+      arrays.keys = Buffer.concat([arrays.keys], arrays.keys.length * 2 + count * identifierBytes)
     let before = 0
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
@@ -201,7 +221,7 @@ export class UpdateWriter {
       this.#bodyEnd = end
       this.#template[this.#templateEnd++] = 0
       this.#writeByte(quote)
-      copyBytes(source, at, identifierBytes, this.#keys, this.#keysEnd)
+      copyBytes(source, at, identifierBytes, arrays.keys, this.#keysEnd)
       this.#keysEnd += identifierBytes
       before = type
     }

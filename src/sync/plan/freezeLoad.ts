@@ -35,7 +35,10 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
   const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateOf(terms))
-  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, before, (entries) => writeOrderedEntries(tx, destinationId, entries))
+  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, before, async (entries) => {
+    await writeOrderedEntries(tx, destinationId, entries)
+    for (const { release } of entries) release()
+  })
   const take = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
     // The body is not stored, because it is rebuilt from the template and the keys.

@@ -34,17 +34,38 @@ function placed({ key, identifiers }: User, gap: number): UserAt {
   }
 }
 
-interface Written extends Omit<WrittenUpdates, 'template'> {
+interface Written extends Omit<WrittenUpdates, 'template' | 'release'> {
   readonly rebuilt: Buffer
 }
 
 function write(writer: UpdateWriter, all: readonly User[], gap: number): Written[] {
   const written: Written[] = []
+  const held: { readonly updates: WrittenUpdates; readonly copy: Written | undefined }[] = []
   const take = (updates: WrittenUpdates | undefined) => {
     if (updates === undefined) return
-    const { body, template, ...rest } = updates
+    const { body, template, release: _, ...rest } = updates
     const rebuilt = fillTemplate(compressTemplate(template), rest.keys.toString('hex'), rest.sha256)
-    written.push({ ...rest, body: Buffer.from(body), rebuilt })
+    written.push({
+      ...rest,
+      body: Buffer.from(body),
+      rebuilt,
+      recordKeys: Buffer.from(rest.recordKeys),
+      keys: Buffer.from(rest.keys),
+      keyLengths: rest.keyLengths.slice(),
+      lengths: rest.lengths.slice(),
+    })
+    held.push({ updates, copy: written.at(-1) })
+    // Releases the arrays of the body before this one.
+    const [first] = held
+    if (held.length < 2 || first === undefined) return
+    expect([first.updates.recordKeys, first.updates.keys, first.updates.keyLengths, first.updates.lengths]).toEqual([
+      first.copy?.recordKeys,
+      first.copy?.keys,
+      first.copy?.keyLengths,
+      first.copy?.lengths,
+    ])
+    held.shift()
+    first.updates.release()
   }
   for (const user of all) {
     const at = placed(user, gap)
