@@ -150,6 +150,8 @@ export class StagedDigests {
   #stored = 0
   #count = 0
   #chunks: DigestChunk[] = []
+  /** Chunks that were stored, for further digests. */
+  readonly #spares: DigestChunk[] = []
 
   /** Number of added digests. */
   get count(): number {
@@ -160,13 +162,7 @@ export class StagedDigests {
   add(digest: Uint8Array, featureSet: number, key: Uint8Array): void {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.count === maxChunkDigests) {
-      chunk = {
-        count: 0,
-        digests: Buffer.allocUnsafe(maxChunkDigests * 16),
-        featureSets: Buffer.allocUnsafe(maxChunkDigests * 2),
-        keys: Buffer.allocUnsafe(maxChunkDigests * 16),
-        keyEnds: new Int32Array(maxChunkDigests),
-      }
+      chunk = this.#spares.pop() ?? emptyChunk()
       this.#chunks.push(chunk)
     }
     const at = chunk.count++
@@ -209,6 +205,17 @@ export class StagedDigests {
       if (copy.full) await copy.flush()
     }
     await copy.end()
+    for (const chunk of chunks) this.#spares.push(Object.assign(chunk, { count: 0 }))
+  }
+}
+
+function emptyChunk(): DigestChunk {
+  return {
+    count: 0,
+    digests: Buffer.allocUnsafe(maxChunkDigests * 16),
+    featureSets: Buffer.allocUnsafe(maxChunkDigests * 2),
+    keys: Buffer.allocUnsafe(maxChunkDigests * 16),
+    keyEnds: new Int32Array(maxChunkDigests),
   }
 }
 

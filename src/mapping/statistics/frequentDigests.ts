@@ -12,6 +12,9 @@ export class FrequentDigests {
   /** For each slot 64 bits of an identifier, as high and low half. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
+  /** Arrays of the table before the last `#decrement`, for the next one. */
+  #otherWords: Uint32Array
+  #otherCounts: Uint32Array
   #kept = 0
   /** Low half of a watched value → high halves and items of the watched values with this low half. */
   readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
@@ -22,6 +25,8 @@ export class FrequentDigests {
     this.#mask = size * 2 - 1
     this.#words = new Uint32Array(size * 4)
     this.#counts = new Uint32Array(size * 2)
+    this.#otherWords = new Uint32Array(size * 4)
+    this.#otherCounts = new Uint32Array(size * 2)
   }
 
   /** Watches a value: from then on, `add` returns `item`, the number of its `CountedItem`. `hex`: 16 hex digits, as in `entries()`. */
@@ -89,8 +94,10 @@ export class FrequentDigests {
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts
-    this.#words = new Uint32Array(words.length)
-    this.#counts = new Uint32Array(counts.length)
+    this.#words = this.#otherWords
+    this.#counts = this.#otherCounts.fill(0)
+    this.#otherWords = words
+    this.#otherCounts = counts
     this.#kept = 0
     for (let old = 0; old < counts.length; old++) {
       const count = counts[old] ?? 0
