@@ -11,16 +11,17 @@ import { newerMatch } from '../newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-const chunkBytes = 262_144
+/** Default size of the chunks of a file: larger ones do not fit into the processor's cache while they are split into rows. */
+const defaultChunkBytes = 262_144
 
 /**
  * Opens a local file, or the newest match of a pattern (`exports/*.csv`). Accepts only regular files outside /proc, /sys and /dev
  * (docs/inputs.md, case 138). A relative path must stay inside the working directory, and a symbolic link inside its own folder.
- * `end` rejects a file that changed while it was read.
+ * `end` rejects a file that changed while it was read. `chunkBytes`: maximum size of the chunks. A small file gets small buffers.
  *
  * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED, SOURCE_UNAVAILABLE; `end` SOURCE_CHANGED
  */
-export async function openLocalFile(uri: string): Promise<ByteStream> {
+export async function openLocalFile(uri: string, chunkBytes = defaultChunkBytes): Promise<ByteStream> {
   const path = await findFile(uri)
   const file = await openChecked(path, uri)
   const opened = await file.stat({ bigint: true })
@@ -34,7 +35,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
   return {
     label: path,
-    chunks: readChunks(file, path, { reuse: () => reuse, fileBytes: Number(opened.size) }),
+    chunks: readChunks(file, path, { reuse: () => reuse, bufferBytes: Math.min(chunkBytes, Math.max(4_096, Number(opened.size) + 1)) }),
     reuseBuffers: () => {
       reuse = true
     },
@@ -113,14 +114,13 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
 
 /**
  * Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: true once `reuseBuffers` was
- * called. `fileBytes`: length at the opening. A small file gets small buffers.
+ * called.
  */
 async function* readChunks(
   file: FileHandle,
   path: string,
-  { reuse, fileBytes }: { readonly reuse: () => boolean; readonly fileBytes: number },
+  { reuse, bufferBytes }: { readonly reuse: () => boolean; readonly bufferBytes: number },
 ): AsyncGenerator<Buffer> {
-  const bufferBytes = Math.min(chunkBytes, Math.max(4_096, fileBytes + 1))
   const read = (buffer: Buffer) => {
     const pending = file.read({ buffer, length: buffer.length })
     // The loop below awaits this read later. Until then, a rejection must not count as unhandled.
