@@ -26,7 +26,7 @@ import { stagedPeople } from './stagedPeople.ts'
 import { nothingFrozen, type FreezeContext, type Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
-import { refreshStatistics } from './refreshStatistics.ts'
+import { analyzeLoaded } from './refreshStatistics.ts'
 
 /** Next part to plan, with the state after the parts before it. */
 export interface LoadPart {
@@ -142,7 +142,7 @@ async function freezePart(
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
   const sum = await freezeLoad({ ...(await context()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
-  await refreshStatistics(tx, destinationId, sum.entries.create, ['record'])
+  await analyzeLoaded(tx, destinationId, sum.entries.create)
   return sum
 }
 

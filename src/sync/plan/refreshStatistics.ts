@@ -9,6 +9,8 @@ import type { Transaction } from '../../db/database.ts'
 const fewRows = 1_000
 /** Factor up to which a wrong estimate does not change the query plans of Postgres. */
 const toleratedFactor = 4
+/** Share of its table that a load must have for a smaller sample. Autoanalyze by default waits until a tenth of a table has changed. */
+const largeShare = 1 / 10
 /**
  * Columns of `remote` by which queries search and join. Statistics of all columns take a third longer: 40 instead of 30 ms for 30,000 keys.
  */
@@ -48,6 +50,20 @@ export async function refreshStatistics(
   await tx.query('set local jit = off')
 }
 
+/**
+ * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. Of a load that is a
+ * large part of the table, a tenth of the usual sample is enough: 28 instead of 235 ms of Postgres for a million records. Autoanalyze soon
+ * follows with the usual sample.
+ */
+export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
+  if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
+  const all = await expectedRows(tx, 'record', undefined, 'true')
+  if (records < all * largeShare) return void (await tx.query('analyze record'))
+  await tx.query('set local default_statistics_target = 10')
+  await tx.query('analyze record')
+  await tx.query('set local default_statistics_target to default')
+}
+
 /** Returns the tables of which `isUnderestimated` is true. */
 async function findUnderestimated<Table extends string>(
   tx: Transaction,
@@ -84,10 +100,11 @@ async function hasSettledBatch(tx: Transaction, destinationId: number): Promise<
   return (await tx.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).length === 1
 }
 
-/** Returns the number of rows that Postgres expects. `where`: trusted SQL. */
-async function expectedRows(tx: Transaction, table: string, destinationId: number, where: string): Promise<number> {
+/** Returns the number of rows that Postgres expects, of one destination or of all. `where`: trusted SQL. */
+async function expectedRows(tx: Transaction, table: string, destinationId: number | undefined, where: string): Promise<number> {
+  const ofDestination = destinationId === undefined ? 'true' : `destination_id = ${destinationId}`
   const rows = await tx.query<{ 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }] }>(
-    `explain (format json) select from ${table} where destination_id = ${destinationId} and ${where}`,
+    `explain (format json) select from ${table} where ${ofDestination} and ${where}`,
   )
   return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }

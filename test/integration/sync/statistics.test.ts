@@ -35,6 +35,30 @@ test('Postgres estimates the rows of a small destination beside a large one afte
   }
 })
 
+test('Postgres estimates the records of audiences after their first plan, of any size beside others', async () => {
+  await using engine = await engineUnderTest({ newDatabase: true })
+  // The first two are a large part of their table, the others a small one.
+  for (const [id, count] of [
+    ['1aud', 6_000],
+    ['2aud', 20_000],
+    ['3aud', 1_500],
+    ['4aud', 1_200],
+  ] as const) {
+    engine.write(`${id}.csv`, people(count))
+    engine.pipeline(
+      id,
+      `source: { url: "{folder}/${id}.csv" }
+map: { key: id, email: email }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${id} }
+`,
+    )
+    await engine.plan(id)
+    const expected = await expectedRows(engine.db, 'record')
+    expect(expected, id).toBeGreaterThan(count / 2)
+    expect(expected, id).toBeLessThan(count * 2)
+  }
+})
+
 test('Postgres estimates the confirmed keys of a destination that was just loaded', async () => {
   await using engine = await engineUnderTest()
   engine.write('2dnr.csv', people(6_000))
