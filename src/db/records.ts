@@ -146,8 +146,8 @@ export async function recordPages(tx: Queryable): Promise<number> {
  * commit that inserted them: after a checkpoint, these marks would write each page to the log, 200 MB for the first changes after a
  * million users.
  */
-export async function markRecordsVisible(tx: Queryable, destinationId: number, page: number): Promise<void> {
-  await tx.query(`select count(*) from record where destination_id = $1 and ctid >= $2::text::tid`, [destinationId, `(${page},0)`])
+export async function markRecordsVisible(tx: Queryable, page: number): Promise<void> {
+  await tx.query(`select count(*) from record where ctid >= $1::text::tid`, [`(${page},0)`])
 }
 
 /** Marks as stale the records whose row was rejected. `keys`: SQL of `key`. */

@@ -52,7 +52,7 @@ export async function makePlan(
     const pages = await recordPages(tx)
     const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
     if (next !== undefined) await onPart?.(planned.planId)
-    if (isLoad) await markRecordsVisible(tx, run.destinationId, pages)
+    if (isLoad) await markRecordsVisible(tx, pages)
     if (next === undefined) return planned
     makePart = next
   }
