@@ -193,15 +193,23 @@ async function entryEvents(
 
 /**
  * Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. Includes the attempts of the
- * batches from which the records moved when a batch was split.
+ * batches from which the records moved when a batch was split. Those of a batch between the first and the last one are found only while its
+ * body is stored, because the parent of merged parts is the first batch.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
-    `with recursive carrier as (
-       select id, parent_id from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})
-       union select p.id, p.parent_id from carrier c join batch p on p.id = c.parent_id)
+    `with recursive own as materialized (
+       select id, plan_id, parent_id, body from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})),
+     carrier as (
+       select id, parent_id from own
+       union select p.id, p.parent_id from carrier c join batch p on p.id = c.parent_id),
+     between_parts as (
+       select x.id from own b cross join ${entriesOf('b.id')} e
+         join batch x on x.plan_id = b.plan_id and x.status = 'split' and x.parent_id is not null
+       where b.parent_id is not null and e.record_key = any($2)
+         and position(substring(b.body from e.byte_offset + 1 for e.byte_length) in x.body) > 0)
      select a.started_at, a.finished_at, ${sendingRun} as run_id, a.batch_id, a.outcome, a.http_status, a.reason
-     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where a.batch_id in (select id from carrier) order by a.id desc limit 100`,
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where a.batch_id in (select id from carrier union select id from between_parts) order by a.id desc limit 100`,
     [destinationId, keys],
   )
   return rows.flatMap((row) => {

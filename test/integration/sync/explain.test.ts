@@ -14,6 +14,9 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const csv = (...rows: string[]) => `id,mail\n${rows.map((row) => `${row}\n`).join('')}`
 
+/** Returns the digest of the key of a row of people.csv, by which the rows of a plan are ordered. */
+const rowKey = (n: number) => createHash('sha256').update(`k${n}`).digest('hex').slice(0, 32)
+
 async function explain(engine: EngineUnderTest, name: string, key: string) {
   return explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), name), key)
 }
@@ -87,6 +90,32 @@ test('with missing: out-of-stock, the guard and explain do not call the withheld
   expect((await explain(engine, 'shop', rows[1]?.id ?? '')).headline).toBe(
     `Live: its row is missing from the source, and ${runId} withheld its update to out of stock (GUARD_DELETES)`,
   )
+})
+
+test('explain lists the attempts of every batch in which a record was sent while its batch was split', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  const numbers = Array.from({ length: 8 }, (_, n) => n)
+  engine.write('people.csv', csv(...numbers.map((n) => `k${n},m${n}@example.com`)))
+  const digests = numbers.map((n) => createHash('sha256').update(`m${n}@example.com`).digest('hex'))
+  // Rows are sent in the order of the digests of their keys.
+  const order = numbers.toSorted((a, b) => (rowKey(a) < rowKey(b) ? -1 : 1))
+  const [first = 0] = order
+  await engine.sandbox.control.fault(
+    { contains_key: digests[first] ?? '' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'bad' }] } },
+    'always',
+  )
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 7, refused: 1 })
+  const outcomes = async (place: number) => {
+    const { events } = await explain(engine, 'people', `m${order[place]}@example.com`)
+    return events.filter(({ what }) => what === 'answered').map(({ outcome }) => outcome)
+  }
+  // Batches of 8, 4, 2 and 1 users are refused in turn; then the other users are sent together.
+  expect(await outcomes(0)).toEqual(['refused', 'refused', 'refused', 'refused'])
+  expect(await outcomes(1)).toEqual(['refused', 'refused', 'refused', 'confirmed'])
+  for (const place of [2, 3]) expect(await outcomes(place)).toEqual(['refused', 'refused', 'confirmed'])
+  for (const place of [4, 5, 6, 7]) expect(await outcomes(place)).toEqual(['refused', 'confirmed'])
 })
 
 test('explain lists the events of a confirmed product in their order', async () => {

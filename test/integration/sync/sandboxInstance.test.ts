@@ -57,8 +57,7 @@ test('the apply of a plan from before a restart of the sandbox warns, and change
   await using engine = await engineUnderTest()
   const { control, call } = engine.sandbox
   const sets = '/12/product_catalogs/4001/product_sets'
-  const cheap = (below: number) =>
-    catalogYaml('feed.xml', `, product_sets: [{ name: Cheap, where: { price: { below: ${below} } } }]`)
+  const cheap = (below: number) => catalogYaml('feed.xml', `, product_sets: [{ name: Cheap, where: { price: { below: ${below} } } }]`)
   engine.pipeline('shop', cheap(1000))
   engine.write('feed.xml', rss(products(3).map((row) => item(row))))
   await engine.run('shop')
