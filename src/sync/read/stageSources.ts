@@ -1,7 +1,4 @@
-/**
- * Stages the mapped rows of the sources in a temporary table by COPY. Memory is bounded for any feed, because the text of a row is dropped
- * once the row is staged.
- */
+/** Stages the mapped rows of the sources in a temporary table by COPY. The text of a staged row is dropped, so memory is bounded. */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -33,10 +30,10 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Number of rows after which a full read limits V8's space for new objects again. */
-const rowsUntilFlat = 30_000
-/** Number of rows of a first load from which on its stage is partitioned, in multiples of `usersInFirstPart`. Partitioning takes 0.1 s. */
-const firstPartsUntilPartitioned = 8
+/** Number of rows of a full read for which V8's space for new objects may grow. After these rows the space is limited. */
+const growingRows = 30_000
+/** A first load of members partitions its stage once it has this many times `usersInFirstPart` rows. Partitioning takes 0.1 s. */
+const partitionFromFirstParts = 8
 
 /** Inputs of staging. */
 export interface StageContext {
@@ -44,7 +41,7 @@ export interface StageContext {
   readonly tx: Connection
   readonly pipeline: Pipeline
   readonly run: RunRow
-  /** Last complete read of the pipeline's own sources; undefined without one, and for a backfill. */
+  /** Last complete read of the pipeline's own sources; undefined if there is none. Always undefined for a backfill. */
   readonly last: LastSnapshot | undefined
 }
 
@@ -55,21 +52,20 @@ export interface Staged
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
   /** Number of collected digests of valid rows; undefined for a gated read. */
   readonly digests: number | undefined
-  /** False if no key was staged twice. */
+  /** True if a key may be staged twice; false if every key is certainly unique. */
   readonly mayRepeat: boolean
   /** Number of identifiers in the table `opted_out`. */
   readonly optedOutIdentifiers: number
-  /** Facts about the staged identifiers; undefined if an earlier read was complete, except for a backfill. */
+  /** Facts about the staged identifiers; undefined if `StageContext.last` is given. */
   readonly identifiers: IdentifierFacts | undefined
   readonly warnings: readonly WarningSummary[]
 }
 
 /**
  * Reads every source to its end into the table `stage`, stores the rejects, and fills the table `opted_out`. `opened`: sources that are
- * open already, by their number. Throws errors of a source (unreadable, damaged, wrong header) and of its checks; rejects that were written
- * before are kept.
+ * open already, by their number. After an error, the rejects found so far stay stored.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and other codes
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and errors of a source (unreadable, damaged, wrong header) or of its checks
  */
 export async function stageSources(
   { deps, tx, pipeline, run, last }: StageContext,
@@ -112,10 +108,10 @@ export async function stageSources(
     rejected: 0,
     filtered: 0,
     growing,
-    partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsUntilPartitioned : undefined,
+    partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * partitionFromFirstParts : undefined,
   }
 
-  // Facts of a local file have its absolute path.
+  // Stored facts name a local file by its absolute path, so the addresses to compare with them are made absolute too.
   const uris = await Promise.all(pipeline.sources.map(async ({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
   const patterns = pipeline.sources.map(({ uri }) => uri)
   const previous = formerSources(uris, last?.sources ?? [], patterns)
@@ -131,12 +127,12 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // Postgres executes the joins of a first load (lists, erasures, shared identifiers) in the same way without statistics. A diff analyzes
-  // the stage later.
+  // A first load without repeats and opt-outs skips the analysis: its joins (lists, erasures, shared identifiers) run in the same way
+  // without statistics. A diff analyzes the stage later.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
-    // A message may contain a value of a row, which may be cut within a surrogate pair.
+    // A message may contain a value that was cut within a surrogate pair.
     (warning): WarningSummary => ({ ...warning, message: storableText(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
@@ -151,7 +147,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
       if (deps.signal?.aborted) throw interrupted()
       for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1]) // below the length
       await stager.flush()
-      if (staging.growing && staging.read >= rowsUntilFlat) {
+      if (staging.growing && staging.read >= growingRows) {
         keepMemoryFlat()
         staging.growing = false
       }
@@ -167,7 +163,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
   }
 }
 
-/** Opens a source to read all its bytes: the request to a server is not conditional. */
+/** Opens a source. Sends no conditional request, so that a server returns all bytes of an unchanged source too. */
 async function openWhole(
   deps: EngineDeps,
   definition: SourceDefinition,

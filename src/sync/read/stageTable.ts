@@ -12,10 +12,13 @@ import type { KeyHistogram } from './keyHistogram.ts'
 import type { RepeatDetector } from './repeatDetector.ts'
 
 /**
- * Kind of a staged row. `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list.
- * `resolveStage.ts` also gives this kind to rows that another row opts out. `suppressed`: a valid row that must not be sent
- * (`resolveStage.ts`), such as the row of an erased person. `unsentOptOuts`: identifiers that a filtered or rejected row opts out, under a
- * key that no record has.
+ * Kinds of staged rows. `resolveStage.ts` changes the kind of some rows later.
+ * - `valid`: a record to send.
+ * - `rejected`: only the key of a rejected row, so that its record does not count as missing.
+ * - `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list. Later also a member whom
+ *   another row opts out.
+ * - `suppressed`: given later to a valid row that must not be sent, such as the row of an erased person.
+ * - `unsentOptOuts`: only the identifiers that a filtered or rejected row opts out, under a key that no record has.
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
@@ -31,22 +34,26 @@ export async function createStage(tx: Connection): Promise<void> {
     create temp table opted_out (identifier bytea primary key)`)
 }
 
-/** Analyzes the columns of joins and groups, unless they were analyzed. The long columns would take five times as long. */
+/**
+ * Analyzes the table `stage` if it was not analyzed before. Analyzes only the columns of joins and groups. With its long columns, the
+ * analysis would take five times as long.
+ */
 export async function analyzeStage(tx: Connection): Promise<void> {
   const never = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
   if (never.length > 0) await tx.query('analyze stage (key, kind)')
 }
 
 /**
- * Number of partitions of the table `stage` in a large first load of members. The first bits of the key, a digest, select the partition. In
- * a load of a million rows, each partition has about as many rows as a step (plan/loadParts.ts). COPY writes to at most 32 partitions at a
- * time.
+ * Number of partitions of the table `stage` in a large first load of members. The first bits of the key select the partition. A key is a
+ * digest, so all partitions have about the same number of rows. For a million rows this is the number of a step (plan/loadParts.ts). COPY
+ * buffers rows for at most 32 partitions.
  */
 export const stagePartitions = 32
 
 /**
  * Replaces the table `stage` by a table with the same rows that is partitioned by key. Each part of a first load (plan/loadParts.ts) then
- * reads only the partitions of its keys: 14 parts read a million rows twice in total instead of 14 times. Reading them once took 0.15 s.
+ * reads only the partitions of its keys. So the 14 parts of a load read its million rows twice in total, instead of 14 times. Each time
+ * took 0.15 s.
  */
 export async function partitionStage(tx: Connection): Promise<void> {
   const bound = (i: number) => `'\\x${(i * (256 / stagePartitions)).toString(16).padStart(2, '0')}'`
@@ -78,11 +85,11 @@ export interface StageTally {
   unsentOptOuts: number
   /** Keys of all staged rows. */
   readonly keys: RepeatDetector
-  /** Identifiers of all staged members. Undefined if the pipeline had a complete read before, except for a backfill. */
+  /** Identifiers of all staged members; undefined if `StageContext.last` is given. */
   readonly identifiers: IdentifierWatch | undefined
   /** Digests of valid rows; undefined for a gated read. */
   readonly digests: StagedDigests | undefined
-  /** Number of keys of valid members by prefix; undefined for products. */
+  /** Numbers of valid members by the prefix of their key; undefined for products. */
   readonly keyHistogram: KeyHistogram | undefined
 }
 
@@ -91,7 +98,7 @@ export interface StageOptions {
   /** Number of the source, from 0. */
   readonly source: number
   readonly tally: StageTally
-  /** Statements for which the COPY waits. */
+  /** Statements that must end before the COPY begins; undefined if there are none. */
   readonly later?: LaterCopy | undefined
 }
 
@@ -116,8 +123,8 @@ export abstract class StageWriter {
   }
 
   /**
-   * Stages a record. `digest`: digest of the raw record; undefined if there is none. `featureSet`: number of the row's feature set
-   * (mapping/statistics/rowStatistics.ts), stored with the digest.
+   * Stages a record. `digest`: digest of the raw record, if it has one. `featureSet`: number of the row's feature set
+   * (mapping/statistics/rowStatistics.ts).
    */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 
@@ -130,7 +137,7 @@ export abstract class StageWriter {
   /** Stages the identifiers that a filtered or rejected row opts out. Does nothing for products. */
   addOptOuts(_optedOut: readonly PackedIdentifier[], _line: number): void {}
 
-  /** Starts a row and writes its common columns. The caller must write its own columns next. */
+  /** Adds the key, and the digest of a valid row, to the tally. Starts a row with its common columns; the caller must write the others. */
   protected writeCommonColumns(
     key: Uint8Array,
     content: Uint8Array,
@@ -189,7 +196,7 @@ class MemberWriter extends StageWriter {
     } else this.tally.optedOut++
     if (record.withoutConsent !== undefined) this.tally.partlyOptedOut++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
-    // A valid row that opts out some identifiers gets no digest. So every read maps the row, because these identifiers affect other rows.
+    // The identifiers that a row opts out affect other rows, so every read must map such a row. Therefore it gets no digest.
     const kept = record.withoutConsent === undefined ? digest : undefined
     this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
@@ -227,12 +234,12 @@ function isDigest(identifier: PackedIdentifier): boolean {
   return identifier[0] !== plainType && identifier.length === identifierBytes
 }
 
-/** Returns a key that no row has: the prefix `opt-outs` and a NUL byte make the hashed bytes differ from those of any row. */
+/** Returns a key that no row has: the hashed bytes start with `opt-outs` and a NUL byte, unlike the hashed bytes of any row. */
 function keyOfOptOuts(identifiers: readonly PackedIdentifier[]): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from('opt-outs\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }
 
-/** Writers of the table `stage`, by type of key. `keysAreDigests`: true if the record keys are evenly distributed digests. */
+/** Writers of the table `stage`, by the type of the destination's keys. `keysAreDigests`: true if the keys of records are digests. */
 export const stageWriters = { products: ProductWriter, identifiers: MemberWriter } satisfies Record<Destination['keys'], unknown>
 
 /** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */
@@ -241,9 +248,9 @@ export function contentHash(json: string): Buffer {
 }
 
 /**
- * Writes 16 bytes to `out`: a hash of a member's identifiers and own times. Identifiers are SHA-256 digests, so their XOR, rotated by
- * type, is as good as another hash and takes a tenth of the time (0.15 against 1.5 µs per row with two identifiers). A `partner_user_id`
- * is not a digest, so it is hashed before the XOR.
+ * Writes a hash of a member's identifiers and own times to `out`, 16 bytes. Most identifiers are SHA-256 digests. Each is rotated by its
+ * type, and all are combined by XOR. That is as good as a hash of all bytes, and takes a tenth of the time: 0.15 instead of 1.5 µs per row
+ * with two identifiers. A `partner_user_id` is not a digest, so it is hashed before the XOR.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)

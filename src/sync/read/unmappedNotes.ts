@@ -3,8 +3,8 @@ import type { UnmappedReport } from '../../mapping/members/unmappedColumns.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 /**
- * Returns a note on each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. The
- * counts are of all rows that the mapper has mapped, earlier sources included.
+ * Returns a note on each column of emails or phone numbers that no setting uses. The hint is the setting to write (`identifierHint`). The
+ * counts include the rows of earlier sources.
  */
 export function identifierNotes({ identifiers, identifierHint: hint }: UnmappedReport): readonly WarningSummary[] {
   return identifiers.map(({ column, message, count, lines }) => ({
@@ -20,8 +20,8 @@ export function identifierNotes({ identifiers, identifierHint: hint }: UnmappedR
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
 /**
- * Completes a note about consent: adds a hint, in most cases the `consent:` setting for this file. For an unmapped column, also adds its
- * values to the message. Returns other notes unchanged.
+ * Adds a hint to a note about consent, in most cases the setting `consent:` for this file. For an unmapped column, also adds values of the
+ * column to the message. Returns other notes unchanged.
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
   note: Note,

@@ -2,8 +2,8 @@ import { findColumn } from '../../mapping/fields.ts'
 import type { Row } from '../../model/record.ts'
 
 /**
- * Finds the columns, among given ones, that no row of a source has. Rows of JSON and XML omit empty cells, so their header lacks a column
- * until a row has it.
+ * Finds those of the given columns that no row of a source has. A header is not enough for this: rows of JSON and XML omit empty cells, so
+ * the list of columns grows while rows are read.
  */
 export class UnseenColumns {
   #names: readonly string[]
@@ -15,7 +15,7 @@ export class UnseenColumns {
     this.#names = names
   }
 
-  /** Names of the given columns that no row had so far. */
+  /** Names of the given columns for which no row has had a cell so far. */
   get names(): readonly string[] {
     return this.#names
   }
@@ -23,14 +23,14 @@ export class UnseenColumns {
   /** Removes from `names` the columns for which this row has a cell. */
   add(row: Row): void {
     if (this.#names.length === 0) return
-    if (row.columns !== this.#columns) this.#find(row.columns)
+    if (row.columns !== this.#columns) this.#findIndexes(row.columns)
     if (!this.#indexes.some((index) => row.cells[index] !== undefined)) return
     this.#names = this.#names.filter((_, place) => row.cells[this.#indexes[place] ?? -1] === undefined)
-    this.#find(row.columns)
+    this.#findIndexes(row.columns)
   }
 
-  /** Caches the indexes of `names` in these columns, because rows share the array of their columns. */
-  #find(columns: readonly string[]): void {
+  /** Stores the indexes of `names` in these columns. Rows share the array of their columns, so most rows need no new search. */
+  #findIndexes(columns: readonly string[]): void {
     this.#columns = columns
     this.#indexes = this.#names.map((name) => findColumn(columns, name))
   }

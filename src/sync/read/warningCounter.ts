@@ -1,12 +1,12 @@
 import type { Warning } from '../../model/record.ts'
 import { linesKept, type WarningSummary } from '../../model/report.ts'
 
-/** Maximum number of different warnings, by code and field. Further ones are not counted. */
-const maxKinds = 500
+/** Maximum number of combinations of code and field. Warnings with further combinations are not counted. */
+const maxSummaries = 500
 
-/** Counts warnings by code and field. Keeps the message and hint of the first, and the first five lines. Memory is bounded for any feed. */
+/** Counts warnings by code and field. Of each combination, keeps the message and hint of its first warning, and its first lines. */
 export class WarningCounter {
-  readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
+  readonly #summaries = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
 
   /** Adds the warning of one row. */
   add({ line, ...warning }: Warning): void {
@@ -16,18 +16,18 @@ export class WarningCounter {
   /** Adds a warning that was already counted over the rows of a source. */
   addSummary({ code, field, message, count, lines, hint }: WarningSummary): void {
     const id = `${code}\0${field}`
-    const kind = this.#kinds.get(id)
-    if (kind) {
-      kind.count += count
-      kind.lines.push(...lines.slice(0, linesKept - kind.lines.length))
-    } else if (this.#kinds.size < maxKinds) {
-      this.#kinds.set(id, { code, field, message, count, lines: lines.slice(0, linesKept), ...(hint === undefined ? {} : { hint }) })
+    const summary = this.#summaries.get(id)
+    if (summary) {
+      summary.count += count
+      summary.lines.push(...lines.slice(0, linesKept - summary.lines.length))
+    } else if (this.#summaries.size < maxSummaries) {
+      this.#summaries.set(id, { code, field, message, count, lines: lines.slice(0, linesKept), ...(hint === undefined ? {} : { hint }) })
     }
   }
 
   /** Returns the warnings, the most frequent first; equally frequent warnings by first line, then by code and field. */
   summaries(): readonly WarningSummary[] {
-    return [...this.#kinds.values()].sort(
+    return [...this.#summaries.values()].sort(
       (a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0) || (a.code + a.field < b.code + b.field ? -1 : 1),
     )
   }

@@ -1,6 +1,6 @@
 /**
- * Explains one record: its source line, rejects, batches, answers, state and expiry, in order of time.
- * An email or phone is hashed immediately and never stored.
+ * Explains one record: its source line, rejects, batches, answers, state and expiry, in order of time. An email or phone number is hashed
+ * before the search, and never stored.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -24,33 +24,33 @@ import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. The history of an
- * unknown text has no events. Creates the destination if it does not exist.
+ * Returns the history of the records that `text` names. `text`: a product id, a row key, or an identifier as it was typed. The history of an
+ * unknown text has no events. Creates the row of the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
-  const { keys, former, shown, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
-  const orFiltered = filterNote(pipeline)
+  const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
+  const filterNote = filterNoteOf(pipeline)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, text) : []),
-    ...former,
-    ...(await readEvents(deps.db, id, keys, orFiltered)),
+    ...extraEvents,
+    ...(await readEvents(deps.db, id, keys, filterNote)),
     ...(await rejectEvents(deps.db, id, keys)),
-    ...(await entryEvents(deps.db, id, keys, { ...explained, orFiltered })),
+    ...(await entryEvents(deps.db, id, keys, { ...explained, filterNote })),
     ...(await attemptEvents(deps.db, id, keys)),
     ...(await stateEvents(deps.db, id, keys, explained)),
     ...(await withheldEvents(deps.db, id, keys)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
-  return { ...livenessOf(events, explained), keys: shown, identifiers: identifierDigests(identifiers), events }
+  return { ...livenessOf(events, explained), keys: names, identifiers: identifierDigests(identifiers), events }
 }
 
 /**
- * Returns a text that messages on missing rows append; empty without filters. Rows that `only:` and `except:` leave out are not stored, so
- * they cannot be distinguished from missing rows.
+ * Returns a text to append to messages on missing rows; empty for a pipeline without filters. Example: `, or left out by only:`. Filtered
+ * rows are not stored, so a missing row may be a filtered one.
  */
-function filterNote({ filters }: Pipeline): string {
+function filterNoteOf({ filters }: Pipeline): string {
   const names = [...new Set(filters.map(({ keep }) => (keep ? 'only:' : 'except:')))]
   return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
 }
@@ -59,9 +59,9 @@ function filterNote({ filters }: Pipeline): string {
 interface ExplainedKeys {
   /** Finds the records that the text names. */
   readonly find: (deps: ExplainDeps, searched: Searched) => Promise<Found>
-  /** True if a confirmed delete removes the whole record. False for people, who may keep other identifiers. */
+  /** True if a confirmed delete removes the whole record. False for people, because other identifiers of the person may stay. */
   readonly deletesRecord: boolean
-  /** SQL of the state of the keys of records. `$1`: destination, `$2`: keys of the records. */
+  /** SQL of the stored state of each key of the records. `$1`: destination, `$2`: keys of the records. */
   readonly states: string
   /** Name of a key in messages. */
   readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
@@ -69,7 +69,7 @@ interface ExplainedKeys {
   readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
 }
 
-/** Returns one event if a do-not-reach list of the audience's account has this identifier; otherwise none. */
+/** Returns one event if a do-not-reach list of the account has the identifier `text`; otherwise none. */
 async function suppressionEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
@@ -90,10 +90,10 @@ async function suppressionEvents(db: Database, destinationId: number, text: stri
 }
 
 /** Returns one event per stored record: the line that it was read from, and its content. */
-async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], orFiltered: string): Promise<StoryEvent[]> {
+async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The time of the event is the start of the read: its end is stored only after the plan, and would follow the event `planned`. If the
-    // run of the read has expired, the time is that of the oldest stored run.
+    // The event gets the start of the read, because the end of the read is stored after the plan. So `read` comes before `planned`. If the
+    // snapshot of the read has expired, the event gets the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -110,7 +110,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
       status === 'stale'
         ? `kept as read from line ${line}: its row is now rejected`
         : status === 'missing'
-          ? `missing from the source${orFiltered}; last read from line ${line}`
+          ? `missing from the source${filterNote}; last read from line ${line}`
           : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
     ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
   }))
@@ -134,12 +134,12 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
   }))
 }
 
-/** Returns an event for each of the last 100 operations on the records, and one more for a confirmed delete of a whole record. */
+/** Returns an event for each of the last 100 operations on the records. For a confirmed delete of a whole record, returns a second event. */
 async function entryEvents(
   db: Database,
   destinationId: number,
   keys: readonly Buffer[],
-  explained: ExplainedKeys & { readonly orFiltered: string },
+  explained: ExplainedKeys & { readonly filterNote: string },
 ): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'plan', 'run_id'> &
@@ -173,7 +173,7 @@ async function entryEvents(
     outcome: row.outcome,
     ...(row.code === null ? {} : { code: row.code }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
-    // For identifiers without times the stored content is one byte and not a hash.
+    // For identifiers whose row has no times, one byte is stored instead of a hash.
     ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
     ...explained.digestsOf(row.keys),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
@@ -186,15 +186,15 @@ async function entryEvents(
       what: 'deleted',
       runId: `r_${row.sent_by ?? row.run_id}`,
       batch: Number(row.batch_id),
-      message: `deleted at the service: its row was no longer in the source${explained.orFiltered}`,
+      message: `deleted at the service: its row was no longer in the source${explained.filterNote}`,
     })),
   ]
 }
 
 /**
- * Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. Includes the attempts of the
- * batches from which the records moved when a batch was split. Those of a batch between the first and the last one are found only while its
- * body is stored, because the parent of merged parts is the first batch.
+ * Returns the events `sent` and `answered` of the last 100 attempts of batches with the records. Includes earlier batches that were split,
+ * and from which the records moved. A batch between the first and the last one is found only while its body is stored, because the parent
+ * of merged parts is the first batch. An attempt in flight has no event `answered`.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
@@ -234,7 +234,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
   })
 }
 
-/** Returns the events of each key's state: confirmed, invalidated, refused by the service, waiting to be sent or deleted. */
+/** Returns the events `confirmed`, `invalidated`, `refused` and `desired` from the stored state of each key. */
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
@@ -255,14 +255,14 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
        left join batch b on b.id = m.batch_id order by m.key`,
     [destinationId, keys],
   )
-  // A member that keeps one identifier and loses another is changed, not removed.
+  // If one identifier of a member stays, the member is changed, not removed.
   const removal = rows.every((row) => row.ref_count === 0) ? { change: 'delete' } : {}
   return rows.flatMap((row) => {
     const name = explained.nameOf(row)
     const digests = explained.digestsOf([row.key])
     const events: StoryEvent[] = []
     const invalidated = readInvalidated(row.synced_hash)
-    // A key whose only request may have been applied counts as synced with unknown content, but no answer confirmed it.
+    // An `unsure` key counts as synced, because a request for it may have been applied. Without an answer it is not confirmed.
     const isConfirmed = row.synced && (invalidated?.kind !== 'unsure' || row.answered)
     if (isConfirmed) {
       events.push({
@@ -302,10 +302,10 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns events if a guard withheld deletes in a plan of the last read; otherwise none:
- * - If records are stored: one event for each live record whose row is missing from this read.
- * - If records are stored, but no digests of the read: one event for each live record, because its row may be missing.
- * - If no record is stored: one event if a key waits to be deleted.
+ * Returns the events `withheld`. Returns none if no guard withheld deletes in the last plan of the last read.
+ * - Records are stored: one event for each live record whose row is missing from this read.
+ * - Records are stored, but not the digests of the read: one event for each live record, because its row may be missing.
+ * - No record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
@@ -349,8 +349,8 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
 }
 
 /**
- * SQL of the state of the members' identifiers, stored and implied (docs/decisions/implied-keys.md). An implied identifier has the state of
- * its batch.
+ * SQL of the state of the members' identifiers. The first query reads the stored ones, the second one the implied ones
+ * (docs/decisions/implied-keys.md). An implied identifier has the state of its batch.
  */
 const memberKeys = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
@@ -378,7 +378,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
   },
 }
 
-/** Message for each cause that invalidates a confirmation. */
+/** Messages by the cause that invalidated the synced content. */
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
   notListed: 'was no longer listed',

@@ -1,4 +1,4 @@
-/** Finds the records that a text names for `explain`: a product id, a row key, or an identifier of a person. */
+/** Finds the records for `sluice explain`. The user gives a product id, a row key, or an identifier of a person. */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 import { identifierTypes } from '../../model/record.ts'
@@ -26,32 +26,32 @@ export interface Searched {
 
 /** Records that a text names. */
 export interface Found {
-  /** Keys of the records in the history. Some of them may not be stored. */
+  /** Possible keys of the records. Some of them may not be stored. */
   readonly keys: readonly Buffer[]
-  /** Events that are not in the history of a record: erasures, and the confirmed delete of an identifier that no row has now. */
-  readonly former: readonly StoryEvent[]
+  /** Events that belong to no stored record: erasures, and the confirmed delete of an identifier that no row has now. */
+  readonly extraEvents: readonly StoryEvent[]
   /** Names of the records for the report: the product id, or the keys of the stored people in hex. */
-  readonly shown: readonly string[]
+  readonly names: readonly string[]
   /** Identifiers that match the text. */
   readonly identifiers: readonly Buffer[]
 }
 
 /** Returns the key of the product with this id, stored or not. */
 export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<Found> {
-  return { keys: [Buffer.from(text)], former: [], shown: [text], identifiers: [] }
+  return { keys: [Buffer.from(text)], extraEvents: [], names: [text], identifiers: [] }
 }
 
-/** Returns the records of a row key, or of an identifier as it was typed, with the erasures of the person. */
+/** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */
 export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: Searched): Promise<Found> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
-  const own = memberKeysOf(text, pipeline)
-  const erasures = await erasureEvents(db, service.origin, destinationId, { own, identifiers })
-  const { keys, former } = await memberRecordKeys(db, destinationId, { own, identifiers })
-  return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }
+  const rowKeys = memberKeysOf(text, pipeline)
+  const erasures = await erasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })
+  const { keys, extraEvents } = await memberRecordKeys(db, destinationId, { rowKeys, identifiers })
+  return { keys, extraEvents: [...erasures, ...extraEvents], names: await storedKeys(db, destinationId, keys), identifiers }
 }
 
-/** Returns the keys of the stored records among these, in hex, sorted. */
-async function knownKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
+/** Returns those of the keys that have a stored record, in hex, sorted. */
+async function storedKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
     keys,
@@ -59,18 +59,16 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
   return rows.map(({ key }) => key.toString('hex'))
 }
 
-type FoundKeys = Pick<Found, 'keys' | 'former'>
+type FoundKeys = Pick<Found, 'keys' | 'extraEvents'>
 
 interface SearchedKeys {
-  /** Keys of rows that the text may stand for. */
-  readonly own: readonly Buffer[]
+  /** Keys that a row with the text as key or identifier may have. */
+  readonly rowKeys: readonly Buffer[]
   readonly identifiers: readonly Buffer[]
 }
 
-/**
- * Finds records by a row key or an identifier: the record with this row key, and the records under which the identifier is or was sent.
- */
-async function memberRecordKeys(db: Database, destinationId: number, { own, identifiers }: SearchedKeys): Promise<FoundKeys> {
+/** Finds the record with one of the row keys, and the records under which one of the identifiers is or was sent. */
+async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, identifiers }: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<{ key: Buffer }>(
     `select group_key as key from remote
      where destination_id = $1 and key = any($2) and group_key is not null and (ref_count > 0 or synced_hash is not null)`,
@@ -78,16 +76,16 @@ async function memberRecordKeys(db: Database, destinationId: number, { own, iden
   )
   // Identifiers without a row in `remote` (docs/decisions/implied-keys.md).
   const implied = await findImpliedKeys(db, destinationId, identifiers)
-  const keys = [...own, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
-  if (rows.length + implied.length > 0) return { keys, former: [] }
-  const known = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, own])
-  return known.length > 0 ? { keys, former: [] } : formerRecordKeys(db, destinationId, { own, identifiers })
+  const keys = [...rowKeys, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
+  if (rows.length + implied.length > 0) return { keys, extraEvents: [] }
+  const known = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, rowKeys])
+  return known.length > 0 ? { keys, extraEvents: [] } : formerRecordKeys(db, destinationId, { rowKeys, identifiers })
 }
 
 /**
- * Finds records by the operations of an identifier that is not sent under any record now. Scans every operation of the destination, so it
- * is called only for keys that are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21).
- * Operations on people are kept for 30 days, so a destination rarely has more. An index on every sent key would slow down each push.
+ * Finds records by the stored operations on the identifiers. Used for identifiers that belong to no record now. There is no index on sent
+ * keys, because it would slow down each push. So the search reads every operation of the destination. A million operations in memory take
+ * 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people are kept for 30 days, so a destination rarely has more.
  */
 async function formerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<
@@ -100,16 +98,16 @@ async function formerRecordKeys(db: Database, destinationId: number, searched: S
      where b.id in (${batchesOfKeys('$1', '$2::bytea[]')}) and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
     [destinationId, searched.identifiers],
   )
-  const keys = [...searched.own, ...rows.map(({ record_key }) => record_key)]
+  const keys = [...searched.rowKeys, ...rows.map(({ record_key }) => record_key)]
   const [last] = rows
-  if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, former: [] }
+  if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, extraEvents: [] }
   const why =
     last.line === null
       ? 'no row that may be sent has this identifier any more'
       : `its row, now line ${last.line} of the source, has other identifiers`
   return {
     keys,
-    former: [
+    extraEvents: [
       {
         at: last.at.toISOString(),
         what: 'deleted',
@@ -121,18 +119,18 @@ async function formerRecordKeys(db: Database, destinationId: number, searched: S
   }
 }
 
-/** Returns an event for each erasure of the person, by an identifier or by the key of the row. */
+/** Returns an event for each erasure of one of the identifiers or row keys. */
 async function erasureEvents(
   db: Database,
   service: string,
   destinationId: number,
-  { own, identifiers }: SearchedKeys,
+  { rowKeys, identifiers }: SearchedKeys,
 ): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
     `select e.id, e.erased_at as at from erasure e where e.id in (
        select x.erasure_id from erased_key x where x.service = $1
          and ((x.destination_id = 0 and x.key = any($3::bytea[])) or (x.destination_id = $2 and x.key = any($4::bytea[])))) order by e.id`,
-    [service, destinationId, identifiers, own],
+    [service, destinationId, identifiers, rowKeys],
   )
   return rows.map(({ id, at }) => ({ at: at.toISOString(), what: 'suppressed', message: `erased by e_${id}: it is not sent` }))
 }

@@ -1,4 +1,4 @@
-/** Groups the unconfirmed operations of a plan by their reason: the error of the service, or the reason of their batch. */
+/** Groups the unconfirmed operations of a plan by their outcome and code. The code is that of the service, or the reason of the batch. */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Failure } from '../../model/report.ts'
@@ -6,12 +6,12 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { countedBatches } from './planCounts.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
-/** Maximum number of different failures in a report. More do not fit on a screen. */
-const mostKinds = 20
+/** Maximum number of failures in a report. More do not fit on a screen. */
+const maxFailures = 20
 
 /**
  * Returns at most 20 failures, the most frequent first. `count` counts products or users, as in the run counts. Leaves out superseded
- * operations, and operations without a code: they were not sent, or their first request has no answer yet.
+ * operations. Also leaves out operations without a code, which were not sent yet, or whose first request has no answer yet.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{
@@ -27,7 +27,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
        cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select coalesce(e.code, b.reason) as code) f
      where o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
-     group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
+     group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${maxFailures}`,
     [planId, kindsWhere(({ showsRecords }) => showsRecords)],
   )
   return rows.map(({ message, examples, ...row }) => ({
