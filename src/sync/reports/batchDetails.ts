@@ -1,4 +1,4 @@
-/** Loads one batch for a review (its operations, attempts and outcomes), and lists the batches of a plan. Returns no personal data. */
+/** Loads one batch with its operations, attempts and outcomes, and lists the batches of a plan. Returns no personal data. */
 import { decodeAnswer, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, shownOutcome } from '../../db/entries/read.ts'
@@ -21,28 +21,34 @@ export interface BatchLine {
   /** Number of products, or of users. */
   readonly operations: number
   readonly attempts: number
-  /** Code of the reason why the batch is open again, parked, split, superseded or waiting (`reasonMeanings.ts`); null without one. */
+  /**
+   * Reason why the batch is open again, parked, split, superseded or waiting: one code, or several separated by spaces. Null if there is
+   * none. `reasonMeanings.ts` explains the codes.
+   */
   readonly reason: string | null
 }
 
-/** Batch with its attempts and outcomes. `words` and `showsRecords`: of its destination. */
+/** Batch with its attempts and outcomes. */
 export interface BatchDetails extends BatchLine {
   readonly planId: string
+  /** Run that made the plan. */
   readonly runId: string
   readonly pipeline: string
+  /** Words for the records of the destination. */
   readonly words: DestinationWords
+  /** True if reports show the records of the destination. */
   readonly showsRecords: boolean
-  /** Length of the body; null once it is no longer stored, or while it is stored without its digests (`db/bodyTemplate.ts`). */
+  /** Length of the body. Null if the body is not stored any more, or is stored as a template (`db/bodyTemplate.ts`). */
   readonly bytes: number | null
   /** SHA-256 of the body in hex. */
   readonly bodySha256: string
   readonly createdAt: Date
   readonly settledAt: Date | null
   readonly nextAttemptAt: Date | null
-  /** Earliest end of the memberships in the batch; null if there is none. */
+  /** Earliest end of the memberships in the batch (`expires_at` of the table `batch`); null if there is none. */
   readonly expiresAt: Date | null
   readonly parent: number | null
-  /** Batches that operations of this batch were moved to, and deletes of its suppressed or erased identifiers. */
+  /** Batches to which operations of this batch moved, and batches with deletes of its suppressed or erased identifiers. */
   readonly children: readonly number[]
   /** Reason of the destination's pause; null if it is not paused. Nothing is sent during a pause. */
   readonly paused: string | null
@@ -50,9 +56,9 @@ export interface BatchDetails extends BatchLine {
   readonly meaning: string
   /** Last 50 attempts, the latest first. */
   readonly lastAttempts: readonly AttemptLine[]
-  /** At most 50 groups. Groups that are not confirmed come first; each part is sorted by size, the largest first. */
+  /** At most 50 groups: first the unconfirmed ones, the largest first, then the confirmed ones, the largest first. */
   readonly outcomes: readonly OutcomeGroup[]
-  /** All operations; those that are not confirmed come first. Empty if the destination does not show its records. */
+  /** All operations, the unconfirmed ones first. Empty if reports do not show the records of the destination. */
   readonly entries: readonly EntryLine[]
 }
 
@@ -96,14 +102,14 @@ export interface EntryLine {
   readonly message: string
 }
 
-const attemptsShown = 50
-const groupsShown = 50
-/** Maximum number of operations shown; a request has at most 25 products, so none is left out. */
-const entriesShown = 100
+const maxAttempts = 50
+const maxGroups = 50
+/** Maximum number of operations. A request has at most 25 products, so all of them are returned. */
+const maxEntries = 100
 
 /**
  * Loads the batch with the number `text`.
- * @throws {UsageError} `UNKNOWN_BATCH`: `text` is not a number, or no batch has it
+ * @throws {UsageError} `UNKNOWN_BATCH`: `text` is not a number, or no batch has this number
  */
 export async function loadBatch(db: Database, text: string): Promise<BatchDetails> {
   const id = batchNumber(text)
@@ -155,7 +161,7 @@ type BatchRow = LineRow &
     readonly children: readonly Value<'batch', 'id'>[]
   }
 
-/** Returns at most `limit` batches of a plan, without batches that were split. Settled and superseded batches come last. */
+/** Returns at most `limit` batches of a plan, without split batches. Settled and superseded batches come last. */
 export async function listBatches(db: Database, planId: string, limit: number): Promise<readonly BatchLine[]> {
   const rows = await db.query<LineRow>(
     `select b.id, b.operation, b.status, b.user_count, b.attempts, b.reason from batch b
@@ -174,7 +180,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
     `select ${sendingRun} as run_id, a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
-     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${attemptsShown}`,
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${maxAttempts}`,
     [id],
   )
   return rows.map(({ id: attempt, run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
@@ -195,7 +201,7 @@ async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeG
     `select o.outcome, e.change, e.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.ord + 1 order by e.ord))[1:5] as places
      from batch b cross join ${entriesOf('b.id')} e cross join lateral (select ${shownOutcome} as outcome) o where b.id = $1
-     group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${groupsShown}`,
+     group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${maxGroups}`,
     [id],
   )
   return rows.map((row) => ({ ...row, message: row.message ?? (row.code === null ? '' : meaningOf(row.code)) }))
@@ -205,7 +211,7 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   const rows = await db.query<Omit<EntryLine, 'product' | 'message'> & { key: Buffer | null; message: string | null }>(
     `select e.ord + 1 as place, e.record_key as key, e.change, ${shownOutcome} as outcome, e.code, e.message
      from batch b cross join ${entriesOf('b.id')} e where b.id = $1
-     order by ${shownOutcome} = 'confirmed', e.ord limit ${entriesShown}`,
+     order by ${shownOutcome} = 'confirmed', e.ord limit ${maxEntries}`,
     [id],
   )
   return rows.map(({ key, message, ...row }) => ({
@@ -215,7 +221,7 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   }))
 }
 
-/** Returns 12 for `12`. @throws {UsageError} `UNKNOWN_BATCH` */
+/** Parses the number of a batch. @throws {UsageError} `UNKNOWN_BATCH` if `text` is not a number */
 function batchNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw unknownBatch(text)
   return Number(text)

@@ -1,4 +1,4 @@
-/** Reads stored runs as reports, and their rejects. Changes nothing. */
+/** Loads stored runs as reports, and the rejects of runs. Changes nothing. */
 import { UsageError } from '../../errors.ts'
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
@@ -20,9 +20,10 @@ import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
-/** Stored run with its stages. `columns`: columns of the first row; `rejectsCsv.ts` finds the columns of each source. */
+/** Stored run with its stages. */
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
+  /** Columns of the first row. `columnsBySource` (`rejectsCsv.ts`) returns the columns of each source. */
   readonly columns: readonly string[]
   readonly rerunOf: string | null
   readonly scheduledFor: string | null
@@ -36,7 +37,8 @@ export interface StoredReject extends Fault {
   /** Further faults of the row. */
   readonly more: readonly Fault[]
   /**
-   * Cells of the row, masked where personal, in the order of the columns of its source. Empty 7 days after the run, or after an erasure.
+   * Cells of the row in the order of the columns of its source. Personal cells are masked. Empty 7 days after the run, or after an erasure
+   * of the person.
    */
   readonly cells: readonly string[]
   /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
@@ -87,7 +89,7 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
 }
 
-/** Maps a stored status to the public one. A queued or running run is executed by another worker, so the report says `skipped`. */
+/** Returns the status for a report: `skipped` for a queued or running run, because another process executes the run. */
 function publicStatus(status: StoredRunStatus): RunStatus {
   return status === 'queued' || status === 'running' ? 'skipped' : status
 }
@@ -97,13 +99,13 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
   const run = toStoredRun(row)
-  // The row of a running run has only the planned counts. The outcomes so far come from its batches.
+  // The row of a running run has only the planned counts, so the outcomes so far are counted in its batches.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   const requests = await countAttempts(db, Number(row.id))
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)), requests } }
 }
 
-/** Adds the failures of the plan to a run that has unconfirmed operations and may send. Returns other runs unchanged. */
+/** Adds the failures of its plan to a run that may send and has unconfirmed operations. Returns other runs unchanged. */
 async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promise<Run> {
   const { refused, ambiguous, pending } = run.counts
   if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
@@ -139,8 +141,9 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunCho
 }
 
 /**
- * Yields the rows that a run rejected, in source order. A run over an unchanged source and an apply have the snapshot of an earlier run:
- * yields the rejects of that run.
+ * Yields the rows that a run rejected, by source and line. An apply, and a run over an unchanged source, have the snapshot of an earlier
+ * run. For these, yields the rejects of the earlier run.
+ *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
@@ -164,7 +167,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   }
 }
 
-/** Returns the number of the run that read the snapshot of this run; without a snapshot, the run's own number. */
+/** Returns the number of the run that read the snapshot of this run. Without a snapshot, returns the run's own number. */
 async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
@@ -181,7 +184,7 @@ export function runNumber(runId: string): number {
   return Number(digits)
 }
 
-/** Returns the error `UNKNOWN_RUN`. For a run that has expired, its message has the retention time. */
+/** Returns the error `UNKNOWN_RUN`. If the run has expired, the message has the retention time. */
 async function missingRun(db: Database, runId: string): Promise<UsageError> {
   const days = await keptDaysOf(db, runNumber(runId))
   if (days === undefined) return unknownRun(runId)

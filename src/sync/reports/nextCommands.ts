@@ -2,7 +2,7 @@
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
 import { figures, plannedChanges } from './runSteps.ts'
 
-/** Returns true if the run changed a product set, or its plan will change one. Sets with an error do not count. */
+/** Returns true if the run changed a product set, or planned to change one. Ignores sets with an error code. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
@@ -12,7 +12,7 @@ export function isUnderWay({ status }: Pick<ShownRun, 'status'>): boolean {
   return ['queued', 'running'].includes(status)
 }
 
-/** Returns the next steps for the user: commands or hints, each with an explanation that may be empty. None if no action is needed. */
+/** Returns the next commands or hints for the user, each with an explanation that may be empty. Returns none if no action is needed. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
   if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
@@ -21,11 +21,11 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
   if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
-  // Without an error, the run is skipped only for this process: a worker has claimed it.
+  // `skipped` without an error means that a worker has claimed the run, so this process skipped it.
   if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
   // A cancelled run gets `sluice run` below instead of its hint.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
-  // If the hint has no command, adds a command that shows the same fault.
+  // A hint without a command gets a command that shows the fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
@@ -44,21 +44,21 @@ function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
 }
 
 /**
- * Returns true for a product set whose change is refused or unresolved. `refused` also means that Sluice did not send the change, for
- * example because the name is taken.
+ * Returns true if the change of a product set is refused or unresolved. `refused` is also the outcome of a change that Sluice did not send,
+ * for example because the name is taken.
  */
 export function isOpenSet({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }
 
-/** Returns the next command after an audit: applies its plan, repairs the drift, or runs the pipeline. Empty if no command is needed. */
+/** Returns the command that applies the plan of an audit, repairs the drift, or runs the pipeline. Empty if no command is needed. */
 function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notListed, unresolved }: Drift): string {
   if (planId !== undefined && plannedChanges(counts) > 0) return `sluice apply ${planId}`
   if (changed + notListed > 0) return `sluice audit ${pipeline} --repair`
   return unresolved > 0 ? `sluice run ${pipeline}` : ''
 }
 
-/** Returns the reason why a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */
+/** Returns the reason why a run did not succeed, in one line. Undefined for a run that succeeded or has not ended. */
 export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
   if (report.status === 'succeeded' || isUnderWay(report)) return undefined
   const [guard] = report.guards

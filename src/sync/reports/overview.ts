@@ -1,4 +1,4 @@
-/** Loads the overview of pipelines (running runs, last outcomes, last success), and pages of their runs. */
+/** Loads the overview of pipelines (open runs, last outcomes, last success), and pages of their runs. */
 import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runs/columns.ts'
@@ -6,7 +6,7 @@ import { shownTrigger } from './history.ts'
 import { isOpenSet } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
-/** Run in a list. Has no reject codes, because counting the rejects of each run would take too long. */
+/** Run in a list. Lacks the reject codes, because counting the rejects of each run would take too long. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
@@ -25,26 +25,26 @@ export interface RunLine {
   readonly cancelRequested: boolean
 }
 
-/** Current state of a pipeline, from its runs. A field is undefined if there is no such run. */
+/** Current state of a pipeline, from its runs. */
 export interface PipelineOverview {
   readonly pipeline: string
-  /** The running run, else the oldest queued one. */
+  /** The running run, else the oldest queued run; undefined if there is neither. */
   readonly open: RunLine | undefined
-  /** Last ended run that could send, without cancelled and skipped ones. */
+  /** Last ended run that could send. Cancelled and skipped runs do not count. Undefined if there is none. */
   readonly last: RunLine | undefined
-  /** End of the last successful run that could send. */
+  /** End of the last successful run that could send; undefined if there is none. */
   readonly succeededAt: Date | undefined
-  /** End of the last successful or partial run that could send. */
+  /** End of the last successful or partial run that could send; undefined if there is none. */
   readonly deliveredAt: Date | undefined
   /** Last runs of any trigger and status, oldest first. */
   readonly recent: readonly RecentRun[]
 }
 
-/** Run that the overview shows as a bar. The overview may have thousands of bars, so no other columns are loaded. */
+/** Run that the overview shows as a bar. There may be thousands of bars, so only these columns are loaded. */
 export interface RecentRun {
   readonly status: RunLine['status']
   readonly planId: string | null
-  /** Number of operations that were planned and not withheld. */
+  /** Number of planned changes, in products or users. */
   readonly changes: number
 }
 
@@ -68,8 +68,12 @@ type LineRow = Row<
   | 'cancel_requested_at'
 > & { readonly trigger: ShownTrigger }
 
-/** Loads the overview of these pipelines, in their order, with the last `recent` runs of each. */
-export async function loadOverviews(db: Queryable, pipelines: readonly string[], recent: number): Promise<readonly PipelineOverview[]> {
+/** Loads the overviews of the pipelines, in the given order, with at most `recentLimit` recent runs of each. */
+export async function loadOverviews(
+  db: Queryable,
+  pipelines: readonly string[],
+  recentLimit: number,
+): Promise<readonly PipelineOverview[]> {
   const [rows, histories] = await Promise.all([
     db.query<LineRow & { part: 'open' | 'last' }>(
       `select 'open' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
@@ -88,18 +92,18 @@ export async function loadOverviews(db: Queryable, pipelines: readonly string[],
        from unnest($1::text[]) as p (name)
          left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
          left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
-      [pipelines, recent],
+      [pipelines, recentLimit],
     ),
   ])
   const historyByName = new Map(histories.map((history) => [history.name, history]))
   const byPipeline = Map.groupBy(rows, (row) => row.pipeline)
   return pipelines.map((pipeline) => {
     const history = historyByName.get(pipeline)
-    const own = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
+    const lineOf = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
     return {
       pipeline,
-      open: own('open'),
-      last: own('last'),
+      open: lineOf('open'),
+      last: lineOf('last'),
       succeededAt: history?.succeeded ?? undefined,
       deliveredAt: history?.delivered ?? undefined,
       recent: (history?.recent ?? []).map(([status, planId, changes]) => ({ status, planId, changes })),
@@ -114,7 +118,7 @@ interface HistoryRow {
   readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
 }
 
-/** Loads a page of runs of a pipeline, newest first, older than the run `before`. */
+/** Loads at most `limit` runs of a pipeline, newest first. With `before`, only runs with a smaller number. */
 export async function listRunLines(
   db: Queryable,
   options: { readonly pipeline: string; readonly limit: number; readonly before?: number },
@@ -127,7 +131,7 @@ export async function listRunLines(
   return rows.map(toLine)
 }
 
-/** Returns a digest of the runs, progress, actions, alerts, webhook events and pauses. It is a part of the ETags of pages. */
+/** Returns a digest of what pages show: runs, progress, audit log, alerts, webhook events and pauses. Pages use it in their ETags. */
 export async function loadVersion(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(

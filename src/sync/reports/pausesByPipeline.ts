@@ -4,12 +4,12 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Returns the service of a pipeline; undefined if none is configured. */
+/** Returns the service of a pipeline; undefined if the pipeline has no configured service. */
 type ServiceFor = (pipeline: Pipeline) => Promise<EngineDeps['service'] | undefined>
 
 /**
- * Returns the pauses of the pipelines' destinations, by the current name of the pipeline. For a pipeline without a configured service, a
- * pause of its destination at any service counts.
+ * Returns the pause of each pipeline with a paused destination, by the current name of the pipeline. If a pipeline has no configured
+ * service, returns a pause of its destination at any service.
  */
 export async function pausesByPipeline(
   { db, serviceFor }: { readonly db: Queryable; readonly serviceFor: ServiceFor },
@@ -21,7 +21,7 @@ export async function pausesByPipeline(
   for (const pipeline of pipelines) {
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
-      // If the pipeline has no service, the service of the pause is used, so that only the other parts are compared.
+      // Without a service of the pipeline, the service of the pause is used for both, so that only the other parts are compared.
       const own = destinationIdentity({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })

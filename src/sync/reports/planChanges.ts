@@ -1,4 +1,4 @@
-/** Lists every record that a stored plan changes, from its frozen batches, for a review. Changes nothing. */
+/** Lists the changes of a stored plan for a review. Reads them from the frozen batches. Changes nothing. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { serviceFields } from '../../mapping/products/vocabulary.ts'
 import { UsageError } from '../../errors.ts'
@@ -14,15 +14,15 @@ import { recordOf } from '../../unknownValue.ts'
 /** Changed field of a product, or the identifiers of a user. */
 export interface FieldChange {
   readonly field: string
-  /** Confirmed value; null if unset or no longer stored. For people a list of masked identifiers. */
+  /** Confirmed value; null if it was unset, or is not stored any more. For people a list of masked identifiers. */
   readonly before: unknown
-  /** Planned value; null if unset. For people a list of masked identifiers. */
+  /** Planned value; null if it becomes unset. For people a list of masked identifiers. */
   readonly after: unknown
 }
 
-/** Change of one record. */
+/** Change by one operation: of one record, or of several users. */
 export interface PlanChange {
-  /** Product id; for people the digest of the row key, of the first user if several share an operation. */
+  /** Product id; for people the digest of the row key. If several users share the operation, that of the first user. */
   readonly key: string
   readonly action: Change
   /** Changed fields; empty for renewals and for deletes of products. */
@@ -31,7 +31,7 @@ export interface PlanChange {
   readonly reason?: string
   /** Line of the source where the row was last read. */
   readonly line?: number
-  /** Number of users, if several share an operation. */
+  /** Number of users of the operation; absent for one user, and for products. */
   readonly users?: number
 }
 
@@ -44,16 +44,16 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed; otherwise false or null. */
+    /** True if the row still has these identifiers, and the end of its membership has passed; otherwise false or null. */
     readonly ended: boolean | null
-    /** True if the read of the plan filtered out rows. These rows are not stored, so they cannot be distinguished from missing ones. */
+    /** True if the read of the plan filtered out rows. Filtered rows are not stored, so a missing row may be a filtered one. */
     readonly filtered: boolean
   }
 
-/** Number of entries after which a page ends. A page consists of whole batches, so it may have more. */
-const pageRows = 1_000
+/** Number of entries from which on a page ends. A page has whole batches, so it may have more entries. */
+const pageEntries = 1_000
 
-/** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */
+/** Yields the changes of the plan in sending order. Loads the confirmed content of a record from the batch that sent it. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = -1
   for (;;) {
@@ -64,7 +64,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
              select id, seq, body, sum(entry_count) over (order by seq) - entry_count as entries_before
              from batch where plan_id = $1 and status <> 'split' and seq > $2) b
            cross join ${entriesOf('b.id')} e
-         where b.entries_before < ${pageRows}),
+         where b.entries_before < ${pageEntries}),
        former as (${formerEntries('o', '$1')})
        select o.seq, d.kind, o.change as action, o.record_key, o.keys, o.users,
          case when d.kind = any($3) then o.bytes end as body,

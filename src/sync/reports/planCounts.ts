@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
- * SQL of the batches `b` of plan `$1` that its counts cover. Leaves out deletes of members that were suppressed while their update was in
- * flight (push/removeEntries.ts): the plan did not have them.
+ * SQL of the batches `b` of plan `$1` whose operations the plan had. If a member is suppressed while its update is in flight, a delete is
+ * inserted as a child batch (push/removeEntries.ts). These deletes are left out.
  */
 export const countedBatches = `(select b.* from batch b left join batch p on p.id = b.parent_id
   where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)) b`
@@ -15,7 +15,7 @@ export interface PlanCounts {
   readonly refused: number
   readonly ambiguous: number
   readonly pending: number
-  /** Number of attempts of the plan's batches by all runs. `countAttempts` has those of one run. */
+  /** Number of attempts of the plan's batches, by all runs. `countAttempts` counts the attempts of one run. */
   readonly requests: number
 }
 

@@ -1,11 +1,8 @@
-/**
- * Explains the codes that Sluice assigns to attempts and batches. Codes of attempts come from destinations/ and sync/push/. Codes of
- * waiting, split and superseded batches come from db/batches/ and sync/push/.
- */
+/** Explains the codes that Sluice gives to attempts and batches (in destinations/, sync/push/ and db/batches/). */
 
 /**
- * Returns the meaning of a reason: one code, or the codes of several records of one answer, separated by spaces. Codes of the service have
- * no meaning here and are left out; the result may be empty.
+ * Returns the meanings of the codes in `reason`, which are separated by spaces: an answer may have different codes for several records.
+ * Leaves out codes of the service, so the result may be empty.
  */
 export function meaningOf(reason: string): string {
   return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')

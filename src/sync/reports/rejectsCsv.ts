@@ -1,4 +1,4 @@
-/** Formats rejected rows as a table of the source's columns and the reasons, for `rejects --csv` and the dashboard. */
+/** Formats rejected rows as a table for `rejects --csv` and the dashboard: the columns of the sources, then the reasons. */
 import type { Database } from '../../db/database.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Outer, Row } from '../../db/row.ts'
@@ -7,8 +7,8 @@ import { spreadsheetCell } from '../../mapping/rejectsFile.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**
- * Yields the header, then every rejected row. Personal cells are masked, because their values are not stored. The user who corrects the
- * file enters them again.
+ * Yields the header, then every rejected row. Personal values are not stored, so their cells are masked. The user who corrects the file
+ * must enter these values again.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -18,12 +18,12 @@ export async function* rejectRows(db: Database, runId: string): AsyncGenerator<r
   const table = rejectsTable(columns, facts)
   yield [...table.columns, ...reasonColumns(table.columns)]
   for await (const reject of loadRejects(db, runId))
-    yield [...table.places(reject.source).map((at) => reject.cells[at] ?? ''), ...reasonCells(reject)]
+    yield [...table.positions(reject.source).map((at) => reject.cells[at] ?? ''), ...reasonCells(reject)]
 }
 
-/** Returns the lines of the CSV, safe to open in a spreadsheet. @throws {UsageError} `UNKNOWN_RUN`, before the first line */
+/** Returns the lines of the CSV, safe to open in a spreadsheet. @throws {UsageError} `UNKNOWN_RUN` */
 export async function rejectLines(db: Database, runId: string): Promise<AsyncIterable<string>> {
-  // An unknown run is an error before the first line, and not an incomplete file.
+  // Checks that the run exists before the first line, so that an unknown run does not produce an incomplete file.
   await loadRun(db, runId)
   return linesOf(rejectRows(db, runId))
 }
@@ -36,7 +36,7 @@ async function* linesOf(rows: AsyncIterable<readonly string[]>): AsyncGenerator<
 export interface RunSources {
   /** Facts about each source; empty if the run has no snapshot. */
   readonly facts: readonly SourceFacts[]
-  /** Address of the backfill source; undefined for the pipeline's own sources. */
+  /** Address of the backfill source; undefined if the run read the pipeline's own sources. */
   readonly source: string | undefined
 }
 
@@ -53,16 +53,16 @@ export async function loadRunSources(db: Database, runId: string): Promise<RunSo
   return { facts: row?.id == null ? [] : decodeSources(row.sources, row.id), source: row?.source ?? undefined }
 }
 
-/** Columns of the sources in a rejects file, and the positions of these columns in the rows of each source. */
+/** Columns of all sources in a rejects file. */
 export interface RejectsTable {
   readonly columns: readonly string[]
-  /** Returns, for the number of a source, the position of each table column in the rows of this source; -1 if it lacks the column. */
-  readonly places: (source: number) => readonly number[]
+  /** Returns the position of each column in the rows of a source; -1 if the source lacks the column. `source`: its number. */
+  readonly positions: (source: number) => readonly number[]
 }
 
 /**
- * Returns a function that returns the columns of a source by its number. `first`: columns of the first row of the run, for a source without
- * facts. The facts are better: later rows of JSON and XML may have more columns, and other sources have their own.
+ * Returns a function from the number of a source to its columns. `first`: columns of the first row of the run, used for a source without
+ * facts. Facts are preferred, because each source has its own columns, and later rows of JSON and XML may have more columns.
  */
 export function columnsBySource(
   first: readonly string[],
@@ -71,35 +71,35 @@ export function columnsBySource(
   return (source) => facts[source]?.columns ?? first
 }
 
-/** Returns the table with the columns of all sources, in the order of the sources. `first`: as for `columnsBySource`. */
+/** Returns the table for these sources. The columns are in the order of the sources. `first`: as for `columnsBySource`. */
 export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
   const columnsOf = columnsBySource(first, facts)
   const columns = [...new Set(facts.length === 0 ? first : facts.flatMap((_, source) => columnsOf(source)))]
   return {
     columns,
-    places: (source) => {
+    positions: (source) => {
       const own = columnsOf(source)
       return columns.map((column) => own.indexOf(column))
     },
   }
 }
 
-const reasons = ['line', 'code', 'field', 'message', 'hint'] as const
+const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns the names of the reason columns. A name that `columns` has gets the prefix `reject_`, because the corrected file is read again
- * and needs unique names.
+ * Returns the names of the reason columns. If `columns` already has a name, the prefix `reject_` is added. The corrected file is read as a
+ * source, where repeated names would be numbered.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
-  return reasons.map((name) => (taken.has(name) ? `reject_${name}` : name))
+  return reasonNames.map((name) => (taken.has(name) ? `reject_${name}` : name))
 }
 
 /**
- * Returns the cells of the reason columns, with all faults of the row joined: the file has one line per row, because the corrected
- * file is sent again.
+ * Returns the cells of the reason columns. Joins all faults of the row, because the corrected file is read as a source, so it must have one
+ * line per row.
  */
-export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasons)[number] | 'more'>): readonly string[] {
+export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasonNames)[number] | 'more'>): readonly string[] {
   const faults = [first, ...more]
   const joined = (texts: readonly string[]) => [...new Set(texts)].join('; ')
   return [
@@ -112,9 +112,9 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@`, their full-width forms,
- * TAB, CR or NUL, even after spaces. A cell with such a beginning gets a leading apostrophe and quotes. Cells with `;` or TAB get quotes
- * too, because some programs split cells there, and a formula could begin after the split.
+ * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@`, one of their full-width forms,
+ * TAB, CR or NUL. Spaces before that do not prevent it. Such a cell gets a leading apostrophe and quotes. Some programs split cells at `;`
+ * and TAB, and a formula could begin after the split. Therefore cells with `;` or TAB get quotes.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
