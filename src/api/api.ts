@@ -12,7 +12,7 @@ import type { ServiceIdentity } from '../sync/engine.ts'
 import { count, strict } from '../settings/values.ts'
 import { cancel } from '../sync/run/run.ts'
 import { listRuns, loadRun, runNumber } from '../sync/reports/history.ts'
-import { isUnderWay } from '../sync/reports/nextCommands.ts'
+import { isOpenRun } from '../sync/reports/nextCommands.ts'
 import { withoutUndefined } from '../withoutUndefined.ts'
 import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
@@ -123,7 +123,7 @@ async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
   const until = deps.clock.monotonic() + waitSeconds(c.req.query('wait')) * 1000
   for (;;) {
     const run = await loadRun(deps.db, runId)
-    if (!isUnderWay(run) || deps.clock.monotonic() >= until || c.req.raw.signal.aborted) return run
+    if (!isOpenRun(run) || deps.clock.monotonic() >= until || c.req.raw.signal.aborted) return run
     await deps.clock.sleep(waitStepMs, c.req.raw.signal)
   }
 }

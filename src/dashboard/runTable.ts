@@ -1,5 +1,5 @@
 /** Renders one page of the runs of a pipeline, newest first. */
-import { isUnderWay } from '../sync/reports/nextCommands.ts'
+import { isOpenRun } from '../sync/reports/nextCommands.ts'
 import type { RunCounts } from '../model/report.ts'
 import type { RunLine } from '../sync/reports/overview.ts'
 import { reportWordOf } from '../sync/reports/runSteps.ts'
@@ -57,9 +57,9 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
                 <td class="right nowrap" data-label="Took">
                   ${run.finishedAt === null ? '' : duration(run.finishedAt.getTime() - (run.startedAt ?? run.createdAt).getTime())}
                 </td>
-                <td class="right" data-label="Read">${isUnderWay(run) ? '' : count(run.counts.read ?? 0)}</td>
+                <td class="right" data-label="Read">${isOpenRun(run) ? '' : count(run.counts.read ?? 0)}</td>
                 <td data-label="Changes">
-                  ${isUnderWay(run) ? '' : run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}
+                  ${isOpenRun(run) ? '' : run.status === 'skipped' ? (run.error?.message ?? '') : changesText(run.counts)}
                 </td>
               </tr>`,
           )}

@@ -2,7 +2,7 @@ import type { Drift, ShownRun } from '../../model/report.ts'
 import { count, duration, fold, instant, nextLines, plural, safe, table, tableWithin } from '../terminal/text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
-import { isUnderWay, nextCommands } from '../../sync/reports/nextCommands.ts'
+import { isOpenRun, nextCommands } from '../../sync/reports/nextCommands.ts'
 import { figures, isShown, runSteps, textOf, type Figure } from '../../sync/reports/runSteps.ts'
 import { setSummary } from './productSets.ts'
 import { problemLines } from './outcome.ts'
@@ -65,7 +65,7 @@ export function codeCounts(codes: ShownRun['rejectCodes'] = [], limit: number): 
 
 /** Returns the rows for failed and open operations. While a run is under way, unresolved operations are not failures yet. */
 function outcomeRows(report: ShownRun): FunnelRow[] {
-  const [failed, open] = isUnderWay(report)
+  const [failed, open] = isOpenRun(report)
     ? [figures(report.counts, 'refused'), figures(report.counts, 'ambiguous', 'pending')]
     : [figures(report.counts, 'refused', 'ambiguous'), figures(report.counts, 'pending')]
   const failedCount = failed.reduce((sum, { value }) => sum + value, 0)

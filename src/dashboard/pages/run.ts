@@ -2,7 +2,7 @@
 import type { StoredAction } from '../../db/auditLog.ts'
 import { sendsNothing } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
-import { isOpenSet, isUnderWay } from '../../sync/reports/nextCommands.ts'
+import { isOpenSet, isOpenRun } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
 import { reportWordOf } from '../../sync/reports/runSteps.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
@@ -30,7 +30,7 @@ export interface RunData {
 export function runPage(data: RunData): Page {
   const { run, details } = data
   const state = runState({ ...run, cancelRequested: details.cancelRequested })
-  const isOpen = isUnderWay(run)
+  const isOpen = isOpenRun(run)
   return {
     title: `${run.runId} ${stateWord(state).toLowerCase()}`,
     state: `${run.pipeline} ${run.runId}: ${stateWord(state)}`,
@@ -73,13 +73,13 @@ function facts({ run, details, actions: history, now }: RunData): Html {
       >${triggers[run.trigger]}${requested === undefined ? none : html` by <strong>${requested.actor}</strong>`}${run.rerunOf === null ? none : html` of <a href="/runs/${run.rerunOf}">${run.rerunOf}</a>`}</span
     >
     ${details.full ? html`<span>full refresh</span>` : none}${details.approvedDeletes === null ? none : html`<span>up to ${plural(details.approvedDeletes, 'delete')} approved</span>`}
-    <span>${ago(run.startedAt, now)}</span><span>${isUnderWay(run) ? 'for' : 'took'} <strong>${duration(run.durationMs)}</strong></span
+    <span>${ago(run.startedAt, now)}</span><span>${isOpenRun(run) ? 'for' : 'took'} <strong>${duration(run.durationMs)}</strong></span
     >${run.planId === undefined ? none : html`<span>plan <a href="/plans/${run.planId}">${run.planId}</a></span>`}`
 }
 
 function actions({ run, details }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
-  if (isUnderWay(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
+  if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
   ${open > 0 && !sendsNothing(run.trigger) ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`

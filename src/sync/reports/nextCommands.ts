@@ -8,14 +8,14 @@ export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>)
 }
 
 /** Returns true for a run that has not ended: it is queued or running. */
-export function isUnderWay({ status }: Pick<ShownRun, 'status'>): boolean {
+export function isOpenRun({ status }: Pick<ShownRun, 'status'>): boolean {
   return ['queued', 'running'].includes(status)
 }
 
 /** Returns the next commands or hints for the user, each with an explanation that may be empty. Returns none if no action is needed. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
-  if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
+  if (isOpenRun(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
   const commands: [string, string][] = []
   const add = (command: string, why: string) => {
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
@@ -60,7 +60,7 @@ function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notList
 
 /** Returns the reason why a run did not succeed, in one line. Undefined for a run that succeeded or has not ended. */
 export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
-  if (report.status === 'succeeded' || isUnderWay(report)) return undefined
+  if (report.status === 'succeeded' || isOpenRun(report)) return undefined
   const [guard] = report.guards
   const [failure] = report.failures ?? []
   if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }

@@ -13,19 +13,22 @@ import { isRecord } from '../../unknownValue.ts'
 /** Stored plan with its figures and samples. */
 export interface ReviewedPlan {
   readonly planId: string
+  /** Run that made the plan. */
   readonly runId: string
   readonly pipeline: string
+  /** Words for the records of the destination. */
   readonly words: DestinationWords
+  /** True if reports show the records of the destination. */
   readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
-  /** SHA-256 over the SHA-256 of each request body, in hex. */
+  /** SHA-256, in hex, of the joined SHA-256 of all request bodies. */
   readonly digest: string
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
-  /** Changed fields of products with their number of updates, the most frequent first; empty for very many updates. */
+  /** Numbers of updates by changed field of products, the most frequent field first. Empty for very many updates. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
-  /** Number of planned requests. */
+  /** Number of planned requests, without the parts of split ones. */
   readonly requests: number
   /** Id of the newest plan of the destination. */
   readonly newestPlanId: string
@@ -37,14 +40,17 @@ export interface ReviewedPlan {
 /** Sample of a change. */
 export interface ChangeSample {
   readonly change: Change
-  /** Product id; for people a text with the number of their identifiers. */
+  /** Product id; for people a text with the number of identifiers. */
   readonly name: string
-  /** Fields of a product; `before` is null if the field was unset or is not stored any more. Empty for deletes and for people. */
+  /**
+   * Fields of a product. `before` is null if the field was unset, or if the earlier content is not stored any more. Empty for deletes and
+   * for people, and if the body is not stored any more.
+   */
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
 }
 
 /** Maximum number of samples of each change: enough to see a mistake, and few enough for one screen. */
-const samplesOfEach = 20
+const maxSamples = 20
 
 /** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
@@ -85,21 +91,21 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   }
 }
 
-/** Loads the samples of each change. `showsRecords`: false for people, so that their samples have no ids and fields. */
+/** Loads the samples of each change. Without `showsRecords`, the samples have no ids and fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
        select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       -- Each of these batches has at least one operation with this change, so they have enough samples.
+       -- Each of these batches has at least one operation with this change, so this number of batches has enough samples.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
              exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))
              or exists (select from entry e where e.batch_id = b.id and e.change = c.change))
-           order by b.seq limit ${samplesOfEach}) b
+           order by b.seq limit ${maxSamples}) b
          cross join ${entriesOf('b.id')} e
-       where e.change = c.change order by b.seq, e.ord limit ${samplesOfEach}) e
+       where e.change = c.change order by b.seq, e.ord limit ${maxSamples}) e
      left join lateral (
        select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
        where $2 and c.change = 'update' and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'
@@ -116,8 +122,8 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
 }
 
 /**
- * Returns the changed fields of an update; all its fields if the earlier content is not stored. Returns all fields for other changes.
- * Leaves out fields that the service generates.
+ * Returns the changed fields of an update. Returns all fields of another change, or if the earlier content is not stored any more. Leaves
+ * out `serviceFields`.
  */
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
@@ -134,13 +140,13 @@ function changedFields(
     .map(({ field, ...line }) => ({ field, ...cutTexts(line) }))
 }
 
-/** Returns the product in an operation; undefined if its bytes are no longer stored or are not an object. */
+/** Returns the product in the bytes of an operation; undefined if the bytes are not stored any more, or are not a JSON object. */
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
     return isRecord(value) ? value : undefined
   } catch {
-    // The body has expired (docs/retention.md), or the slice is not JSON.
+    // The body has expired (docs/retention.md), or the bytes are not JSON.
     return undefined
   }
 }
@@ -152,23 +158,23 @@ function textOf(value: unknown): string | null {
 }
 
 /** Maximum number of shown characters of a text. */
-const shownLength = 200
+const maxShown = 200
 /** Number of shown characters before the first difference of two long texts. */
-const shownBefore = 40
+const shownBeforeDifference = 40
 
 interface Texts {
   readonly before: string | null
   readonly after: string | null
 }
 
-/** Cuts both texts. If their first difference is far behind, cuts both at their start too, so that the difference is shown. */
+/** Cuts both texts to `maxShown` characters. If the cut would hide the first difference, also cuts their starts, so that it is shown. */
 function cutTexts({ before, after }: Texts): Texts {
   let from = 0
   if (before !== null && after !== null) {
     let same = 0
     while (same < before.length && before[same] === after[same]) same++
-    if (same >= shownLength - shownBefore) from = same - shownBefore
+    if (same >= maxShown - shownBeforeDifference) from = same - shownBeforeDifference
   }
-  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${text.slice(from, from + shownLength)}`)
+  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${text.slice(from, from + maxShown)}`)
   return { before: cut(before), after: cut(after) }
 }

@@ -1,4 +1,4 @@
-/** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
+/** Loads what the page of a run shows beside the run report: progress, sources, requests, and rejects by code. */
 import { madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
@@ -9,9 +9,10 @@ import { runNumber } from './history.ts'
 
 /** Details of a run. */
 export interface RunDetails {
-  /** Last stored progress; null before the first, and after the end of the run. */
+  /** Last stored progress. Null if none was stored yet, and after the end of the run. */
   readonly progress: StoredProgress | null
   readonly cancelRequested: boolean
+  /** True for a full refresh. */
   readonly full: boolean
   /** Maximum number of deletes that the user approved; null without approval. */
   readonly approvedDeletes: number | null
@@ -22,30 +23,32 @@ export interface RunDetails {
 
 /** Requests of a run. */
 export interface RequestSummary {
-  /** Number of attempts, including those whose time was over before they were sent. */
+  /** Number of attempts, also of those that ended before anything was sent. */
   readonly all: number
   /** Number of requests that were answered with 429. */
   readonly rateLimited: number
-  /** Median duration in milliseconds; null if no request has ended. */
+  /** Median duration of the ended requests in milliseconds; null if there are none. */
   readonly p50: number | null
-  /** 95th percentile of the duration in milliseconds; null if no request has ended. */
+  /** 95th percentile of these durations; null if there are none. */
   readonly p95: number | null
   /** Last ten requests, the latest first. */
   readonly latest: readonly RequestLine[]
 }
 
-/**
- * One request. `outcome` and `durationMs` are null while the request is in flight. `httpStatus` is also null if no answer came. `users`:
- * number of products or users.
- */
+/** One request. */
 export interface RequestLine {
   readonly batch: number
+  /** Start of the attempt. */
   readonly at: Date
+  /** Null while the request is in flight. */
   readonly outcome: string | null
+  /** Null if no answer came, or has come yet. */
   readonly httpStatus: number | null
   readonly reason: string | null
+  /** Null while the request is in flight. */
   readonly durationMs: number | null
   readonly operation: string
+  /** Number of products or users. */
   readonly users: number
 }
 
@@ -105,27 +108,29 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   }
 }
 
-/** Rejected row. `source`: number of the source that it was read from, from 0. */
+/** Rejected row. */
 interface RejectSample {
+  /** Number of the source that the row was read from, from 0. */
   readonly source: number
   readonly line: number
   readonly message: string
-  /** In the order of the columns of its source. */
+  /** Cells in the order of the columns of the source. */
   readonly cells: readonly string[]
 }
 
-/** Rejected rows whose first fault has this code and field. `hint`: the first hint of the group in alphabetical order. */
+/** Rejected rows whose first fault has this code and field. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
+  /** First hint of the group in alphabetical order. */
   readonly hint: string
   readonly count: number
   readonly samples: readonly RejectSample[]
 }
 
 /**
- * Returns the rejects of a run by code and field of the first fault, each with its first `samples` rows. At most 100 groups, the largest
- * first. An apply, and a run over an unchanged source, have the snapshot of an earlier run. For them, returns the rejects of that run.
+ * Returns at most 100 groups of the rejects of a run, the largest first, each with its first `samples` rows. An apply, and a run over an
+ * unchanged source, have the snapshot of an earlier run. For these, returns the rejects of the earlier run.
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(

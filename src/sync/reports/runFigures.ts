@@ -5,18 +5,22 @@ import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /**
- * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds; `p50` and `p95` are null if no
- * request has ended. An apply has no requests here, because its attempts are stored with the run that made the plan.
+ * Figures of one run. The last four cover at most 2,000 requests of the run. They are 0 or null for an apply, because its attempts are
+ * stored with the run that made the plan.
  */
 export interface RunFigures {
   readonly runId: string
+  /** End of the run. */
   readonly at: Date
   readonly status: string
   readonly counts: Partial<RunCounts>
   readonly stages: readonly { readonly stage: string; readonly durationMs: number }[]
   readonly requests: number
+  /** Number of requests that were answered with 429. */
   readonly rateLimited: number
+  /** Median duration of the ended requests in milliseconds; null if there are none. */
   readonly p50: number | null
+  /** 95th percentile of these durations; null if there are none. */
   readonly p95: number | null
 }
 
@@ -50,8 +54,8 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
 }
 
 /**
- * Estimates for each of the next `days` days, today first, the number of memberships of a pipeline that end. Counts all users of each
- * settled request on the day on which its first membership ends, also users that were refused, or updated or deleted later.
+ * Estimates the number of memberships of a pipeline that end on each of the next `days` days, today first. Counts all users of a settled
+ * request on one day: that of the earliest end in the request. Also counts users that were refused, or were updated or deleted later.
  */
 export async function loadEndingsByDay(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** Figures of a run by step, with the names that reports use for them. */
+/** Groups the counts of a run by step, and names them for reports. */
 import { count as formatCount } from '../../format.ts'
 import type { RunCounts } from '../../model/report.ts'
 
@@ -13,7 +13,7 @@ export interface Figure {
   readonly note: string
 }
 
-/** Step of a run. Its parts add up to `whole` once the run has ended. */
+/** Step of a run. When the run has ended, the parts of a step add up to `whole`. */
 export interface Step {
   readonly name: string
   readonly whole: number
@@ -27,7 +27,7 @@ const notes: Partial<Record<CountName, string>> = {
   deferred: 'not in this plan; the next run sends them',
 }
 
-/** Returns the word for a count in reports. */
+/** Returns the name of a count in reports. */
 export function reportWordOf(name: CountName): string {
   return name === 'ambiguous' ? 'unresolved' : name === 'pending' ? 'not sent' : name
 }
@@ -44,17 +44,17 @@ export function textOf({ name, value }: Pick<Figure, 'name' | 'value'>): string 
   return `${formatCount(value)} ${name}`
 }
 
-/** Returns true for a figure that a report shows in a list: one above 0, or `creates`, `updates`, `deletes` and `unchanged` even if 0. */
+/** Returns true for a figure to list in a report. Figures of 0 are left out, except `creates`, `updates`, `deletes` and `unchanged`. */
 export function isShown({ countName, value }: Figure): boolean {
   return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(countName)
 }
 
-/** Returns the number of planned changes, counted in products or users. */
+/** Returns the number of planned changes, in products or users. */
 export function plannedChanges(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns the steps of a run, and the figures of the records and operations that its plan leaves out. */
+/** Returns the steps of a run, and in `notPlanned` the figures of records and operations that its plan leaves out. */
 export function runSteps(
   counts: RunCounts,
 ): Readonly<Record<'rows' | 'changes' | 'outcomes', Step>> & { readonly notPlanned: readonly Figure[] } {

@@ -1,4 +1,4 @@
-/** Loads the state of each pipeline: its last result and its last success. Changes nothing. */
+/** Loads the state of each pipeline: its last result, its running run and its last success. Changes nothing. */
 import type { Database } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
@@ -7,11 +7,11 @@ import type { RunReport } from '../../model/report.ts'
 /** State of one pipeline. */
 export interface PipelineState {
   readonly pipeline: string
-  /** Newest ended run, without plans, audits and skipped runs; null if there is none. */
+  /** Newest ended run. Plans, audits and skipped runs do not count. Null if there is none. */
   readonly last: RunReport | null
-  /** Id of the running run, like `r_81`; null if none is running. */
+  /** Id of the running run, like `r_81`. Plans and audits count too. Null if none is running. */
   readonly running: string | null
-  /** End of the last successful run, without plans and audits; null if there is none. */
+  /** End of the last successful run. Plans and audits do not count. Null if there is none. */
   readonly lastSuccessAt: string | null
 }
 

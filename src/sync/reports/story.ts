@@ -1,11 +1,11 @@
-/** Types of a record's history as `explain` returns it, and functions that derive its headline and digests. */
+/** Types of the history that `explain` returns, and functions that derive its headline and digests. */
 import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
 /** Event in the history of a record. */
 export interface StoryEvent {
   /** Time in ISO 8601. */
   readonly at: string
-  /** `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. Other events have the name of what happened. */
+  /** Name of the event. `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. */
   readonly what:
     | 'read'
     | 'rejected'
@@ -22,11 +22,11 @@ export interface StoryEvent {
   readonly message: string
   readonly runId?: string
   readonly line?: number
-  /** SHA-256 of the only identifier of the event, 64 hex digits. Absent for several identifiers, and for one that is sent as plain text. */
+  /** SHA-256 of the identifier, 64 hex digits. Absent if the event has several identifiers, or one that is sent as plain text. */
   readonly digest?: string
   /** All identifiers that the event is about; absent if there are none. */
   readonly identifiers?: readonly IdentifierDigest[]
-  /** Hash by which changes are detected: of the mapped row (`read`), or of the content to send (`planned`). Not a hash of an identifier. */
+  /** Hash by which changes are detected. `read`: hash of the mapped row. `planned`: hash of the content to send. */
   readonly contentHash?: string
   /** Content that was read: the JSON of a product, or the masked identifiers of a person. */
   readonly value?: string
@@ -38,13 +38,14 @@ export interface StoryEvent {
   readonly code?: string
   readonly hint?: string
   readonly expiresAt?: string
-  /** True for an invalidated confirmation whose record the service still has. */
+  /** For `invalidated`: true if the service still has the record, with another content than the confirmed one. */
   readonly live?: boolean
 }
 
-/** Type of an identifier, and the digest that is sent; `digest` is absent for a type that is sent as plain text. */
+/** Type and digest of an identifier. */
 export interface IdentifierDigest {
   readonly type: IdentifierType
+  /** SHA-256 that is sent, 64 hex digits; absent for an identifier that is sent as plain text. */
   readonly digest?: string
 }
 
@@ -54,9 +55,9 @@ export interface Story {
   readonly headline: string
   /** True if the service has the record. */
   readonly live: boolean
-  /** True if the service confirmed the desired content, and nothing waits for the record. */
+  /** True if the service confirmed the desired content, and no change of the record waits or is withheld. */
   readonly isConfirmed: boolean
-  /** Product id; for people the digests of the found row keys, 32 hex digits each. */
+  /** Product id; for people the keys of the stored records, 32 hex digits each. */
   readonly keys: readonly string[]
   /** Identifiers that match the given text, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
@@ -64,7 +65,7 @@ export interface Story {
   readonly events: readonly StoryEvent[]
 }
 
-/** Returns type and full digest of packed identifiers. For a `partner_user_id`, returns only the type, because it is not hashed. */
+/** Returns the types and full digests of packed identifiers. A `partner_user_id` gets no digest, because it is not hashed. */
 export function identifierDigests(packed: readonly Buffer[]): readonly IdentifierDigest[] {
   return packed.flatMap((identifier) => {
     const type = identifierTypes[(identifier[0] ?? 0) - 1]
@@ -75,7 +76,7 @@ export function identifierDigests(packed: readonly Buffer[]): readonly Identifie
   })
 }
 
-/** Returns the digests to show with an event about these identifiers; an empty object if there are none. */
+/** Returns the fields of an event about these identifiers; an empty object if there are none. */
 export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' | 'identifiers'> {
   const identifiers = identifierDigests(packed)
   const [first, ...others] = identifiers
@@ -90,8 +91,8 @@ const live = (reason: string): Liveness => ({ headline: `Live: ${reason}`, live:
 const notLive = (reason: string): Liveness => ({ headline: `Not live: ${reason}`, live: false, isConfirmed: false })
 
 /**
- * Returns whether the record of a history is live, and why. `events`: oldest first. `deletesRecord`: true if a confirmed delete removes the
- * whole record.
+ * Derives from the events of a record whether the record is live, and why. `events`: oldest first. `deletesRecord`: true if a confirmed
+ * delete removes the whole record.
  */
 export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): Liveness {
   if (events.length === 0) return notLive('unknown key. No row that may be sent has it, and nothing was sent for it')
@@ -104,10 +105,10 @@ export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const deleted = last('deleted')
   const invalidated = last('invalidated')
   const suppressed = last('suppressed')
-  /** Returns the liveness of a record whose new content is not sent: the service keeps the last confirmed content, if there is one. */
+  /** Returns the liveness of a record whose new content is not sent. The service keeps the last confirmed content, if there is one. */
   const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
   if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
-  // A deleted product may have been added again, or its row may be in the source again but rejected.
+  // A deleted product is back if it was added again, or if its row is in the source again but is rejected.
   const isBack =
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !isBack) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)

@@ -1,18 +1,18 @@
-/** Finds sources that did not change over many runs. Their export may have stopped. */
+/** Finds pipelines whose sources did not change over many runs, because their export may have stopped. */
 import type { Queryable } from '../../db/database.ts'
 
 /** Pipeline whose sources did not change. */
 export interface UnchangedSource {
   readonly pipeline: string
-  /** The limit that was reached: at least this many consecutive runs found the source unchanged. */
+  /** Given limit: at least this many consecutive runs found the sources unchanged. */
   readonly runs: number
   /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date
 }
 
 /**
- * Returns the pipelines whose sources had the same bytes in the last `runs + 1` manual or scheduled runs that ended as succeeded, partial
- * or withheld. Pipelines with fewer such runs are left out.
+ * Returns the pipelines whose sources had the same bytes in each of the last `runs + 1` compared runs. Compares manual and scheduled runs
+ * with the status succeeded, partial or withheld. Leaves out pipelines with fewer compared runs.
  */
 export async function findUnchangedSources(
   db: Queryable,
