@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { ServiceIdentity } from './engine.ts'
 
-/** Returns the identity of a service and of its user. */
+/** Returns the address and version of the service, and the text that identifies the credentials. */
 export function serviceIdentity(service: {
-  /** Address of the service. Its path is a part of the identity, because two services may share a host. */
+  /** Address of the service. `origin` includes the path of this address, because two services may share a host. */
   readonly adsBaseUrl: string
   readonly adsVersion: string
   readonly consumerKey: string
@@ -14,8 +14,8 @@ export function serviceIdentity(service: {
 }
 
 /**
- * Returns a text that identifies the application and the user, without a secret. An access token starts with the id of its user, so a
- * renewed token gives the same text. If the token does not start with an id, the text has the digest of the token instead of the user.
+ * Returns a text that identifies the application and the user, without a secret. An access token starts with the id of its user, so the
+ * text stays the same for a new token. If the token has no such id, the start of its SHA-256 identifies the user.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

@@ -1,4 +1,4 @@
-/** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
+/** Applies a plan: starts it, sends it, and derives the run's status from the final counts of the plan. */
 import { RunError, UsageError } from '../../errors.ts'
 import { forgetSynced } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
@@ -17,16 +17,17 @@ import { interrupted, type EngineDeps } from '../engine.ts'
 import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
-import { acceptSandboxInstance, noteSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, checkSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './requestAndClaim.ts'
 import type { RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, type Ending } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Sends a stored plan as it is, and returns the report of its run. Sends nothing if a newer plan replaced it, or if the synced or desired
- * state changed since: the report has the error `PLAN_STALE`. Sends nothing for a plan that was applied before: the report has the warning
- * `PLAN_APPLIED`. If the pipeline is paused or the destination is locked, the run is skipped, as its report shows.
+ * Sends a stored plan in a new run, and returns the report of this run. In some cases nothing is sent:
+ * - A newer plan replaced the plan, or the synced or desired state changed after the plan was made: the report has the error `PLAN_STALE`.
+ * - The plan was applied before: the report has the warning `PLAN_APPLIED`.
+ * - The pipeline is paused, or the destination is locked: the run is skipped.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -57,29 +58,30 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (leased) => {
     await assertOwnDatabase(deps, run.row)
-    if ((await startApplying(deps, run.row, planId)) === 'done') {
+    if ((await startApplying(deps, run.row, planId)) === 'appliedBefore') {
       await noteAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }
     }
     const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
-    // In a new sandbox instance the stored ids of product sets may belong to other sets, so the sets are not changed.
-    const keepsSets = isAccepted || !(await noteSandboxInstance(deps, run.row))
+    // In a new sandbox instance the stored ids of product sets may belong to other sets. Then the sets are changed only after the instance
+    // was accepted.
+    const changesSets = isAccepted || !(await checkSandboxInstance(deps, run.row))
     await resumeDestination(deps.db, run.row.destinationId)
-    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), keepsSets })
+    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), changesSets })
   })
 }
 
 /**
- * Marks a ready plan as being applied, and attaches it to the run. Returns `done` for a plan that was applied before.
+ * Marks a ready plan as `applying`, and attaches it to the run. Only attaches a plan whose earlier apply was interrupted. Does nothing for
+ * a plan that was applied before.
  *
- * Writes the new content of groups (the identifiers of one record), unless it was written when the plan was made. All identifiers of a
- * changed user get one content, so that one answer confirms all of them. The service may delete a whole user by one identifier. Therefore
- * the user's other identifiers are sent again (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan
- * if this process dies.
+ * Gives all identifiers of a changed user the same new content, so that one answer confirms all of them. Skips this if it was done when
+ * the plan was made. The service may delete a whole user by one identifier. Therefore the other identifiers of the user are sent again
+ * (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
-export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
+export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'appliedBefore'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
@@ -96,12 +98,12 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       [planId],
     )
     if (!row) throw new Error(`plan ${planId} is not stored`)
-    if (row.status === 'applied') return 'done'
+    if (row.status === 'applied') return 'appliedBefore'
     if (row.status === 'superseded') throw staleError(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
-      // The plan may add people who are no longer in the source. The next run would have to delete them again
-      // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+      // The plan may add people who are no longer in the source or must not be sent (docs/guarantees.md#nothing-lost,
+      // docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
       if (!row.writes_content)
         await replaceGroupContent(
@@ -117,13 +119,13 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }
-    // Not attached if another process has ended this run meanwhile.
+    // The plan is not attached if another process has ended this run meanwhile.
     if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted('otherProcess')
     return 'started'
   })
 }
 
-/** Adds the warning `PLAN_APPLIED` to the run, with the number of the first run that sent the plan, if it is stored. */
+/** Adds the warning `PLAN_APPLIED` to the run. It names the first run that sent the plan, if that run is stored. */
 async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
@@ -148,9 +150,9 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan, changes the planned product sets unless `keepsSets` is false, and checks at most `imageSample` image links;
- * undefined: none. Returns the ending of the run. `push`: sends the plan, by default `pushPlan`; a caller whose push already runs gives a
- * function that waits for it.
+ * Sends a started plan, then changes the planned product sets and checks image links. Returns the ending of the run. `imageSample`: maximum
+ * number of image links; undefined: none. `changesSets`: false skips the product sets. `push`: waits for a push that already runs; by
+ * default the plan is pushed here.
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -158,25 +160,25 @@ export async function sendPlan(
   planId: string,
   options: {
     readonly imageSample: number | undefined
-    readonly keepsSets?: boolean
+    readonly changesSets?: boolean
     readonly push?: (() => Promise<void>) | undefined
   },
 ): Promise<Ending> {
-  const { imageSample, keepsSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  const { imageSample, changesSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // Awaited after the push: an error thrown earlier would end the run while its push is still sending.
+  // Prevents an unhandled rejection. The error is thrown only after the push, because it would end the run while the push is sending.
   marking.catch(() => undefined)
   await push()
   await marking
   const concluded = await concludePlan(deps, planId)
-  const ending = keepsSets ? await changeProductSets(deps, run, planId, concluded) : concluded
+  const ending = changesSets ? await changeProductSets(deps, run, planId, concluded) : concluded
   if (imageSample !== undefined) await timedStage(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending
 }
 
 /**
- * Derives the run's status from the final counts. If no operation of the plan is pending or superseded, marks the plan as applied, and
- * deletes the keys in sync from `changed_key`.
+ * Derives the run's status from the final counts. If the plan has no pending or superseded operation, marks the plan as applied. Then it
+ * also deletes the keys in sync from `changed_key`.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
@@ -203,7 +205,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   return { status: unconfirmedCount > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes of pauses that are error codes too. For any other pause the error has the code `DESTINATION_PAUSED`. */
+/** Codes of pauses that are also error codes. Other pauses give an error with the code `DESTINATION_PAUSED`. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {

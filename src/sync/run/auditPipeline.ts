@@ -1,6 +1,6 @@
 /**
- * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
- * ordinary plan. Changes nothing at the service.
+ * Runs an audit: reads the catalog back, and reports products that differ from the confirmed content. With `--repair`, also makes a plan
+ * that sends these products again. Changes nothing at the service.
  */
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
@@ -27,9 +27,8 @@ import type { Listing } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
- * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the
- * repair.
+ * Reads a catalog back and reports its drift. Locks the destination, so that no run changes it meanwhile. The status is `withheld` if a
+ * guard fired for the repair. Otherwise it is `partial` if products differ from the confirmed content, are not listed or are unresolved.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run, such as `CATALOG_UNREADABLE`
@@ -52,7 +51,7 @@ export async function auditPipeline(
       if (leased.signal?.aborted) throw interrupted()
       if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
     } finally {
-      // Closes the connection, which drops its temporary tables.
+      // Closes the connection, so that Postgres drops the temporary tables.
       client.release(true)
     }
     await updateRun(deps.db, run.row, {
@@ -77,8 +76,8 @@ export async function auditPipeline(
 }
 
 /**
- * Returns the listing of the destination. No endpoint lists the members of an audience or list (spec 4.3).
- * @throws {UsageError} `CANNOT_READ_BACK`
+ * Returns the requests that list the content of the destination.
+ * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists, whose members no endpoint lists
  */
 export function listingOf({ name, destination }: Pipeline): Listing {
   const type = destinationOf(destination.kind)
@@ -120,7 +119,7 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
   return found
 }
 
-/** Waits until reads show the last settled requests: a read may be stale for `readLagMs` (docs/faults.md, C1). */
+/** Waits until `readLagMs` have passed since the last settled request. Before that, a read may be stale (docs/faults.md, C1). */
 async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
@@ -134,21 +133,18 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
-/** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
+/** Invalidates the products with drift and plans all records that are out of sync, in one transaction. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
   return timedStage(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await stageNothing(deps, tx, run)), prepare }))
 }
 
-/**
- * Returns true if products must be put again: they differ, are not listed, are hidden (a listing cannot show them), or are out of sync
- * (`waiting`), for example after a lost answer.
- */
+/** Returns true if a product is `changed`, `notListed`, `hidden` or `waiting`, and so must be put again. */
 function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true if no product differs, is not listed or is unresolved. Hidden, unmanaged and waiting products do not matter. */
+/** Returns true if no product is `changed`, `notListed` or `unresolved`. Other counts do not matter. */
 function isInSync({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

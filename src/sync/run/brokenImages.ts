@@ -1,6 +1,6 @@
 /**
- * Checks the image links of a sample of the live products (`options.image_sample`), and adds a note about broken links to the run.
- * Does not change the status of the run.
+ * Checks the image links of a sample of the live products (`options.image_sample`). Adds a warning about broken links to the run, and does
+ * not change its status.
  */
 import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
@@ -10,10 +10,10 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
-const examplesShown = 3
-/** With fewer rows in the table `record` (estimate), all its pages are read. Otherwise a sample of the pages is read. */
-const wholeTableRows = 100_000
-/** Number of rows to read from a sample for each product to select. */
+const maxExamples = 3
+/** Estimated number of rows of the table `record` from which on only a sample of its pages is read. */
+const sampledFromRows = 100_000
+/** Number of rows in the sample of pages for each product to select. The table has rows of other destinations too. */
 const rowsPerProduct = 50
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
@@ -21,7 +21,7 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks at most `imageSample` image links, and adds the note. Does nothing after the signal. An error of the check is only logged. */
+/** Checks at most `imageSample` image links, and adds the warning. Does nothing after the signal. Only logs an error of the check. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,
@@ -36,7 +36,7 @@ export async function noteBrokenImages(
       deps.signal === undefined ? {} : { signal: deps.signal },
     )
     if (broken.length === 0) return
-    const examples = broken.slice(0, examplesShown).map(({ index, reason }) => `${products[index]?.id ?? ''} (${reason})`)
+    const examples = broken.slice(0, maxExamples).map(({ index, reason }) => `${products[index]?.id ?? ''} (${reason})`)
     const note: WarningSummary = {
       code: 'IMAGE_BROKEN' satisfies QualityCode,
       field: 'image_link',
@@ -58,7 +58,7 @@ async function sampleProducts(
 ): Promise<readonly { readonly id: string; readonly link: string }[]> {
   const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
   const rows = table?.rows ?? 0
-  const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (100 * rowsPerProduct * maxProducts) / rows))
+  const percent = rows < sampledFromRows ? 100 : Math.min(100, Math.max(0.01, (100 * rowsPerProduct * maxProducts) / rows))
   const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
     `select key, body::jsonb ->> 'image_link' as link from (
        select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,

@@ -4,13 +4,15 @@ import { errorCode } from '../../unknownValue.ts'
 
 /** Interval of cancel requests in milliseconds. One request is not enough, because a request between two statements has no effect. */
 const cancelIntervalMs = 250
+/** SQLSTATE `query_canceled`. */
+const queryCanceled = '57014'
 
 /**
- * Runs `work` on `client`. After the signal aborts, cancels each running statement until `work` ends.
+ * Runs `work`, which uses `client`. After the signal, cancels each statement of `client` until `work` ends.
  *
- * @throws {RunError} `RUN_INTERRUPTED` if the signal cancelled a statement, or had aborted before; else the error of `work`
+ * @throws {RunError} `RUN_INTERRUPTED` if a statement was cancelled, or if the signal had aborted before; otherwise the error of `work`
  */
-export async function cancellingStatements<Result>(
+export async function runCancellable<Result>(
   deps: Pick<EngineDeps, 'db' | 'signal'>,
   client: pg.PoolClient,
   work: () => Promise<Result>,
@@ -20,7 +22,7 @@ export async function cancellingStatements<Result>(
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {
-    // An error is ignored: if the database is down, the lost connection ends the statement.
+    // An error is ignored, because if the database is down, the lost connection ends the statement.
     const requestCancel = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
     requestCancel()
     timer = setInterval(requestCancel, cancelIntervalMs)
@@ -30,7 +32,7 @@ export async function cancellingStatements<Result>(
   try {
     return await work()
   } catch (error) {
-    if (signal.aborted && errorCode(error) === '57014') throw interrupted()
+    if (signal.aborted && errorCode(error) === queryCanceled) throw interrupted()
     throw error
   } finally {
     signal.removeEventListener('abort', cancel)

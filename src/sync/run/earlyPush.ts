@@ -1,18 +1,17 @@
-/** Sends the first parts of a first load while the later ones are being planned (docs/decisions/first-load-in-parts.md). */
+/** Sends the first parts of a first load while the later parts are planned (docs/decisions/first-load-in-parts.md). */
 import type { RunRow } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Runs `planning`, which calls `onPart` after each part that is stored and may be sent. The first call runs `begin` and starts the push.
- * `operations`: estimated number of operations of the whole plan. If `planning` throws, stops the push, and waits until its requests in
- * flight have ended.
+ * Runs `planning`, and pushes the parts of the plan that are stored already. `planning` must call `onPart` for each stored part, except for
+ * a plan in one part. The first call runs `begin` and starts the push. `operations`: estimated number of operations of the whole plan.
  *
  * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if the
  * push was not started.
  *
- * @throws the error of `planning`. The next call of `onPart` throws the error of a failed push
+ * @throws the error of `planning`, after the push has stopped. If the push fails, the next call of `onPart` throws its error
  */
 export async function pushWhilePlanning<Result>(
   deps: EngineDeps,
@@ -52,7 +51,7 @@ export async function pushWhilePlanning<Result>(
     if (push.running === undefined) return { result, endPush: undefined }
     const { running } = push
     const endPush = async () => {
-      // Only this wait counts as the stage `push`, so that no time counts twice.
+      // The time before this wait belongs to the stage `plan`, so only the wait is timed as the stage `push`.
       await timedStage(deps, run, 'push', () => running)
       if (push.failure !== undefined) throw push.failure.error
     }

@@ -1,16 +1,16 @@
-/** Stores the progress of a running stage with the run, so that a page or another command can show it. */
+/** Stores the progress of the running stage with the run, so that pages and other commands can show it. */
 import type { StoredProgress } from '../../db/runs/columns.ts'
 import { storeProgress } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Shortest time in milliseconds between two writes during one stage. */
+/** Minimum time in milliseconds between two writes during one stage. */
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. After a write, stores
- * the newest progress that was reported during it, if its stage is new or a second has passed. Failed writes are ignored.
+ * Returns an `onProgress` that calls `deps.onProgress` and stores the progress: at the first call of a stage, then at most once a second.
+ * Writes do not overlap. The newest progress that was reported during a write is handled after the write. Failed writes are ignored.
  */
 export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined

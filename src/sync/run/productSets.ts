@@ -1,4 +1,4 @@
-/** Plans the product sets of a catalog in a run, and changes them after the plan is sent. */
+/** Plans the product sets of a catalog during a run, and changes them after the plan is sent. */
 import { plannedSetsOf, planProductSets } from '../productSets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets } from '../../db/productSets.ts'
@@ -12,8 +12,8 @@ import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan, unless the ending has an error or the signal has aborted. Returns the ending of the run: a refused
- * or unresolved set makes a successful run partial.
+ * Changes the product sets of the plan. Does nothing if `ending` has an error, or after the signal. Returns the ending of the run. If a
+ * change was refused or is unresolved, the status `succeeded` becomes `partial`.
  */
 export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)
@@ -31,8 +31,8 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
 }
 
 /**
- * Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines, or if the
- * pipeline has neither rules nor sets. `isReplaced`: the service is a new sandbox instance, which has none of the stored sets.
+ * Plans the product sets of a catalog pipeline, and stores the planned changes with the plan and the run. Does nothing for other
+ * pipelines, or if there are neither rules nor stored sets. `isReplaced`: the service is a new sandbox instance without the stored sets.
  */
 export async function planSetsOf(
   deps: EngineDeps,

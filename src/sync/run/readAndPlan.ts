@@ -1,6 +1,6 @@
 /**
- * First half of a run: reads the sources, resolves the unresolved requests of earlier runs, and makes the plan. Reads first, because a
- * person in these requests may have opted out since.
+ * First half of a run: reads the sources, resolves the unresolved requests of earlier runs, and makes the plan. The read comes first,
+ * because people in unresolved requests may have opted out since.
  */
 import pLimit from 'p-limit'
 import type pg from 'pg'
@@ -13,7 +13,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { noCounts, type GuardResult } from '../../model/report.ts'
-import { cancellingStatements } from './cancelStatements.ts'
+import { runCancellable } from './cancelStatements.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { planErasures } from '../erasure/forget.ts'
 import { loadRun } from '../reports/history.ts'
@@ -27,29 +27,31 @@ import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { timedStage } from './timedStage.ts'
-import { acceptSandboxInstance, isFullRefresh, noteSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, checkSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * After a full read of this many rows the connection is closed, because dropping its temporary tables takes longer than a new connection.
+ * Number of rows of a full read from which on the connection is closed after the plan. Dropping its temporary tables would take longer
+ * than opening a new connection.
  */
-const manyRows = 100_000
+const closedFromRows = 100_000
 
 /** Result of `readAndPlan`. */
 export interface PlanOutcome {
-  /** Stored plan; undefined if a guard stopped the run, so that nothing is sent. */
+  /** Stored plan; undefined if a guard stopped the run. */
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
-  /** Text about how the end of the sources was proven, or why nothing was read. */
+  /** Text for the user: the proof that the sources were read to their end, or the reason why nothing was read. */
   readonly proof: string
 }
 
 /**
- * Returns the stored plan with its guard results. If a guard stops the run, returns only the guard results, and discards the snapshot. A
- * run of `sluice plan` does not resolve earlier requests; `rerun --failed` reads nothing. `onPart`: called each
- * time a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`). `rows`: number of valid rows of the
- * whole read.
+ * Reads the sources, resolves earlier requests and stores a plan. Returns the plan and its guard results. If a guard stops the run,
+ * discards the snapshot and returns only the guard results. `sluice plan` does not resolve earlier requests. `rerun --failed` reads nothing.
  *
- * @throws {RunError} `RUN_INTERRUPTED` if `deps.signal` is aborted, and the errors of the read and of the plan
+ * `onPart`: called each time a part of a plan is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the whole
+ * read.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and errors of the read and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,
@@ -66,7 +68,7 @@ export async function readAndPlan(
   try {
     if (!run.options.failedOnly) {
       snapshot = await read(deps, tx, pipeline, run)
-      await stopIfReadDoubtful(deps, pipeline, run, snapshot)
+      await applyReadGuards(deps, pipeline, run, snapshot)
     }
     const input = snapshot ?? (await stageNothing(deps, tx, run))
     if (run.trigger !== 'plan') {
@@ -84,18 +86,18 @@ export async function readAndPlan(
     if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
-    // A failed plan may have left a transaction open. Then the connection is closed, which also drops the temporary tables.
+    // After an error the connection is closed, because a transaction may be open. This also drops the temporary tables.
     if (!isReleased) client.release(true)
   }
 }
 
 /**
- * Drops the temporary tables, so that the pool can keep the session, which has cached the schema. Closes the connection instead after many
- * rows, or if the statement fails. A small run took 220 ms of the server's processor, 50 of them for a new session (Postgres 18.4, 60
- * products or people). Does not throw, and need not be awaited: 10,000 changed rows take 30 ms.
+ * Drops the temporary tables and returns the connection to the pool. Closes the connection instead after many rows, or if the statement
+ * fails. A pooled connection has cached the schema: of 220 ms of the server's processor for a small run, a new connection took 50
+ * (Postgres 18.4, 60 products or people). Does not throw, so the caller need not wait: after 10,000 changed rows it takes 30 ms.
  */
 async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
-  if (reading === 'whole' && rows.read >= manyRows) return client.release(true)
+  if (reading === 'whole' && rows.read >= closedFromRows) return client.release(true)
   await tx.query('discard temp').then(
     () => client.release(),
     () => client.release(true),
@@ -106,9 +108,9 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
   return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
 }
 
-/** Resolves the unresolved requests of earlier runs, without people who opted out since. */
+/** Resends the unresolved requests of earlier runs, without people who opted out since. */
 async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
-  // Several requests are prepared at the same time, but the connection executes one statement at a time, so their searches take turns.
+  // Several requests are prepared concurrently, but all searches use one connection. It executes one statement at a time.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
     resendUnresolved(deps, run.destinationId, {
@@ -126,11 +128,11 @@ async function read(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: R
 }
 
 /**
- * Applies the guards that stop a run before its plan. Rejects do not stop a run whose source is unchanged.
+ * Applies the guards that stop a run before its plan. Ignores rejects if the source is unchanged.
  *
  * @throws {RunWithheld} if too many rows were rejected, or a warning on the source needs a review
  */
-async function stopIfReadDoubtful(
+async function applyReadGuards(
   deps: EngineDeps,
   pipeline: Pipeline,
   run: RunRow,
@@ -151,7 +153,7 @@ async function stopIfReadDoubtful(
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 
-/** Makes the plan, and plans the product sets. */
+/** Makes the plan, stores the image sample of a `plan` run, and plans the product sets. */
 async function plan(
   deps: EngineDeps,
   tx: Connection,
@@ -163,29 +165,29 @@ async function plan(
   },
 ): Promise<Planned> {
   const { pipeline, run, input, onPart } = of
-  const isReplaced = await noteSandboxInstance(deps, run)
+  const isReplaced = await checkSandboxInstance(deps, run)
   const onIdle = run.trigger === 'plan' ? undefined : () => prepareSending(deps)
   const planned = await timedStage(deps, run, 'plan', () =>
-    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, { onPart, onIdle })),
+    runCancellable(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, { onPart, onIdle })),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  // After the sandbox was replaced, the stored ids of product sets may belong to other sets. Then only a full refresh plans the sets.
+  // In a new sandbox instance the stored ids of product sets may belong to other sets. Then only a full refresh plans the sets.
   if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
 }
 
 /**
- * Returns true for a full refresh, which sends everything to the new sandbox instance. For a full refresh, also accepts the instance, unless
- * the plan waits for `apply`: that plan may never be sent, so `applyPlan` accepts the instance.
+ * Accepts the new sandbox instance if this run is a full refresh, which sends everything to it. Returns true for a full refresh. Does not
+ * accept the instance in a `plan` run, because its plan may never be sent: `applyPlan` accepts it.
  */
 async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
 /**
- * Creates an empty stage, and returns the input of a plan without a read, with the id of the last complete snapshot; 0 if there is none.
- * For `rerun --failed`, limits the plan to keys with an unconfirmed operation in the earlier run.
+ * Creates an empty stage, and returns the input of a plan without a read. The plan gets the id of the last complete snapshot; 0 if there is
+ * none. `rerun --failed` limits the plan to keys with an unconfirmed operation in the earlier run.
  */
 export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
@@ -210,9 +212,9 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
 const timerSlackMs = 50
 
 /**
- * Waits while the service may still apply an abandoned attempt. Until then nothing newer may be sent for its keys
- * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys whose wait is
- * longer.
+ * Waits while the service may still apply an abandoned attempt, because nothing newer may be sent for its keys before
+ * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys with a longer
+ * wait.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
@@ -225,6 +227,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + timerSlackMs, deps.signal)
-  // The longest stored wait is two horizons: that of the second delete of a suppressed person. A longer one was stored by a wrong clock.
+  // The longest correct wait is two horizons, for the second delete of a suppressed person. A wrong clock stored any longer wait.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

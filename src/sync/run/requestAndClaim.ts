@@ -1,7 +1,4 @@
-/**
- * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the destination is
- * locked, or if the pipeline is paused and the run is not a `plan` run.
- */
+/** Requests runs, and claims them with their destinations. */
 import { logAction } from '../../db/auditLog.ts'
 import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
 import { listPauses, type Pause } from '../../db/pauses.ts'
@@ -24,20 +21,19 @@ export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
   /** Earlier run that this run repeats. */
   readonly rerunOf?: number
-  /** Moves the destination to the credentials of this environment first. */
+  /** Moves a destination that belongs to other credentials to the credentials of this environment before the run. */
   readonly takeOver?: boolean
-  /** User who requested the run, for the audit log; by default the user of the command. Without both, no entry is written. */
+  /** User who requested the run, for the audit log; by default `EngineDeps.actor`. Without a user, the request is not logged. */
   readonly actor?: string
 }
 
-/** A claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
+/** Claimed run, or the report of a run that was not claimed: it was skipped, or another process claimed or ended it first. */
 export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**
- * Requests a run of a pipeline and claims its destination, which is created if it does not exist. If the pipeline is paused (except for
- * `plan` runs) or the destination is locked, the run is skipped, and its report is returned.
+ * Requests and claims a run of a pipeline, as `requestAndClaimById` does. Creates the row of the destination if it does not exist.
  *
- * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if the destination is locked and has to be taken over first
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
 export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
@@ -49,11 +45,10 @@ export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, requ
 }
 
 /**
- * Requests a run and claims the destination. If the pipeline is paused (except for `plan` runs) or the destination is locked, skips the
- * run and returns its report. First ends expired runs. Writes `run.requested` or `deletes.approved` to the audit log if
- * there is an actor.
+ * Ends expired runs, requests a run, and claims it. Writes the request to the audit log if the user is known. If the destination is locked,
+ * skips the run and returns its report. If the pipeline is paused, skips every run except `plan` runs.
  *
- * @throws {RunError} `OTHER_CREDENTIALS` if the destination was taken over before the claim; the run is skipped
+ * @throws {RunError} `OTHER_CREDENTIALS`, after skipping the run, if the destination was taken over before the claim
  */
 export async function requestAndClaimById(
   deps: EngineDeps,
@@ -82,11 +77,11 @@ export async function requestAndClaimById(
   if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
-  // The stored address of a backfill source lacks its password and query, so the caller's address replaces it.
+  // The stored address of a backfill source lacks password and query, so the claimed run gets the address of the request.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
   const credentials = await ownerOf(deps.db, destinationId)
-  // If the credentials are not the cause, another process has ended the run (for example `sluice cancel`) or claimed it.
-  if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
+  // With own credentials the cause is another process, which has claimed the run or ended it (for example `sluice cancel`).
+  if (isOwnOrUnowned(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))
   throw error
@@ -99,8 +94,8 @@ async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{
 }
 
 /**
- * Claims a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was requested
- * for another destination, version or environment. A run without a version matches any version.
+ * Ends expired runs, and claims a queued run. Returns `busy` if the destination is locked. Returns `not_claimable` if the run is not queued
+ * any more, or was requested for another destination, version or environment. A run without a version matches any version.
  */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
@@ -115,23 +110,22 @@ function claimOptions(deps: EngineDeps): RunClaim {
 }
 
 /**
- * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, so that their destinations are unlocked
- * immediately. Also ends plans and applies that were queued for more than 30 seconds.
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
+ * plans and applies that were queued for more than 30 s.
  */
 export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 /**
- * Checks that the destination belongs to the credentials of this environment, or to none yet.
+ * Checks that the destination belongs to the credentials of this environment, or to none yet. `credentials`: those of the destination.
  * @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application
  */
 export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
-  if (!isOwn(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
+  if (!isOwnOrUnowned(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
 }
 
-/** Returns true if the destination belongs to the credentials of this environment, or to none yet. */
-function isOwn({ service }: Pick<EngineDeps, 'service'>, credentials: string | null): boolean {
+function isOwnOrUnowned({ service }: Pick<EngineDeps, 'service'>, credentials: string | null): boolean {
   return credentials === null || credentials === service.credentials
 }
 
@@ -151,7 +145,7 @@ export function lockedError(pipeline: string): RunError {
   })
 }
 
-/** Returns the error of a run of the paused `pipeline`. The destination may have been paused under another name of the pipeline. */
+/** Returns the error of a run of a paused pipeline. The pause may have been set under an earlier name of the pipeline. */
 export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
   const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
   const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`

@@ -1,4 +1,4 @@
-/** Repeats a run. Checks that runs and plans belong to the current destination of their pipeline. */
+/** Runs a pipeline again, and checks that runs and plans belong to the current destination of their pipeline. */
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
@@ -12,8 +12,9 @@ import { loadRun, runNumber } from '../reports/history.ts'
 import { runPipeline } from './run.ts'
 
 /**
- * Runs the pipeline of run `runId` again with the source of that run; as a full refresh if that run was one. With `failedOnly`, reads
- * nothing and plans only keys with an unconfirmed operation in that run. `pipelines`: folder of the pipeline files.
+ * Runs the pipeline of the run `runId` again. The new run reads the same source or backfill source as the old run, and is a full refresh if
+ * the old run was. With `failedOnly`, it reads nothing, and plans only keys with an unconfirmed operation in the old run. `pipelines`:
+ * folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -34,21 +35,21 @@ export async function rerun(
     trigger: 'rerun',
     rerunOf: id,
     failedOnly: options.failedOnly,
-    // The rerun of a full refresh is a full refresh too. The approval is not copied, because approved deletes stay approved.
+    // The approval of deletes is not copied, because deletes of the old run stay approved.
     ...(full ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }
 
-/** Pipeline, and the destination that it has in this environment. */
+/** Pipeline, and its current destination in this environment. */
 interface Current {
   readonly pipeline: string
   readonly destinationId: number
 }
 
 /**
- * Checks that a run wrote to the current destination of its pipeline. An unknown run and a run without a stored destination pass.
- * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the run
+ * Checks that a run was made for the current destination of its pipeline. Accepts an unknown run, and a run without a stored destination.
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
  */
 export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: Current): Promise<void> {
   const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
@@ -61,8 +62,8 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
 }
 
 /**
- * Checks that a plan is for the current destination of its pipeline. An unknown plan passes.
- * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the plan
+ * Checks that a plan was made for the current destination of its pipeline. Accepts an unknown plan.
+ * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
  */
 export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: Current): Promise<void> {
   const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])

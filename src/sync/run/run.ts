@@ -1,6 +1,6 @@
 /**
- * Executes a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
- * is killed, a later run or a worker writes the end.
+ * Executes a run: claims it, reads and plans, sends the plan, and writes the end to the table `run`. If the process is killed, a later run
+ * or a worker writes the end.
  */
 import { destinationOf } from '../../destinations/index.ts'
 import { errorJson, RunError } from '../../errors.ts'
@@ -20,17 +20,16 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
- * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too. `batches`:
- * number of requests of the plan. If only the first part is stored, an estimate that ignores the limit of bytes: there may be more
- * requests.
+ * Called once when the plan or its first part is stored, before anything is sent, so that other workers can push the plan too. `batches`:
+ * number of requests of the plan. If only the first part is stored, `batches` is an estimate, and there may be more requests.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
 /**
- * Plans and applies in one run. If the pipeline is paused or another run has locked the destination, returns a report with status
- * `skipped` (exit code 5). Errors of the run are in its report; internal errors are thrown too.
+ * Plans and applies in one run. If the pipeline is paused, or another run has locked the destination, the report has the status `skipped`
+ * (exit code 5). Errors of the run are in its report. Internal errors are also thrown.
  *
- * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest, onPlanned?: OnPlanned): Promise<RunReport> {
   const run = await requestAndClaim(deps, pipeline, request)
@@ -38,8 +37,8 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
 }
 
 /**
- * Reads the sources and stores a plan; sends nothing. `full`: the plan sends all desired records again. The `planId` of the
- * report is empty if a guard stopped the run.
+ * Reads the sources and stores a plan. Sends nothing. `full`: plans to send all desired records again. If a guard stopped the run, the
+ * `planId` of the report is empty.
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
@@ -90,7 +89,7 @@ export async function executeRun(
   return typeof row === 'string' ? row : execute(deps, pipeline, row, onPlanned)
 }
 
-/** Executes a claimed run. Sends the first parts of a plan while the later parts are planned. */
+/** Executes a claimed run. If the plan is made in parts, sends the first parts while the later parts are planned. */
 async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
   return runUnderLease(given, run, async (deps) => {
     await assertOwnDatabase(deps, run)
@@ -116,12 +115,12 @@ function estimateBatches({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
-/** Returns the error of a plan or audit that was not claimed: the destination is locked, or another process ended the run. */
+/** Returns the error of a plan or audit that was not claimed, because the destination is locked or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : reportedError(error, runId)
 }
 
-/** Returns the error of the report of a run as an exception. */
+/** Returns the error of a run report as a `RunError`. */
 export function reportedError(error: NonNullable<RunReport['error']>, runId: string): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint, runId })
 }

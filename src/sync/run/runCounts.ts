@@ -1,6 +1,6 @@
 /**
- * Computes the counts of runs. If a later run settles operations of an earlier one, the counts of the earlier run are updated, so that its
- * report shows the final result.
+ * Computes and stores the counts of runs. If a later run settles operations of an earlier run, the counts of the earlier run are updated,
+ * so that its report shows the final result.
  */
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
@@ -15,8 +15,8 @@ import { countedBatches, planCounts, type PlanCounts } from '../reports/planCoun
 import type { Settled } from '../../model/report.ts'
 
 /**
- * Returns the counts of a run at its end: the outcomes of the plan that it sent, and the number of requests. If the run also sent batches
- * of other plans, includes these requests, and the number of products or users that they settled (`settled`).
+ * Returns the counts of a run at its end: the outcomes of its plan, if the run may send, and the number of all its requests. If some
+ * requests were batches of other plans, `settled` has the products or users that these requests settled.
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -27,8 +27,8 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
 }
 
 /**
- * Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled.
- * Undefined if the run sent no such batch.
+ * Counts the confirmed and refused products or users in batches of other plans than `ownPlanId` that an attempt of this run settled at
+ * least in part. Undefined if the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
   const others = await db.query(
@@ -48,14 +48,15 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. If the plan of this run superseded a batch, the batch
- * has no attempt of this run. Therefore also updates those of the last 20 runs of the pipeline that have ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. A batch that the plan of this run superseded has no
+ * attempt of this run, but counts as ambiguous in the earlier run. Therefore also updates those of the last 20 runs of the pipeline whose
+ * counts have ambiguous operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
-     -- A killed run may have claimed a batch and never sent it. The batch counts as ambiguous until the plan of this run supersedes it.
+     -- A killed run may have claimed a batch and never sent it. Its counts have the batch as ambiguous, and a later plan supersedes it.
      union select r.plan_id from (
        select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
      where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
@@ -64,11 +65,11 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
 }
 
-/** Updates the counts of ended runs of a plan, except the run `butRunId`. Does not change `requests`. */
-export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
+/** Updates the counts of the ended runs that sent a plan, except the run `exceptRunId`. Does not change `requests`. */
+export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRunId?: number): Promise<void> {
   const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
-    [planId, butRunId ?? null],
+    [planId, exceptRunId ?? null],
   )
   if (runs.length === 0) return
   const { requests: _, ...counts } = await sentCounts(db, planId)
@@ -76,8 +77,8 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 }
 
 /**
- * Ends the runs that `recoverRuns` finds, stores their counts so far, and updates those of earlier runs whose batches these runs settled.
- * Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done recovery.
+ * Ends the runs that `recoverRuns` finds, and stores their counts so far. Updates the counts of earlier runs whose batches the ended runs
+ * settled. Returns the numbers of the ended runs. Uses one transaction, because no later run would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
@@ -90,14 +91,14 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
   })
 }
 
-/** Returns the counts of a plan as they are stored with its run. */
+/** Returns the counts of a plan that are stored with the runs that sent it. */
 async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: unconfirmedCount === 0 ? {} : await unconfirmedOf(db, planId) }
 }
 
-/** Counts the products or users that are not confirmed, for the metrics, in the same batches as `planCounts`. */
+/** Counts the unconfirmed products or users by change and outcome, for the metrics. Uses the same batches as `planCounts`. */
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count

@@ -1,4 +1,4 @@
-/** Runs work under a run's lease, and writes its end into the `run` table. */
+/** Runs work under the lease of a run, and writes the end of the run to the table `run`. */
 import { errorJson, RunError, SluiceError } from '../../errors.ts'
 import { isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
 import type { Database } from '../../db/database.ts'
@@ -21,13 +21,14 @@ export interface Ending {
   readonly error?: SluiceError
 }
 
-/** Interval in milliseconds of the check for a cancellation. */
+/** Interval in milliseconds between two checks for a cancellation. */
 const cancelPollMs = 2_000
 
 /**
- * Runs `work` under the run's lease, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets `deps`
- * with `onProgress`, and with a signal that also aborts if the lease is lost or the run is cancelled. Errors of `work` are stored with the
- * run. Throws only internal errors of `work`, and errors of storing the end.
+ * Runs `work` under the lease of a run, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets
+ * `deps` with an `onProgress` that stores the progress. Its signal also aborts if the lease is lost or the run is cancelled.
+ *
+ * Stores an error of `work` with the run. Throws only internal errors of `work`, and errors of storing the end or loading the report.
  */
 export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
@@ -59,7 +60,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
     clearInterval(heartbeat)
     clearInterval(watch)
   }
-  await onceConnected(deps, async () => {
+  await retryWhileDisconnected(deps, async () => {
     const isCancelled = ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run))
     await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelledError(run.pipeline) } : ending)
   })
@@ -73,11 +74,10 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats it for at most `reconnectMs` while the database cannot be reached, but does not repeat it after the signal. A
- * run whose end is not stored locks its destination until its lease has expired. Then another process reports that the process of the run
- * died.
+ * Calls `write`. While the database cannot be reached, repeats the call for at most `reconnectMs`, or until the signal. If the end of a run
+ * is not stored, the run locks its destination until the lease expires. Then another process reports that the process of the run died.
  */
-async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
+async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
   for (;;) {
     try {
@@ -90,15 +90,15 @@ async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Prom
 }
 
 /**
- * Deletes the data of erased people. In the first run of a day, also deletes all expired data. Runs do this because there may be no
- * workers. An error of one task is only logged, and does not prevent the other. Does nothing after the signal.
+ * Deletes the data of erased people. In the first run of a day, also deletes expired data. Runs do this, because there may be no workers.
+ * Only logs an error of one task, and does the other. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   const orLog = (work: Promise<unknown>, message: string) =>
     work.catch((error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, message))
   await orLog(purgeErasures(deps.db, deps.service.origin), 'the data of erased people could not be deleted; the next run tries again')
-  // `claimDailyRetention` permits one attempt a day.
+  // The message says "next day", because `claimDailyRetention` permits one attempt a day.
   await orLog(applyDailyRetention(deps, run), 'expired data could not be deleted; the first run of the next day tries again')
 }
 
@@ -108,7 +108,7 @@ async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void>
   await applyRetention(deps.db, deps.settings)
 }
 
-/** Returns the error of a run that was cancelled (`sluice cancel`). */
+/** Returns the error of a run that an operator cancelled. */
 export function cancelledError(pipeline: string): RunError {
   return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${pipeline}; confirmed changes are kept`, {
     where: pipeline,
@@ -118,7 +118,7 @@ export function cancelledError(pipeline: string): RunError {
 
 /** Writes the end and the counts of the run, and updates the counts of earlier runs. */
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  // `finishRun` is the last of three calls: if the process dies before it, the run has not ended, so its recovery repeats them.
+  // `finishRun` is called last. If the process dies before, the run has not ended, so its recovery updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -128,7 +128,7 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   })
 }
 
-/** Returns the error to store; undefined for an internal error. Maps abort errors after the signal to `RUN_INTERRUPTED`. */
+/** Returns the error to store; undefined for an internal error. An abort error after the signal becomes `RUN_INTERRUPTED`. */
 function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
@@ -136,14 +136,14 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
 }
 
 /**
- * Returns true if the database cannot be used, and for an error with an SQLSTATE. Codes of the operating system begin with E, SQLSTATEs do
- * not.
+ * Returns true for an error with an SQLSTATE, and if the database cannot be used now. Codes of the operating system begin with E, and
+ * SQLSTATEs do not.
  */
 function isDatabaseError(error: unknown): boolean {
   return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }
 
-/** Stores an internal error with the run. If the database stays down, only logs that. */
+/** Stores an internal error with the run. If it cannot be stored, only logs that. */
 async function storeInternalError(deps: EngineDeps, run: RunRow, error: unknown): Promise<void> {
   const ending: Ending = {
     status: 'failed',
@@ -153,7 +153,7 @@ async function storeInternalError(deps: EngineDeps, run: RunRow, error: unknown)
       cause: error,
     }),
   }
-  await onceConnected(deps, () => endRun(deps, run, ending)).catch((failure: unknown) =>
+  await retryWhileDisconnected(deps, () => endRun(deps, run, ending)).catch((failure: unknown) =>
     deps.log.warn(
       { runId: `r_${run.id}`, reason: codeOrName(failure) },
       'the end of the run could not be stored; its destination is locked until the lease expires',

@@ -1,6 +1,4 @@
-/**
- * Detects that a sandbox was restarted without its state. The restarted sandbox is another instance, so the synced state is wrong.
- */
+/** Detects that a sandbox was restarted without its state. Such a sandbox is a new instance, which does not have what was synced. */
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../../loopback.ts'
@@ -20,12 +18,14 @@ import { recordOf } from '../../unknownValue.ts'
 const timeoutMs = 2_000
 
 /**
- * Returns true if the service is another sandbox instance than the stored one. Ids of product sets may then belong to other sets. Adds a
- * warning to the run, except to a full refresh, which stores the new instance once it may be sent (`acceptSandboxInstance`). For a
- * destination without synced state, or without a stored instance, stores the instance and returns false. Returns false for any other
- * service.
+ * Compares the sandbox instance with the stored one. Returns true if it is a new instance and the destination has synced state. Then the
+ * stored ids of product sets may belong to other sets.
+ * - New instance, synced state: adds a warning to the run. A full refresh gets no warning, because it sends everything again; it stores the
+ *   instance later (`acceptSandboxInstance`).
+ * - No stored instance, or no synced state: stores the instance.
+ * - Same instance, or a service that is not a sandbox on this machine: does nothing.
  */
-export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+export async function checkSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
@@ -52,8 +52,8 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
 }
 
 /**
- * Stores the current sandbox instance if `options` are those of a full refresh, which sends everything to it. Returns false for any other
- * run or service.
+ * Stores the current sandbox instance if `options` are those of a full refresh. Returns true if it did. Does nothing for a service that is
+ * not a sandbox on this machine.
  */
 export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, options: RunOptions): Promise<boolean> {
   const instance = isFullRefresh(options) ? await instanceAt(deps.service.origin) : undefined
@@ -61,10 +61,10 @@ export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, optio
   return instance !== undefined
 }
 
-/** Returns true if every desired key is sent again. */
+/** Returns true if the run sends every desired key again. */
 export const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
 
-/** Stores the instance. If it replaces another one, also forgets the product sets, which belong to the old one. */
+/** Stores the instance. If it replaces another instance, also deletes the stored product sets, which belong to the old instance. */
 async function store(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
   await deps.db.transaction(async (tx) => {
     if (await storeInstance(tx, destinationId, instance)) await forgetAllProductSets(tx, destinationId)
@@ -85,7 +85,7 @@ async function instanceAt(origin: string): Promise<string | undefined> {
 
 /**
  * Returns the body of the answer. Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. The module is not loaded by `import`,
- * because `import` reads every export of a module of Node, and the export `WebSocket` loads the same code as `fetch` (Node 24.21).
+ * because `import` reads every export of `node:http`. The export `WebSocket` loads the same code as `fetch` (Node 24.21).
  */
 async function download(url: string): Promise<string> {
   const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
