@@ -4,7 +4,7 @@ import type { Endpoint } from '../service/contract/endpoint.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 import { textOf } from './text.ts'
 
-/** Base address of the types of v2 problems (docs/spec-notes.md#posts). The last segment is the type. */
+/** Beginning of the `type` of v2 problems (docs/spec-notes.md#posts). One more segment follows, such as `/invalid-request`. */
 export const PROBLEMS = 'https://api.example.com/2/problems'
 
 /** Entry of `errors` in an answer of the advertising host (docs/spec-notes.md#errors). */
@@ -25,14 +25,14 @@ export type RefusalBody =
   /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
 
-/** Refusal of a request. `headers`: sent beside the headers that every answer has. */
+/** Refusal of a request. `headers`: headers of the answer besides those of every answer. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
   readonly headers: Readonly<Record<string, string>>
   /**
-   * True if a part of the request was applied (the switch `partial_apply`). A handler sets it if the journal needs the call. `StateChanges`
-   * clears it if a fault omitted every entry.
+   * True if correct operations of the refused request were applied (the switch `partial_apply`). `StateChanges` sets it to false if a fault
+   * omitted all of them.
    */
   isPartlyApplied = false
   constructor(status: number, body: RefusalBody, headers: Readonly<Record<string, string>> = {}) {
@@ -43,7 +43,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Returns a refusal of the advertising host with one error. Default status: that of the code, or else 400. */
+/** Returns a refusal of the advertising host with one error. Default of `status`: that of the code in `ADS_STATUS`, or else 400. */
 export function adsRefusal(
   code: string,
   message: string,
@@ -53,7 +53,7 @@ export function adsRefusal(
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
-/** Returns a refusal of the advertising host with several errors. Default status: that of the first code, or else 400. */
+/** Returns a refusal of the advertising host with several errors. Default of `status`: as for `adsRefusal` with the first error. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
@@ -92,8 +92,8 @@ export function exclusiveParameters(names: readonly string[]): AdsError {
 }
 
 /**
- * Returns the 404 of a record: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The message names the resource by the code, or by the
- * parameter for `NOT_FOUND`.
+ * Returns the 404 for an unknown record: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The message has the name of the resource
+ * from the code. The code `NOT_FOUND` has no name, so the message takes it from the parameter.
  */
 export function notFound(code: string, parameter: string, id: string): Refusal {
   const resource = code === 'NOT_FOUND' ? parameter.replace(/_ids?$/, '') : code.replace(/_NOT_FOUND$/, '').toLowerCase()
@@ -112,12 +112,12 @@ export function callbackRefusal(): Refusal {
   return coreRefusal(403, 415, message)
 }
 
-/** Returns the 403 code 99 of `oauth2`: wrong credentials (docs/spec-notes.md#tokens), wrong parameters, or too many requests. */
+/** Returns the 403 code 99 of `/oauth2`, for wrong credentials, wrong parameters and too many requests (docs/spec-notes.md#tokens). */
 export function oauth2Refusal(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** Returns the 401 code 89. Only for access tokens, its message ends with a full stop. */
+/** Returns the 401 code 89 for an invalid token. Only the message for access tokens ends with a full stop. */
 export function invalidTokenRefusal(token: 'access' | 'bearer'): Refusal {
   return coreRefusal(401, 89, token === 'access' ? 'Invalid or expired token.' : 'Invalid or expired token')
 }
@@ -127,7 +127,10 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
 
-/** Returns the 400 of a batch: the errors of each operation, or with the switch `operation_errors: flat` its first error or null. */
+/**
+ * Returns the 400 of a request with several operations. It has a list of errors for each operation. With the switch `operation_errors: flat`,
+ * it has only the first error of each operation, or null.
+ */
 export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
   const shown = world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
   return jsonRefusal(400, { operation_errors: shown, request })
@@ -158,7 +161,7 @@ export function v2ParameterRefusal(name: string, value: string, message: string)
 
 /** Returns the refusal for wrong parameters in the form of the endpoint's host (docs/spec-notes.md#errors). */
 export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
-  // One error has the status of its code, several have 400.
+  // One error has the status of its code. Several errors have 400.
   if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
   if (endpoint.path.startsWith('/2/'))
     return v2ParameterRefusals(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
@@ -169,7 +172,7 @@ export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]
   return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)
 }
 
-/** Returns the 429 in the form of the host. Without a host, that of the core host. The texts are assumed (docs/spec-notes.md#unknown). */
+/** Returns the 429 in the form of the host; without a host, of the core host. The texts are assumed (docs/spec-notes.md#unknown). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
@@ -179,8 +182,8 @@ export function rateLimitRefusal(host: string | undefined, headers: Readonly<Rec
 /** Returns the reply of the advertising host with `data`. */
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
 
-/** Returns the reply for a record that was deleted for good: no later read shows it (spec 3.3). */
+/** Returns the reply for a deleted record that no later read shows, not even with `with_deleted` (spec 3.3). */
 export const okDeleted = (record: object): Reply => ok({ ...record, deleted: true })
 
-/** Returns the reply for a list that is always one page: `next_cursor` is null (spec Conventions). */
+/** Returns the reply for a list without further pages: `next_cursor` is null (spec Conventions). */
 export const okPage = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })

@@ -29,7 +29,7 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Minimum size of the journal's lines, in bytes, at which the current state replaces them. Default: 64 MiB. */
+  /** Size of the journal's lines, in bytes, up to which the current state does not replace them. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
@@ -37,7 +37,7 @@ export interface SandboxOptions {
   readonly seed?: number
   /** Default: logs nothing. */
   readonly logger?: Logger
-  /** The service's own spelling of neutral words of the specification (`SLUICE_SERVICE_NAMES`). Requests may use either spelling. */
+  /** The service's own names (`SLUICE_SERVICE_NAMES`), by the neutral words of the specification. Requests may use either. */
   readonly names?: Readonly<Record<string, string>>
   /** Ends this process like a kill, for the fault `crash`. Without this function, arming the fault is rejected. */
   readonly crash?: () => void
@@ -79,14 +79,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
-  const port = {
+  const connectionFaults = {
     refuse: (ms: number): void => {
       server.listener.refuse(ms)
       listeners.refuse(ms)
     },
     acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms),
   }
-  const runner = new FaultRunner(world, trafficRules, port, options.crash)
+  const runner = new FaultRunner(world, trafficRules, connectionFaults, options.crash)
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket), world.log)
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
@@ -107,11 +107,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     // Removes the violations that replayed calls reported again.
     ledger.clear()
   }
-  const listensAt = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
+  const boundPort = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
     changes.closeJournal()
     throw error
   })
-  world.url = `http://127.0.0.1:${listensAt}`
+  world.url = `http://127.0.0.1:${boundPort}`
   const ticker = setInterval(() => runDueWork(world), 1000).unref()
   const close = async () => {
     clearInterval(ticker)
@@ -119,13 +119,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     listeners.close()
     world.stop()
-    // Closed before the connections, so that the end of the work that `stop` cancelled is not recorded.
+    // Closed before the connections, so that no failure of cancelled work is recorded.
     changes.closeJournal()
     await server.listener.close()
   }
   return {
     url: world.url,
-    port: listensAt,
+    port: boundPort,
     credentials,
     ...sandboxControl(world.url),
     reset: async ({ seed } = {}) => void control.reset(seed),
@@ -134,7 +134,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/** Starts the work of every area that is due. Logs failures. */
+/** Starts the due work of every area. Logs failures. */
 function runDueWork(world: SandboxWorld): void {
   for (const area of world.areas)
     Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>

@@ -70,7 +70,7 @@ export class RequestHandler {
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or only rehearsed.
-      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !changes.appliesWhole(part)
+      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !changes.appliesWithoutEntries(part)
       const done = isRehearsed ? changes.rehearse(request, checked) : changes.apply(request, checked, part)
       if (done instanceof Promise)
         return done.then(

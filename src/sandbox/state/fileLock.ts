@@ -1,6 +1,6 @@
 /**
- * Locks a state file, so that only one sandbox uses it. A lock file beside it (`FILE.lock`) names the process and the machine. So the lock
- * of a killed process of this machine is detected and replaced.
+ * Locks a state file, so that only one sandbox uses it. The lock file (`FILE.lock`) names the machine and the process that has the lock. If
+ * that process ran on this machine and has ended, the next sandbox replaces the lock.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -12,12 +12,12 @@ import { errorCode, recordOf } from '../../unknownValue.ts'
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** Start of the process in ticks since boot, because process ids are reused. Null if the system does not report it. */
+  /** Start time of the process, in ticks since boot. Differs for a later process with the same id. Null without /proc. */
   readonly startedAt: string | null
 }
 
-/** Files that this process has locked. Needed because two sandboxes in one process write the same process id into the lock file. */
-const ownFiles = new Set<string>()
+/** Paths of the files that this process has locked. */
+const lockedPaths = new Set<string>()
 
 /** Lock of a state file. `release` deletes the lock file. */
 export interface FileLock {
@@ -28,29 +28,30 @@ export interface FileLock {
 export function lockStateFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`
-  if (ownFiles.has(path)) throw locked(path, lock, process.pid)
-  const mine = `${lock}.${process.pid}`
-  const me: Holder = { pid: process.pid, host: hostname(), startedAt: startOf(process.pid) }
-  writeFileSync(mine, JSON.stringify(me), { mode: 0o600 })
+  if (lockedPaths.has(path)) throw locked(path, lock, process.pid)
+  const written = `${lock}.${process.pid}`
+  const self: Holder = { pid: process.pid, host: hostname(), startedAt: startOf(process.pid) }
+  writeFileSync(written, JSON.stringify(self), { mode: 0o600 })
   try {
-    while (!tryLink(mine, lock)) {
+    // A link fails if the lock exists. Otherwise the lock is complete from its creation on.
+    while (!tryLink(written, lock)) {
       const holder = readHolder(lock)
-      if (holder !== undefined && isAlive(holder)) throw locked(path, lock, holder.pid)
+      if (holder !== undefined && mayRun(holder)) throw locked(path, lock, holder.pid)
       // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock by mistake puts it
       // back.
-      const stale = `${mine}.stale`
+      const stale = `${written}.stale`
       if (!tryRename(lock, stale)) continue
       const moved = readHolder(stale)
-      if (moved !== undefined && isAlive(moved)) tryLink(stale, lock)
+      if (moved !== undefined && mayRun(moved)) tryLink(stale, lock)
       rmSync(stale, { force: true })
     }
   } finally {
-    rmSync(mine, { force: true })
+    rmSync(written, { force: true })
   }
-  ownFiles.add(path)
+  lockedPaths.add(path)
   return {
     release: () => {
-      ownFiles.delete(path)
+      lockedPaths.delete(path)
       rmSync(lock, { force: true })
     },
   }
@@ -71,7 +72,7 @@ function tryRename(from: string, to: string): boolean {
   return succeeds(() => renameSync(from, to), 'ENOENT')
 }
 
-/** Returns false if `run` fails with `code`, which another process caused. @throws any other error */
+/** Calls `run`. Returns false if it throws an error with `code`. @throws any other error */
 function succeeds(run: () => void, code: string): boolean {
   try {
     run()
@@ -93,13 +94,11 @@ function readHolder(lock: string): Holder | undefined {
   }
 }
 
-/**
- * Returns true if the process runs, or if that cannot be checked. Returns false for the id of this process: `ownFiles` does not
- * have the file, so an earlier process with the same id wrote the lock.
- */
-function isAlive({ pid, host, startedAt }: Holder): boolean {
-  // Processes of another machine cannot be checked: their lock stays until an operator deletes it.
+/** Returns false if the process has ended. Returns true if it runs, or if that cannot be checked. */
+function mayRun({ pid, host, startedAt }: Holder): boolean {
+  // Processes of another machine cannot be checked. Their lock stays until an operator deletes it.
   if (host !== hostname()) return true
+  // This process has not locked the file (`lockedPaths`). So an earlier process with the same id wrote the lock.
   if (pid === process.pid) return false
   try {
     process.kill(pid, 0)
@@ -112,7 +111,8 @@ function isAlive({ pid, host, startedAt }: Holder): boolean {
 /** Returns the start time of a process in ticks since boot; null without /proc, and for a process that has ended. */
 function startOf(pid: number): string | null {
   try {
-    // The name in brackets may contain any character, so the fields are read after its last bracket (proc(5)).
+    // The second field is the name in brackets, which may contain any character. So the fields are read after the last bracket (proc(5)).
+    // `fields[0]` is then the state of the process (`Z`: ended), and `fields[19]` its start time.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ')

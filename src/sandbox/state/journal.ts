@@ -1,10 +1,10 @@
 /**
- * Journal of state changes: one JSON line for each change, written before the answer is sent, and replayed at the start. So every answered
- * change survives a SIGKILL. The last changes may not survive a power cut, because lines are written without fsync.
+ * Journal of state changes. Each change is one JSON line, which is written before the answer is sent. A start replays the lines, so every
+ * answered change survives a SIGKILL. A power cut may lose the last changes, because lines are written without fsync.
  *
- * When the lines become larger than the stored state and than `compactAfterBytes`, or a snapshot is restored, the file is replaced by the
- * current state: a line that names its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves
- * one of them complete.
+ * Compaction replaces the lines by the current state: a line that names the parts of the state, then the bytes of each part. A file may
+ * begin with such a state. Compaction runs when a snapshot is restored. It also runs when the lines exceed both `compactAfterBytes` and
+ * the state at the beginning of the file. It renames a new file to the old name, so a kill leaves the old or the new file complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
@@ -13,14 +13,14 @@ import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockStateFile, type FileLock } from './fileLock.ts'
 
-/** Counters before a change. Needed because calls that are not in the journal, such as refused ones, use ids too. */
+/** Counters of ids and random numbers before a change. Calls that are not in the journal, such as refused ones, change them too. */
 export interface Counters {
   readonly nextId: string
   readonly nextShortId: number
   readonly random: number
 }
 
-/** Change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. */
+/** Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. */
 export type JournalEntry =
   | ({
       readonly kind: 'call'
@@ -34,10 +34,10 @@ export type JournalEntry =
       /** Body as sent. */
       readonly body: string
       readonly apply: AppliedPart
-      /** Results of `call.effect`, in the order of the calls. */
+      /** Results of the effects of the call (`Call.effect`), in their order. */
       readonly effects: readonly unknown[]
     } & Counters)
-  /** Entries of earlier versions have no counters. */
+  /** Events that an earlier version wrote have no counters. */
   | ({ readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown } & Partial<Counters>)
   | { readonly kind: 'clock'; readonly offsetMs: number }
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
@@ -50,7 +50,7 @@ export interface StatePart {
   readonly bytes: Uint8Array
 }
 
-/** Version of the stored state. Raise it when the shape of a state changes: a file whose state has another version is rejected. */
+/** Version of the stored state. Raise it when the shape of a state changes. A state of another version is rejected. */
 const VERSION = 2
 
 /** First line of a file that begins with the state. `bytes`: length of each part. */
@@ -75,11 +75,10 @@ export class Journal {
   #headBytes = 0
   /** Length of the lines after the state, in bytes. */
   #tailBytes = 0
-  /** Scheduled compaction. */
-  #due: NodeJS.Immediate | undefined
+  #scheduledCompaction: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfterBytes`: minimum size of the lines, in bytes, at which the state replaces them. */
+  /** `save` returns the current state. `compactAfterBytes`: size of the lines, in bytes, up to which they are not compacted. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfterBytes: number = DEFAULT_COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save
@@ -115,13 +114,14 @@ export class Journal {
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
-    if (this.#tailBytes > Math.max(this.#compactAfterBytes, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
+    if (this.#tailBytes > Math.max(this.#compactAfterBytes, this.#headBytes))
+      this.#scheduledCompaction ??= setImmediate(() => this.compact())
   }
 
   /** Replaces the file by the current state. */
   compact(): void {
-    clearImmediate(this.#due)
-    this.#due = undefined
+    clearImmediate(this.#scheduledCompaction)
+    this.#scheduledCompaction = undefined
     if (this.#file === -1) return
     const parts = [...this.#save()]
     const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
@@ -146,7 +146,7 @@ export class Journal {
 
   /** Closes the file and releases its lock. */
   close(): void {
-    clearImmediate(this.#due)
+    clearImmediate(this.#scheduledCompaction)
     if (this.#file !== -1) closeSync(this.#file)
     this.#file = -1
     this.#release()
@@ -171,7 +171,7 @@ export class Journal {
     let start = 0
     let line = 1
     for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-      const place = { path: this.#path, line, bytesBefore: this.#headBytes }
+      const place = { path: this.#path, line, stateBytes: this.#headBytes }
       await replayLine(lines.toString('utf8', start, end), place, replay)
       start = end + 1
       line++
@@ -191,21 +191,23 @@ export class Journal {
   }
 }
 
-/** Location of an entry. Lines are counted after the state that the file may begin with. */
+/** Location of an entry. */
 interface Place {
   readonly path: string
+  /** Number of the line after the state, from 1. */
   readonly line: number
-  readonly bytesBefore: number
+  /** Length of the state before the lines; 0 without one. */
+  readonly stateBytes: number
 }
 
 /** Replays one line. @throws {UsageError} with file and line for an entry that cannot be read or applied */
-async function replayLine(text: string, { path, line, bytesBefore }: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-  const before = bytesBefore === 0 ? '' : `, counted after the ${bytesBefore} bytes of the stored state`
+async function replayLine(text: string, { path, line, stateBytes }: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+  const countedFrom = stateBytes === 0 ? '' : `, counted after the ${stateBytes} bytes of the stored state`
   const damagedLine = (what: string, cause?: unknown): UsageError =>
-    damaged(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${before}`, cause })
+    damaged(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${countedFrom}`, cause })
   let entry: JournalEntry
   try {
-    // The value may not be an entry: the check below rejects a value without a `kind`.
+    // The check below rejects a value without a `kind`.
     entry = JSON.parse(text) as JournalEntry
   } catch {
     throw damagedLine('is not JSON')
@@ -233,7 +235,7 @@ function damaged(
 /**
  * Returns the state at the beginning of the file, and its length in bytes. Undefined if the file is empty or begins with an entry.
  *
- * @throws {UsageError} if the state is incomplete, or of another version, or its line cannot be read
+ * @throws {UsageError} if the state is incomplete, of another version, or cannot be read
  */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
@@ -242,9 +244,9 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
   while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
   // `compact` renames only a complete file, so another program truncated this one.
-  if (end === -1) throw damaged(CUT, { path })
+  if (end === -1) throw damaged(TRUNCATED, { path })
   const lengths = partsOf(line.toString('utf8', 0, end), path)
-  if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damaged(CUT, { path })
+  if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damaged(TRUNCATED, { path })
   let at = end + 1
   const parts = new Map<string, Buffer>()
   for (const { name, bytes } of lengths) {
@@ -254,7 +256,7 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
   return { parts, bytes: at + NEWLINE.length }
 }
 
-const CUT = 'The state file ends within the stored state'
+const TRUNCATED = 'The state file ends within the stored state'
 
 /** Returns the parts that the first line names. @throws {UsageError} if the line cannot be read, or is of another version */
 function partsOf(text: string, path: string): Head['parts'] {

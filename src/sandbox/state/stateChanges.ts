@@ -1,6 +1,6 @@
 /**
- * Changes the state by calls of the service, by events and by the control API, and writes each change to the journal. Only the cursors of
- * product listings are not in the journal. No other module writes the journal, or sets the clock and the switches.
+ * Changes the state, by calls of the service, events and the control API. Writes each change to the journal; exception: cursors of product
+ * listings. No other module writes the journal, or sets the clock or the switches.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -22,24 +22,24 @@ import { READ_ONLY_ROLES } from '../auth/users.ts'
 export interface AuthenticatedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
-  /** Decoded pairs of query and form, with neutral names. */
+  /** Decoded pairs of query and form, with the neutral names of the specification. */
   readonly pairs: readonly Pair[]
   readonly query: readonly Pair[]
   readonly oauth: ReadonlyMap<string, string>
   readonly user: SandboxUser | undefined
-  /** Parsed JSON with neutral keys; undefined without one. */
+  /** Parsed JSON with neutral keys; undefined without a JSON body. */
   readonly body: unknown
   readonly rawBody: Buffer
 }
 
-/** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault omitted every entry of the request. */
+/** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault let nothing of the request be applied. */
 export interface HandlerResult {
   readonly reply: Reply
   readonly echo: Readonly<Record<string, unknown>>
   readonly isApplied: boolean
 }
 
-/** Inputs of a call besides the request: from the clock, the fault and the network. A replay takes them from the journal. */
+/** Inputs of a call besides the request. A replay takes them from the journal. */
 interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
@@ -120,7 +120,7 @@ export class StateChanges {
     this.#write({ kind: 'switches', values: this.#world.switches.all() })
   }
 
-  /** Restores the state from a snapshot. No entry describes this change, so the journal is replaced by the whole state. */
+  /** Restores the state from a snapshot. Replaces the journal by the whole state, because no kind of entry describes a restore. */
   restore(snapshot: Snapshot): void {
     this.#world.restore(snapshot)
     this.#journal?.compact()
@@ -140,8 +140,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler for a part of the request. Then writes the call to the journal, if its endpoint can change the state and the
-   * call succeeded or was partly applied. Returns a promise only if the handler does.
+   * Runs the handler for a part of the request. Then writes a successful or partly applied call to the journal. Returns a promise only if
+   * the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
@@ -162,7 +162,7 @@ export class StateChanges {
       },
       effect: async (run) => {
         const value = await run()
-        // Handlers wait only here, so a reset or restore can replace the state of the call only here.
+        // Handlers wait only here. So only here can a reset or restore replace the state of the call.
         if (world.stateOf(area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
         effects.push(value)
         return value
@@ -181,21 +181,21 @@ export class StateChanges {
     } catch (error) {
       if (error instanceof Refusal && error.isPartlyApplied) {
         write()
-        // A fault may have omitted every entry. The journal needs such a call too: it starts the processing of the audience.
+        // The journal needs the call even if a fault omitted every entry, because the call starts the processing of the audience.
         error.isPartlyApplied = isApplied()
       }
       throw error
     }
   }
 
-  /** Returns true if the part includes a request without entries, which counts as one entry with an empty key. */
-  appliesWhole(part: AppliedPart): boolean {
+  /** Returns true if the part applies a request without entries. Such a request counts as one entry with an empty key. */
+  appliesWithoutEntries(part: AppliedPart): boolean {
     return appliesOf(part)(0, '')
   }
 
   /**
-   * Runs the handler on a copy of the state, without effects outside the process. Returns the result. Accepts changed values of fields that
-   * only a creation may set.
+   * Runs the handler on a copy of the state, for the answer to a request that a fault omits. Runs no effects. Does not check create-only
+   * fields that the client sent back.
    *
    * @throws {Refusal}
    */
@@ -234,12 +234,11 @@ export class StateChanges {
   }
 
   /**
-   * Returns the account of the path; undefined without one.
+   * Returns the account of the path, and checks that the user may make the call; undefined without an account in the path.
    *
-   * @throws {Refusal} if the user has no access, if the call is a write and the user's role may only read, or if the account is deleted and
-   * the call has no `with_deleted`
+   * @throws {Refusal} for an unknown account, an account without access, a write by a role that only reads, and a deleted account
    */
-  #accessibleAccount(request: AuthenticatedRequest, checked: Validated): Call<unknown>['account'] {
+  #checkedAccount(request: AuthenticatedRequest, checked: Validated): Call<unknown>['account'] {
     const id = request.path['account_id']
     if (id === undefined) return undefined
     const account = this.#world.accounts.get(id)
@@ -252,7 +251,7 @@ export class StateChanges {
       READ_ONLY_ROLES.includes(account.roles[request.user?.id ?? ''] ?? '')
     )
       throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${request.user?.id ?? ''} on account ${id} may only read`)
-    // A deleted account answers 404 (docs/spec-notes.md#errors); a path below it gets 403, the default status of `ACCOUNT_NOT_FOUND`.
+    // The path of a deleted account answers 404 (docs/spec-notes.md#errors). Paths below it answer 403, the default of the code.
     if (account.deleted && checked.params['with_deleted'] !== true)
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
@@ -283,7 +282,7 @@ export class StateChanges {
     this.#journal?.write(entry)
   }
 
-  /** Writes the current instance id to the journal. A replay keeps the last one. */
+  /** Writes the current instance id to the journal, so that a replay restores it. */
   #writeInstance(): void {
     this.#write({ kind: 'instance', id: this.#world.core.instance })
   }
@@ -335,7 +334,7 @@ export class StateChanges {
       now: entry.now,
       applies: appliesOf(entry.apply),
       isReplay: true,
-      // The journal has the value that this effect returned in the original call.
+      // The journal has the results of the effects, in their order.
       effect: <T>() => Promise.resolve(effects.shift() as T),
     })
     try {
@@ -343,8 +342,8 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect is written with its earlier counters, after calls and events that began later. The ids of those are
-    // in use, so the higher counters stay.
+    // A call that waited for an effect has lower counters than calls and events that began later, but its entry may be after theirs. Their
+    // ids are in use, so the higher counters stay.
     if (nextId <= BigInt(entry.nextId) && nextShortId <= entry.nextShortId) return
     if (nextId > world.core.nextId) world.core.nextId = nextId
     world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
@@ -376,7 +375,7 @@ export class StateChanges {
       query: request.query.length === 0 ? NO_QUERY : new Map(request.query),
       echo: checked.echo,
       user: request.user,
-      account: this.#accessibleAccount(request, checked),
+      account: this.#checkedAccount(request, checked),
       oauth: request.oauth,
       applies: conditions.applies,
       isReplay: conditions.isReplay ?? false,
@@ -385,12 +384,12 @@ export class StateChanges {
   }
 }
 
-/** Returns true if the endpoint can change the state. The authorization pages can, although they are read with GET. */
+/** Returns true if the endpoint can change the state. The authorization pages can, although browsers request them with GET. */
 function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
-/** Returns `Call.applies` for a part of a request. Treats `none`, `half`, `twice` and `later` as `all`: callers resolve them. */
+/** Returns `Call.applies` for a part of a request. Treats `none`, `half`, `twice` and `later` as `all`, because callers handle them. */
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
   if (!part.startsWith('first:')) return appliesToAll

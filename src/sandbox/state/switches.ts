@@ -1,6 +1,6 @@
 /**
- * Switches (`PUT /_sandbox/switches`, docs/sandbox.md#switches): choices where the specification is silent or disputed, and settings of the
- * sandbox itself.
+ * Defines the switches (`PUT /_sandbox/switches`, docs/sandbox.md#switches). A switch chooses a behaviour that the specification leaves
+ * open, or sets an option of the sandbox.
  */
 import { ControlError } from '../controlError.ts'
 
@@ -10,7 +10,7 @@ interface SwitchDefinition {
   readonly number?: number
   /** Allowed values. The first is the default. */
   readonly values: readonly [string, ...string[]]
-  /** True if every whole number is allowed too. */
+  /** True if any whole number from 0 is allowed too. */
   readonly acceptsNumbers?: boolean
   /** Other spellings of the values. */
   readonly spellings?: Readonly<Record<string, string>>
@@ -102,7 +102,6 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map(DEFINITIONS.map(({ name, v
 
 /** Current values of the switches. */
 export class Switches {
-  /** Values of all switches by name. */
   readonly #values = new Map(DEFAULTS)
 
   /** Returns the value of a switch. */
@@ -112,7 +111,7 @@ export class Switches {
   }
 
   /**
-   * Changes the switches that `input` names: all of them, or none on an error. Null restores the default.
+   * Changes the switches that `input` has by name or number. Null restores the default. Changes nothing if a name or value is wrong.
    *
    * @throws {ControlError} for an unknown name or value
    */
@@ -136,7 +135,7 @@ export class Switches {
   }
 
   /** Restores all defaults. */
-  clear(): void {
+  restoreDefaults(): void {
     for (const [name, value] of DEFAULTS) this.#values.set(name, value)
   }
 }
@@ -148,7 +147,7 @@ function definitionOf(name: string): SwitchDefinition {
 }
 
 /**
- * Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`.
+ * Returns a value in the spelling of the definition. Ignores case. True and false are `on` and `off`, or `yes` and `no`.
  *
  * @throws {ControlError} for a value that the switch does not have
  */

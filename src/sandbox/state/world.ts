@@ -17,7 +17,7 @@ export interface CoreState {
   random: number
   /** Milliseconds from the machine's clock to the sandbox's clock. */
   clockOffsetMs: number
-  /** Random id of this state. Changes with a reset, and with a restart without a state file. A restore sets the id of the snapshot. */
+  /** Random id of this state. A reset sets a new one, a restore that of the snapshot, and a replay that of the journal. */
   instance: string
   users: Map<string, SandboxUser>
   accounts: Map<string, SandboxAccount>
@@ -32,7 +32,7 @@ export interface WorldOptions {
   readonly log: Logger
   readonly names: Names
   readonly reportViolation: (rule: string, detail: string) => void
-  /** Called with each event before it is applied, except on a copy of the state. */
+  /** Called with each event before it is applied. Not called on a copy of the state, or in a replay. */
   readonly onEvent: (area: string, event: unknown) => void
 }
 
@@ -43,7 +43,7 @@ export interface Snapshot {
   readonly switches: Readonly<Record<string, string>>
 }
 
-/** World without the methods that only `StateChanges` calls, because each change needs an entry in the journal. */
+/** World without the members that change the state but write no entry to the journal. Only `StateChanges` uses those. */
 export type SandboxWorld = Omit<
   WorldState,
   'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'replayAt' | 'applyEvent'
@@ -62,17 +62,17 @@ export class WorldState implements World {
   readonly switches = new Switches()
   readonly areas: readonly Area<unknown>[]
   url = ''
-  /** Milliseconds added to the machine's clock for the check of timestamps, during one request (the fault `clock_skew`). */
+  /** Milliseconds that the check of timestamps adds to the machine's clock. The fault `clock_skew` sets them during one request. */
   skewMs = 0
   readonly #onEvent: (area: string, event: unknown) => void
   #seed: number
   #core: CoreState
   #states = new Map<string, unknown>()
-  /** Past states for the fault `stale`, oldest first, each with the machine time of the change that ended it. */
+  /** Past states for the fault `stale`, oldest first. `until`: machine time of the change that ended the state. */
   #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
   /** True while `onCopy` runs. */
   #isCopy = false
-  /** Time of the entry while a journal is replayed. */
+  /** Time of the journal entry that is replayed; undefined outside a replay. */
   #replayNow: number | undefined
 
   constructor(options: WorldOptions) {
@@ -104,12 +104,12 @@ export class WorldState implements World {
   switch = <N extends SwitchName>(name: N): SwitchValue<N> => this.switches.get(name)
 
   stateOf = <S>(area: AreaRef<S, unknown>): S => {
-    // Only functions of the area itself made this value, and its ref has the same type of state.
+    // The area made this value, and `AreaRef` has the type of the area's state.
     return this.#states.get(area.name) as S
   }
 
   random = (): number => {
-    // mulberry32: its whole state is one number, which snapshots and the journal contain.
+    // mulberry32, because its whole state is one number, which fits into snapshots and the journal.
     this.#core.random = (this.#core.random + 0x6d2b79f5) | 0
     let t = Math.imul(this.#core.random ^ (this.#core.random >>> 15), 1 | this.#core.random)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
@@ -142,15 +142,15 @@ export class WorldState implements World {
   }
 
   /**
-   * Runs `read` on the state as it was at `time` of the machine's clock. If the kept states begin later, takes the oldest one; if there is
-   * none, the current state. The sandbox's clock is the current one. `read` must be synchronous and must not change the state.
+   * Runs `read` on the state at `time` of the machine's clock, or on the oldest kept state if all kept states are later. If no change came
+   * after `time`, the state is the current one. The sandbox's clock, users, tokens and roles are always the current ones. `read` must be
+   * synchronous, and must not change the state.
    */
   asOf<T>(time: number, read: () => T): T {
     const past = this.#past.find(({ until }) => until >= time)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
     this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs, users: core.users }
-    // Access is checked with the current tokens, users and roles.
     for (const account of this.#core.accounts.values()) {
       const { userIds, roles } = core.accounts.get(account.id) ?? account
       Object.assign(account, { userIds, roles })
@@ -166,8 +166,8 @@ export class WorldState implements World {
   }
 
   /**
-   * Runs `change` on a copy of the state, and then drops the copy. Writes no event to the journal. After its first `await`, an async
-   * `change` gets the real state from the world again.
+   * Runs `change` on a copy of the state, then drops the copy. Writes no event to the journal. An async `change` gets the copy from the
+   * world only until its first `await`.
    */
   onCopy<T>(change: () => T): T {
     const [core, states] = [this.#core, this.#states]
@@ -194,23 +194,23 @@ export class WorldState implements World {
     this.#replayNow = now
   }
 
-  /** Seed of the state since the last reset. */
+  /** Seed of the last reset, or of the start. */
   get seed(): number {
     return this.#seed
   }
 
-  /** Restores the first state, with the given seed, and the defaults of the switches. Ends running work first. */
+  /** Restores the first state, with the given seed, and the defaults of the switches. Calls `stop` first. */
   reset(seed: number = this.#seed): void {
     this.stop()
     this.#seed = seed
     this.#core = firstCore(seed)
     this.#past = []
-    this.switches.clear()
+    this.switches.restoreDefaults()
     this.#states = new Map()
     for (const area of this.areas) this.#states.set(area.ref.name, area.createState(this))
   }
 
-  /** Ends running work and open connections of all areas. */
+  /** Cancels running work and ends open connections of all areas. */
   stop(): void {
     for (const area of this.areas) area.stop?.(this)
   }
@@ -219,7 +219,7 @@ export class WorldState implements World {
   snapshot(): Snapshot {
     return {
       core: structuredClone(this.#core),
-      areas: new Map(this.areas.map((area) => [area.ref.name, copy(area, this.#states.get(area.ref.name))])),
+      areas: new Map(this.areas.map((area) => [area.ref.name, copyState(area, this.#states.get(area.ref.name))])),
       switches: this.switches.all(),
     }
   }
@@ -237,7 +237,7 @@ export class WorldState implements World {
 
   /** Restores the state, the seed and the switches from the bytes of `save`. An area without bytes gets its first state. */
   load(parts: ReadonlyMap<string, Buffer>): void {
-    // Only `save` writes these bytes.
+    // `save` wrote these bytes, so they have this type.
     const { core, seed, switches } = deserialize(parts.get(CORE) ?? serialize(null)) as {
       core: CoreState
       seed: number
@@ -257,17 +257,17 @@ export class WorldState implements World {
     }
   }
 
-  /** Restores the state and the switches from a copy of the snapshot, which can be restored again. Cancels running work first. */
+  /** Restores the state and the switches. Copies the snapshot, so that it can be restored again. First cancels running work. */
   restore(snapshot: Snapshot): void {
     for (const area of this.areas) area.cancelWork?.(this)
     this.#core = structuredClone(snapshot.core)
-    this.#states = new Map(this.areas.map((area) => [area.ref.name, copy(area, snapshot.areas.get(area.ref.name))]))
-    this.switches.clear()
+    this.#states = new Map(this.areas.map((area) => [area.ref.name, copyState(area, snapshot.areas.get(area.ref.name))]))
+    this.switches.restoreDefaults()
     this.switches.set(snapshot.switches)
   }
 }
 
-function copy(area: Area<unknown>, state: unknown): unknown {
+function copyState(area: Area<unknown>, state: unknown): unknown {
   return area.cloneState === undefined ? structuredClone(state) : area.cloneState(state)
 }
 

@@ -9,15 +9,15 @@ import type { Pair } from './signature.ts'
 
 /** Parameters of a request, not checked yet. */
 export interface RequestInput {
-  /** Decoded path parameters by the names of the path that was called. */
+  /** Decoded path parameters, by their names in the path that was called. An alias of a path may have other names. */
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
-  /** Parsed JSON; undefined without one. */
+  /** Parsed JSON; undefined without a JSON body. */
   readonly body: unknown
-  /** Protocol parameters of the Authorization header. */
+  /** OAuth parameters of the Authorization header. */
   readonly oauth: ReadonlyMap<string, string>
-  /** Accepts only what the specification documents. */
+  /** True to accept only documented parameters (the switch `unknown_parameters`). Default: false. */
   readonly strict?: boolean
 }
 
@@ -43,11 +43,11 @@ interface Validation {
   readonly given: Set<string>
   readonly errors: AdsError[]
   readonly returned: Map<string, unknown>
-  /** Names that were sent for parameters of the contract (`Endpoint.alsoNamed`), by their name there. */
+  /** Names as sent, by the name of the parameter in the contract (`Endpoint.alsoNamed`). */
   readonly sentNames: Map<string, string>
 }
 
-/** Decodes and checks a request. Returns its errors in the result. */
+/** Decodes and checks a request. Returns errors in the result. */
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const strict = input.strict === true
   const accepted = acceptedBy(endpoint, strict)
@@ -73,14 +73,14 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     decodeInto(validation, parameter, value)
   }
   readPairs(validation, path, input.pairs)
-  const bareArray = endpoint.bodyIs === 'array'
+  const isBareArray = endpoint.bodyIs === 'array'
   readBody(validation, input.body)
   for (const parameter of accepted.parameters) {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
         echo[sentNames.get(parameter.name) ?? parameter.name] = echoed(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
-    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && bareArray))
+    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && isBareArray))
       errors.push(missingParameter(parameter.name))
   }
   checkConditions(endpoint, params, given, errors)
@@ -94,8 +94,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
   for (const [sent, value] of pairs) {
     const name = nameOf(endpoint, sent)
     const parameter = accepted.byName.get(name)
-    // Clients may send OAuth parameters in the query or form, and some sign the address of the authorization page.
-    if (parameter === undefined && acceptsProtocolParameter(endpoint, name, strict)) continue
+    if (parameter === undefined && acceptsOauthParameter(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
       if (acceptReturned(validation, name, value)) continue
       errors.push({
@@ -109,6 +108,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
       if (path[name] !== value) errors.push(invalidParameter(sent, 'the id of the path', value))
       continue
     }
+    // The header has precedence.
     if (given.has(name) && parameter.in === 'oauth') continue
     // A parameter may be in the query and the form with the same value. With two values, it is unclear which one counts.
     const before = seen.get(name)
@@ -127,7 +127,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
   }
 }
 
-/** Accepts a field that the client sent back although the endpoint does not write it. Returns false for any other name. */
+/** Drops a returned read-only field, and adds a returned create-only field to `returned`. Returns false for any other name. */
 function acceptReturned(validation: Validation, name: string, value: unknown): boolean {
   const { accepted, errors, returned, strict } = validation
   if (accepted.ignored.has(name)) return true
@@ -149,16 +149,19 @@ function nameOf({ alsoNamed }: Endpoint, sent: string): string {
   return alsoNamed?.[sent] ?? sent
 }
 
-/** OAuth parameters that only a signature needs: not token, callback and verifier. */
-const SIGNATURE = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
+/** OAuth parameters that only a signature needs. */
+const SIGNATURE_PARAMETERS = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
-/** Returns true for an OAuth parameter that this endpoint accepts in the query or form. */
-function acceptsProtocolParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
+/**
+ * Returns true for an OAuth parameter that is not in the contract, but that clients send to this endpoint in the query or form. Some clients
+ * sign even the address of the authorization page.
+ */
+function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
-  return auth === 'browser' ? !strict && SIGNATURE.test(name) : name.startsWith('oauth_')
+  return auth === 'browser' ? !strict && SIGNATURE_PARAMETERS.test(name) : name.startsWith('oauth_')
 }
 
-/** Reads the fields of a JSON body. Does not read the entries of a bare array: handlers do. */
+/** Reads the fields of a JSON body. Handlers read the entries of a bare array. */
 function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
@@ -196,8 +199,8 @@ function readBody(validation: Validation, sent: unknown): void {
 }
 
 /**
- * Returns the content of `params` for a body `{ "params": … }`, which one official SDK sends, if the endpoint takes an object or an array.
- * Returns any other body unchanged.
+ * Returns the content of `params` for a body `{ "params": … }`, and any other body unchanged. One official SDK sends such bodies to
+ * endpoints that take an object or an array.
  */
 function unwrapped(endpoint: Endpoint, body: unknown): unknown {
   if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
@@ -222,7 +225,7 @@ function readJson(validation: Validation, parameter: Parameter, value: unknown):
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
   const typeName = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
-  // A number may be a text, because a long may exceed 2^53.
+  // A number may be sent as text, because a long may exceed 2^53.
   if (typeof value === typeName || (typeName === 'number' && typeof value === 'string')) decodeInto(validation, parameter, String(value))
   else errors.push(invalidParameter(name, typeName, value))
 }
@@ -240,7 +243,7 @@ function decodeInto({ params, errors, strict }: Validation, parameter: Parameter
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {
-  // Ids are strings in the echo (docs/spec-notes.md#echoes-and-cursors), except `tweet_id` and `as_user_id`.
+  // The echo has ids as strings, but `tweet_id` and `as_user_id` as numbers (docs/spec-notes.md#echoes-and-cursors).
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }

@@ -103,7 +103,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
       ? await freezeChanges(context, terms)
       : await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
-  // The push needs these connections at once. They are opened while the rest of the plan is stored, which takes as long (40 ms).
+  // The push needs these connections immediately. They are opened while the rest of the plan is stored, which takes as long (40 ms).
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxRecordedAtOnce) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
   const missing = isUntimedLoad ? 0 : await pending.countMissing()

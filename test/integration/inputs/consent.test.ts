@@ -56,7 +56,7 @@ test.for([
   ['', { 'Record ID': 'C', 'Lifecycle Stage': '' }, 'Unsubscribed from all email', true, false],
   ['preset: hubspot\n', { 'Record ID': 'C' }, 'Unsubscribed from all email', true, false],
   ['preset: klaviyo\n', { 'Klaviyo ID': 'C' }, 'Email Marketing Consent', 'NEVER_SUBSCRIBED', 'SUBSCRIBED'],
-] as const)('JSON lines of a preset %s%j that lose the column %s withhold the run, and send nobody', async ([preset, ids, column, no, yes]) => {
+] as const)('JSON lines of a preset %s%j that lose the column %s withhold the run, and send no row', async ([preset, ids, column, no, yes]) => {
   await using engine = await engineUnderTest()
   engine.pipeline('crm', `source: { url: "{folder}/crm.jsonl" }\n${preset}${audience}`)
   const write = (fields: (i: number) => object) =>
@@ -78,7 +78,7 @@ test.for([
   expect(await members(engine)).toEqual(before)
 })
 
-test('JSON lines of a preset that lose the consent column remove nobody from a do-not-reach list', async () => {
+test('JSON lines of a preset that lose the consent column remove no person from a do-not-reach list', async () => {
   await using engine = await engineUnderTest()
   const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
   engine.pipeline('list', `source: { url: "{folder}/crm.jsonl" }\npreset: hubspot\n${list}`)

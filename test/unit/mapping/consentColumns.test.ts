@@ -675,7 +675,7 @@ const notYetOrNoMore = [
   'Согласие отозвано',
   'Souhlas odvolán',
 ]
-test.for(notYetOrNoMore)('the name %s is about consent, and does not tell what a yes or a date means', (column) => {
+test.for(notYetOrNoMore)('the name %s is about consent, and does not show what a yes or a date means', (column) => {
   expect(classifyColumnName(column)).toEqual({ polarity: 'unclear', channel: 'any', certain: true })
   for (const cells of [
     ['2024-01-02', '', '2031-05-06'],
