@@ -13,11 +13,10 @@ import { idOfHandle, userOf } from './userLookup.ts'
 export interface ViewOptions {
   /** Shows only `id` and `id_str` of the author. */
   readonly trimUser: boolean
-  /** Adds the fields that only reads and `tweet_mode=extended` return. */
+  /** Adds `full_text` and `display_text_range` (`tweet_mode=extended`). Reads always return both. */
   readonly extended: boolean
 }
 
-/** Options of a read, which always returns the extended fields. */
 type ReadOptions = Pick<ViewOptions, 'trimUser'>
 
 /** Renders a post as the answer to its creation. */
@@ -32,7 +31,7 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     truncated: false,
     ...(options.extended ? { full_text: post.text, display_text_range: [0, codePoints(post.text)] } : {}),
     entities: adsEntities(world, state, post.text),
-    user: userWire(world, state, post.author_id, options.trimUser),
+    user: authorWire(world, state, post.author_id, options.trimUser),
     retweet_count: post.metrics.retweet_count,
     favorite_count: post.metrics.like_count,
     lang: 'en',
@@ -65,7 +64,7 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, opt
   }
 }
 
-/** Renders a draft or a scheduled post that is not published yet, for the list of the account's posts (`advertiserPosts.list`). */
+/** Renders a draft or an unpublished scheduled post as the list of all posts of an account returns it (`advertiserPosts.list`). */
 export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, options: ReadOptions): Record<string, unknown> {
   const isDraft = waiting.scheduled_at === null
   return {
@@ -83,7 +82,7 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
 }
 
-function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
+function authorWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
   const known = userOf(world, state, id)
   return trim || known === undefined ? { id: BigInt(id), id_str: id } : profileWire(known)
 }

@@ -113,7 +113,7 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
     .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
 }
 
-/** Publishes a scheduled post as `postId`, created at its scheduled time. Does nothing if it is missing or was published. */
+/** Publishes a scheduled post as `postId`, with the scheduled time. Does nothing if the scheduled post is missing or published already. */
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
@@ -133,7 +133,11 @@ function publish(world: World, state: PostsState, post: Post): void {
   }
 }
 
-/** Returns the id of the advertiser. @throws {Refusal} for an unknown user, or one without access to the account (spec 5 rule 6) */
+/**
+ * Returns the id of the user for whom the call publishes.
+ *
+ * @throws {Refusal} for an unknown user, or a user without access to the account (spec 5 rule 6)
+ */
 function advertiserOf(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
   const known = call.world.users.has(id) || call.state.users.has(id)
@@ -149,7 +153,7 @@ interface Content {
   readonly card_uri: string | null
 }
 
-/** Reads and checks the content of a post. `known`: content before the change, which missing parameters keep. @throws {Refusal} */
+/** Reads and checks the content of a post. `known`: stored content, which replaces missing parameters. @throws {Refusal} */
 function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
   const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
   const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
@@ -228,7 +232,7 @@ function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt
   return waitingWire(waiting)
 }
 
-/** Deletes a draft or scheduled post for good: reads with `with_deleted` do not find it. */
+/** Deletes a draft or scheduled post. Later reads do not find it, not even with `with_deleted`. */
 function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
   const waiting = findWaiting(call, table, parameter)
   table.delete(waiting.id)

@@ -8,7 +8,7 @@ interface Named {
   readonly entityId: string
 }
 
-/** Names of real cities, and of an invented brand and its products. A name comes before the shorter names that it contains. */
+/** Real cities, and an invented brand with its products. A name comes before any name that is a part of it. */
 const NAMES: readonly Named[] = [
   { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
   { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },
@@ -21,10 +21,10 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Links, email addresses, hashtags and mentions, in which no name is searched. */
+/** Parts of a text without annotations: links, email addresses, hashtags and mentions. */
 const SKIPPED = /https?:\/\/\S+|(?<!\S)[^\s@]+@[^\s@]+\.\S+|[#@][\p{L}\p{N}_]+/giu
 
-/** Patterns of the names as whole words. A name beside a dot or slash may be part of an address, such as `London.example`. */
+/** Patterns of the names as whole words. They do not match a part of an address without a scheme, such as `London.example`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [
     named,

@@ -1,6 +1,6 @@
 /** State of the posts area: published, scheduled and draft posts, users, media, places and polls (spec 2.4, 2.6). */
 
-/** Published post, with all fields that endpoints show. */
+/** Published post. */
 export interface Post {
   readonly id: string
   text: string
@@ -10,7 +10,7 @@ export interface Post {
   name: string | null
   /** False for an organic post. The search of v2 finds only organic posts. */
   readonly nullcast: boolean
-  /** Account on whose behalf the post was made; null for other posts. */
+  /** Account of the advertiser; null for a post that was not made through the ads API. */
   readonly account_id: string | null
   readonly conversation_settings: string
   readonly media_keys: readonly string[]
@@ -48,7 +48,7 @@ export interface WaitingPost {
   media_keys: readonly string[]
   /** ISO 8601; null for a draft. */
   scheduled_at: string | null
-  /** `SUCCEEDED` once the post is published. Without meaning for a draft, whose endpoints do not show it. */
+  /** `SUCCEEDED` once the post is published. Not shown for drafts. */
   scheduled_status: 'SCHEDULED' | 'SUCCEEDED'
   /** Time of publication, and id of the published post. Null before. */
   completed_at: string | null
@@ -62,7 +62,7 @@ export interface PostsState {
   readonly posts: Map<string, Post>
   readonly scheduled: Map<string, WaitingPost>
   readonly drafts: Map<string, WaitingPost>
-  /** Users of the first state, with all fields of v2. `World.users` has those that the control API added. */
+  /** Users of the first state, with all fields of v2. `World.users` has the users that can sign in, with fewer fields. */
   readonly users: Map<string, Readonly<Record<string, unknown>>>
   readonly media: Map<string, Readonly<Record<string, unknown>>>
   readonly places: Map<string, Readonly<Record<string, unknown>>>

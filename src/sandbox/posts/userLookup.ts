@@ -1,4 +1,4 @@
-/** Finds users by id or handle: those of the first state, and those that the control API added. */
+/** Finds users by id or handle. */
 import type { World } from '../area.ts'
 import { FIRST_DAY } from '../firstIds.ts'
 import type { PostsState } from './state.ts'

@@ -37,7 +37,10 @@ export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'users.byUsernames': (call) => answerUsers(call, 'usernames', listParam(call, 'usernames') ?? []),
 }
 
-/** Answers the users that `values` of `parameter` name, one user for `id` and `username`. Adds an error for each unknown value. */
+/**
+ * Returns the answer with the users whose ids or handles are `values`. It has one user for `id` and `username`, or else a list. Adds an error
+ * for each unknown value.
+ */
 function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'usernames', values: readonly string[]): Reply {
   if (parameter === 'id' || parameter === 'ids') checkIds(parameter, values)
   const selection = selectionOf(call, 'tweet')

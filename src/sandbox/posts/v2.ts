@@ -22,8 +22,8 @@ export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
 }
 
 /**
- * Answers the posts with these ids: a single post if `parameter` is `id`, else a list. Adds an error for each unknown id, and for each
- * requested private field of another author's post.
+ * Returns the answer with the posts that have these ids. It has one post for `id`, and a list for `ids`. Adds an error for each unknown id,
+ * and for each requested private field of another author's post.
  */
 function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: readonly string[]): Reply {
   const selection = postSelectionOf(call)
@@ -66,7 +66,8 @@ async function deletePost(call: Call<PostsState>): Promise<Reply> {
 async function createPost(call: Call<PostsState>): Promise<Reply> {
   const { world, state } = call
   const { post, poll } = readPost(call)
-  // In the journal of an earlier version, the edit of a reply may equal a later post: that version did not keep its reference.
+  // A replay refuses no duplicates, because earlier versions of the sandbox accepted some: they compared edits of replies without the
+  // reference to the other post.
   if (!call.isReplay && isDuplicate(world, state, post))
     throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
   state.posts.set(post.id, post)
@@ -88,7 +89,7 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quoted = textParam(call, 'quote_tweet_id')
-  // Earlier releases of the sandbox accepted blank text with null as card or quoted post. A replay of their journals must not refuse it.
+  // Earlier versions of the sandbox accepted blank text if the card or quoted post was null. A replay must not refuse such a call.
   if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
@@ -153,7 +154,7 @@ function placeOf(call: Call<PostsState>): string | null {
 /**
  * Returns the post that is replied to; undefined without one.
  *
- * @throws {Refusal} unless the post exists, and is the caller's or mentions the caller (spec 9)
+ * @throws {Refusal} for an unknown post, and for another author's post that does not mention the caller (spec 9)
  */
 function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
@@ -169,8 +170,8 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the post that is edited; undefined without one.
  *
- * @throws {Refusal} unless the post exists, is the caller's and has edits remaining, its first version is at most an hour old, and the
- * caller has a premium subscription (spec 4.7)
+ * @throws {Refusal} for an unknown post, another author's post, a caller without a premium subscription, a first version that is older than
+ * an hour, and a post without edits remaining (spec 4.7)
  */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
@@ -181,38 +182,38 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   if (!hasPremium(call.world, call.state, author))
     throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
-  // Earlier versions of the sandbox began the hour again when the first version was deleted.
+  // In earlier versions of the sandbox, deleting the first version of a post began a new hour. So a replay does not check the hour.
   if (!call.isReplay && call.now > editableUntil(call.state, post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post
 }
 
-/** Returns the 1 to 4 `media_ids` as keys of images (`3_ID`); none without `media`. `besides`: other accepted fields. @throws {Refusal} */
-function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
+/** Returns the media keys (`3_ID`) for the 1 to 4 `media_ids`; none without `media`. `alsoAllowed`: other fields. @throws {Refusal} */
+function mediaOf(media: unknown, alsoAllowed: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
-  refuseOtherFields('media', media, ['media_ids', ...besides])
+  refuseOtherFields('media', media, ['media_ids', ...alsoAllowed])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw v2ParameterRefusal('media.media_ids', textOf(ids), 'expected 1 to 4 media ids')
   return ids.map((id: string) => `3_${id}`)
 }
 
-/** Returns `names`, the further fields that common clients send; none with the switch `unknown_parameters: strict`. */
+/** Returns `names`, undocumented fields that common clients send. Returns none with the switch `unknown_parameters: strict`. */
 function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
   return isStrict(call) ? [] : names
 }
 
-/** Refuses a field of an object in the body that is not in `names`. @throws {Refusal} */
+/** Checks that an object in the body has only the fields `names`. @throws {Refusal} */
 function refuseOtherFields(parameter: string, object: object, names: readonly string[]): void {
   const other = Object.keys(object).find((name) => !names.includes(name))
   if (other !== undefined) throw v2ParameterRefusal(`${parameter}.${other}`, '', `"${other}" is not a field of ${parameter}`)
 }
 
-/** Reads the post id in the field `name` of an object. `besides`: other fields that are accepted. @throws {Refusal} */
-function postIdOf(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
+/** Reads the post id in the field `name` of an object. `alsoAllowed`: other fields. @throws {Refusal} */
+function postIdOf(object: unknown, parameter: string, name: string, alsoAllowed: readonly string[] = []): string {
   const fields = recordOf(object)
-  refuseOtherFields(parameter, fields, [name, ...besides])
+  refuseOtherFields(parameter, fields, [name, ...alsoAllowed])
   const value = fields[name]
   if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))
     throw v2ParameterRefusal(`${parameter}.${name}`, textOf(value), `"${name}" is required and must be a post id`)

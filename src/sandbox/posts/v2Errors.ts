@@ -12,7 +12,7 @@ export interface PartialError {
   readonly type: string
 }
 
-/** Returns the error for a post (`tweet`) or user that does not exist. `parameter`, `value`: name and value by which it was requested. */
+/** Returns the error for an unknown post (`tweet`) or user, which was requested by the `value` of `parameter`. */
 export function notFoundError(type: 'tweet' | 'user', parameter: string, value: string): PartialError {
   return {
     resource_id: value,

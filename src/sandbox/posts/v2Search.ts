@@ -1,4 +1,4 @@
-/** Searches posts in v2, with some operators of its query language. Outside the specification. */
+/** Searches posts in v2. Supports some operators of queries. Outside the specification. */
 import type { Call, Reply } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import type { Post, PostsState } from './state.ts'
@@ -59,7 +59,7 @@ function readQuery(query: string): readonly Term[] {
   })
 }
 
-/** One term of a query. The last alternative matches `min_likes:` and the like without a number. */
+/** One term of a query. The last alternative matches an operator without a number, such as `min_likes:`, so that it is refused. */
 const TERM = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
 
 function hasText(value: string): Term {
@@ -68,7 +68,7 @@ function hasText(value: string): Term {
 
 /** Returns the term of an operator with its value; undefined for an unknown operator, and for a wrong number. */
 function byOperator(operator: string, value: string): Term | undefined {
-  const least = (count: (post: Post) => number): Term | undefined => {
+  const atLeast = (count: (post: Post) => number): Term | undefined => {
     if (!/^\d+$/.test(value)) return undefined
     return (_, post) => count(post) >= Number(value)
   }
@@ -79,11 +79,11 @@ function byOperator(operator: string, value: string): Term | undefined {
         return post.author_id === value || String(handle).toLowerCase() === value.replace(/^@/, '')
       }
     case 'min_likes':
-      return least((post) => post.metrics.like_count)
+      return atLeast((post) => post.metrics.like_count)
     case 'min_replies':
-      return least((post) => post.metrics.reply_count)
+      return atLeast((post) => post.metrics.reply_count)
     case 'min_reposts':
-      return least((post) => post.metrics.retweet_count)
+      return atLeast((post) => post.metrics.retweet_count)
     case 'https':
     case 'http':
       return hasText(`${operator}:${value}`)

@@ -1,5 +1,6 @@
 /**
- * Renders posts, and the objects that they reference, in the form of v2: only the requested fields (spec 2.6, docs/spec-notes.md#posts).
+ * Renders posts, and the objects that they reference, in the form of v2. Besides a few default fields, they have only the requested fields
+ * (spec 2.6, docs/spec-notes.md#posts).
  */
 import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
@@ -38,8 +39,7 @@ export function postSelectionOf(call: Call<PostsState>): Selection {
 }
 
 /**
- * Reads the requested fields and expansions. `prefix`: as in `Selection`. Takes `edit_history_post_ids` as
- * `edit_history_tweet_ids`.
+ * Reads the requested fields and expansions. Replaces `edit_history_post_ids` by `edit_history_tweet_ids`. `prefix`: as in `Selection`.
  */
 export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix']): Selection {
   const set = (name: string) =>
@@ -81,7 +81,7 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 /** Fields with private metrics, which only the author of a post gets. */
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/** Returns the id, text and selected fields of a post that have a value. */
+/** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.editHistory`. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
   const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), shownTo(selection, post, selection.post)) }
   if (!selection.editHistory && !selection.post.has('edit_history_tweet_ids')) return wire
@@ -93,7 +93,7 @@ function shownTo({ userId }: Selection, post: Post, names: ReadonlySet<string>):
   return [...names].filter((name) => userId === post.author_id || !PRIVATE.includes(name))
 }
 
-/** Returns `includes`: the referenced objects that were requested, each once, in order of first use. Undefined without such objects. */
+/** Returns `includes`: the objects of the requested expansions, each once, in order of first use. Undefined without such objects. */
 export function includesOf(world: World, state: PostsState, posts: readonly Post[], selection: Selection): Wire | undefined {
   const { expansions } = selection
   const users = new Map<string, Wire>()
@@ -197,20 +197,20 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
   }
 }
 
-/** Time after the first version of a post in which it can be edited (spec 4.7). */
+/** Time in which a post can be edited, from the creation of its first version (spec 4.7). */
 const EDITABLE_MS = 3_600_000
 
-/** Returns until when a post can be edited, in epoch milliseconds: an hour after its first version. */
+/** Returns the time until which a post can be edited, in epoch milliseconds. */
 export function editableUntil(state: PostsState, post: Post): number {
   return firstCreatedAt(state, post) + EDITABLE_MS
 }
 
-/** Returns the creation time of the first version of a post, in epoch milliseconds. The first version may have been deleted. */
+/** Returns the creation time of the first version of a post, in epoch milliseconds. */
 export function firstCreatedAt(state: PostsState, post: Post): number {
   return post.firstCreatedAt ?? (state.posts.get(post.edit_history[0] ?? post.id) ?? post).createdAt
 }
 
-/** Maximum number of edits of a post. Assumed: the specification names none. */
+/** Maximum number of edits of a post. Assumed, because the specification names no number. */
 const MAX_EDITS = 5
 
 /** Returns how often the post can still be edited. */
