@@ -88,11 +88,7 @@ export class UpdateWriter {
   #keysEnd = 0
   readonly #released: UserArrays[] = []
 
-  constructor(
-    frame: { readonly open: string; readonly close: string },
-    limits: BatchLimits,
-    operation: Omit<UserOperation, 'users'>,
-  ) {
+  constructor(frame: { readonly open: string; readonly close: string }, limits: BatchLimits, operation: Omit<UserOperation, 'users'>) {
     const { open, close } = textAroundUser(operation)
     this.#limits = limits
     this.#frameOpen = Buffer.from(frame.open)

@@ -76,7 +76,11 @@ export function memberBinder(
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(binding),
-      warnings: [...warnings, ...unmappedWarnings, ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined)],
+      warnings: [
+        ...warnings,
+        ...unmappedWarnings,
+        ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined),
+      ],
       used,
       missing,
       hints: hintsFor(unboundTypes(policy, header, binding), unused),

@@ -103,7 +103,8 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const polarity = polarityOf(name)
   if (isOptIn) return { polarity, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
-  if (flagOut.test(name) || /\bbounces\b/.test(name)) return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
+  if (flagOut.test(name) || /\bbounces\b/.test(name))
+    return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
   if (weakIn.test(name)) return { polarity, certain: false, ...(endsOther(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
 }

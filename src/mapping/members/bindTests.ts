@@ -100,7 +100,9 @@ export function unconsentedFile(pipeline: Pipeline, columns: readonly string[], 
   const name = file.split(/[/\\]/).at(-1) ?? ''
   // Also with a `map:` of the pipeline, which does not change what the file is.
   if (pipeline.consent !== undefined || presetOf(pipeline, columns, 'members')?.unconsentedFile?.test(name) !== true) return []
-  return [{ line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` }]
+  return [
+    { line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` },
+  ]
 }
 
 /** Returns the consent columns that the preset marks as `expected` and the header lacks, each by its first name. */

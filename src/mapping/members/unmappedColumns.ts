@@ -270,7 +270,10 @@ export class UnmappedColumns {
   }
 
   /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
-  #consentCode({ name, kept, isConsent, emailCount, phoneCount }: ColumnState, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+  #consentCode(
+    { name, kept, isConsent, emailCount, phoneCount }: ColumnState,
+    cell: string,
+  ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#settings.searchesConsent || this.#isOtherChannel(name)) return undefined
     if (kept !== undefined) return isOptOutState(cell) && !kept.has(comparableText(cell)) ? 'LEFT_UNMAPPED' : undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined

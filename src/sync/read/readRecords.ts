@@ -83,8 +83,7 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
     pipeline.guards.hold === undefined &&
     pipeline.sources.every(({ uri, join }) => uri !== '-' && join === undefined) &&
     previous.every(
-      ({ format, columns }) =>
-        format === 'csv' || format === 'tsv' || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline)),
+      ({ format, columns }) => format === 'csv' || format === 'tsv' || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline)),
     )
   )
 }

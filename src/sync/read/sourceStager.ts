@@ -155,7 +155,9 @@ export class SourceStager {
     const ofColumns = [
       ...this.#columnWarnings(ended.columns),
       ...(skipped === 0 ? onDeciding : []),
-      ...(destinationOf(pipeline.destination.kind).reachesPeople ? unconsentedFile(pipeline, ended.columns, this.#source.member ?? ended.uri) : []),
+      ...(destinationOf(pipeline.destination.kind).reachesPeople
+        ? unconsentedFile(pipeline, ended.columns, this.#source.member ?? ended.uri)
+        : []),
     ]
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...onDeciding.map(({ code }) => code).filter((code) => pipeline.guards.accept?.includes(code) !== true))

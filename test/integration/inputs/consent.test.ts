@@ -56,27 +56,30 @@ test.for([
   ['', { 'Record ID': 'C', 'Lifecycle Stage': '' }, 'Unsubscribed from all email', true, false],
   ['preset: hubspot\n', { 'Record ID': 'C' }, 'Unsubscribed from all email', true, false],
   ['preset: klaviyo\n', { 'Klaviyo ID': 'C' }, 'Email Marketing Consent', 'NEVER_SUBSCRIBED', 'SUBSCRIBED'],
-] as const)('JSON lines of a preset %s%j that lose the column %s withhold the run, and send no row', async ([preset, ids, column, no, yes]) => {
-  await using engine = await engineUnderTest()
-  engine.pipeline('crm', `source: { url: "{folder}/crm.jsonl" }\n${preset}${audience}`)
-  const write = (fields: (i: number) => object) =>
-    engine.write(
-      'crm.jsonl',
-      Array.from({ length: 30 }, (_, i) => {
-        const keys = Object.entries(ids).map(([name, prefix]) => [name, `${prefix}${i}`])
-        return `${JSON.stringify({ ...Object.fromEntries(keys), Email: address(i), ...fields(i) })}\n`
-      }).join(''),
-    )
-  write((i) => ({ [column]: i < 15 ? no : yes }))
-  expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { valid: 15, suppressed: 15 } })
-  const before = await members(engine)
-  write(() => ({}))
-  expect(await engine.run('crm')).toMatchObject({
-    status: 'withheld',
-    guards: expect.arrayContaining([expect.objectContaining({ code: 'GUARD_CONSENT_UNKNOWN' })]),
-  })
-  expect(await members(engine)).toEqual(before)
-})
+] as const)(
+  'JSON lines of a preset %s%j that lose the column %s withhold the run, and send no row',
+  async ([preset, ids, column, no, yes]) => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('crm', `source: { url: "{folder}/crm.jsonl" }\n${preset}${audience}`)
+    const write = (fields: (i: number) => object) =>
+      engine.write(
+        'crm.jsonl',
+        Array.from({ length: 30 }, (_, i) => {
+          const keys = Object.entries(ids).map(([name, prefix]) => [name, `${prefix}${i}`])
+          return `${JSON.stringify({ ...Object.fromEntries(keys), Email: address(i), ...fields(i) })}\n`
+        }).join(''),
+      )
+    write((i) => ({ [column]: i < 15 ? no : yes }))
+    expect(await engine.run('crm')).toMatchObject({ status: 'succeeded', counts: { valid: 15, suppressed: 15 } })
+    const before = await members(engine)
+    write(() => ({}))
+    expect(await engine.run('crm')).toMatchObject({
+      status: 'withheld',
+      guards: expect.arrayContaining([expect.objectContaining({ code: 'GUARD_CONSENT_UNKNOWN' })]),
+    })
+    expect(await members(engine)).toEqual(before)
+  },
+)
 
 test('JSON lines of a preset that lose the consent column remove no person from a do-not-reach list', async () => {
   await using engine = await engineUnderTest()

@@ -280,9 +280,18 @@ const cases: readonly Case[] = [
     { wanted: true },
   ]),
   // 43998 is a day number of a spreadsheet, the last two are Unix times.
-  ...['06/16/20', '16.6.20', '16-JUN-20', '16-JUN-20 00:00', '20-06-16', "'20-06-16", '43998', '43998.0', '1592265600', '1592265600000'].map(
-    (dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { wanted: false }],
-  ),
+  ...[
+    '06/16/20',
+    '16.6.20',
+    '16-JUN-20',
+    '16-JUN-20 00:00',
+    '20-06-16',
+    "'20-06-16",
+    '43998',
+    '43998.0',
+    '1592265600',
+    '1592265600000',
+  ].map((dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { wanted: false }]),
   ...['06/16/85', '16.6.85', '16-JUN-85', '85-06-16', '31214', '487728000', '487728000000', '06/16'].map((dob): Case => [
     `case 132: an adult with the birth date ${dob} is sent`,
     { email: jane, dob },

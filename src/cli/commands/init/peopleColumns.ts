@@ -17,7 +17,12 @@ export interface PeopleColumns {
  */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
-  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email', 'phone_number'], today: inspection.inspectedAt, isIgnored: () => false })
+  const unmapped = new UnmappedColumns({
+    searchesConsent: true,
+    types: ['email', 'phone_number'],
+    today: inspection.inspectedAt,
+    isIgnored: () => false,
+  })
   const checkByColumns = new Map<readonly string[], ReturnType<UnmappedColumns['bind']>['checkRow']>()
   for (const row of inspection.rows) {
     let checkRow = checkByColumns.get(row.columns)
