@@ -20,7 +20,7 @@ export function listParam(call: Call<unknown>, name: string): readonly string[] 
   return Array.isArray(value) ? listOf(value).filter((one) => typeof one === 'string') : undefined
 }
 
-/** Returns the values of the given parameters of query and form, by name. Null unsets a field. */
+/** Returns the query and form parameters that the caller sent, by name. A value of null unsets the field. */
 export function givenFields({ endpoint, params, given }: Call<unknown>): Record<string, unknown> {
   const names = endpoint.parameters.filter((one) => one.in === 'query' && given.has(one.name)).map(({ name }) => name)
   return Object.fromEntries(names.map((name) => [name, params[name]]))

@@ -2,7 +2,7 @@
 
 /** Version of most paths. Only the paths of permissions have version 5 (spec 4.3). */
 export const CURRENT_VERSION = '12'
-/** Served like the current version, with a warning in a header. */
+/** Earlier version. The sandbox serves it like the current version, with a warning in a header. */
 export const OLDER_VERSION = '11'
 
 /** Returns true for a path of the core host. All other paths belong to the advertising host or its sandbox host. */

@@ -27,7 +27,7 @@ function parse(text: string): number | undefined {
   const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
-  // Date.UTC makes 1 May of 31 April, and 1950 of the year 50; such dates are not accepted.
+  // Date.UTC changes 31 April to 1 May, and the year 50 to 1950. Such dates are not accepted.
   const real =
     date.getUTCFullYear() === Number(year) &&
     date.getUTCMonth() === Number(month) - 1 &&
@@ -49,9 +49,7 @@ export function isoSeconds(ms: number): string {
   return written
 }
 
-/**
- * Adds months in UTC to a time, and returns it; both in milliseconds since 1970. A day beyond the end of the month becomes its last day.
- */
+/** Returns a time plus months in UTC, in milliseconds since 1970. A day beyond the end of a month becomes the last day of the month. */
 export function addMonths(ms: number, months: number): number {
   const date = new Date(ms)
   const day = date.getUTCDate()

@@ -1,6 +1,6 @@
 /**
- * Determines the parameters that an endpoint accepts: those of the contract, and those that official SDKs send too. SDKs load a record,
- * change one property and send all properties back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
+ * Determines the parameters and fields that an endpoint accepts. Some are not in the contract, but official SDKs send them. Such an SDK
+ * loads a record, changes one property and sends all properties back, read-only fields included (docs/sandbox.md#clients-of-others).
  */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
 import {
@@ -20,23 +20,23 @@ export interface Accepted {
   readonly parameters: readonly Parameter[]
   /** `parameters` by name, and all parameters of the path. */
   readonly byName: ReadonlyMap<string, Parameter>
-  /** Fields that clients may send back although the endpoint does not write them. Their values are ignored. */
+  /** Fields that clients may send back although the endpoint does not write them. The sandbox ignores their values. */
   readonly ignored: ReadonlySet<string>
-  /** Fields that clients may send back only unchanged, each with its parameter of the endpoint that creates records. */
+  /** Fields that clients may send back only unchanged. Their parameters are those of the endpoint that creates the record. */
   readonly createOnly: ReadonlyMap<string, Parameter>
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 const NO_PARAMETERS: ReadonlyMap<string, Parameter> = new Map()
 
-const tolerant = new WeakMap<Endpoint, Accepted>()
-const strict = new WeakMap<Endpoint, Accepted>()
+const tolerantCache = new WeakMap<Endpoint, Accepted>()
+const strictCache = new WeakMap<Endpoint, Accepted>()
 
-/** Returns the accepted parameters. `isStrict`: only documented ones (the switch `unknown_parameters`). */
+/** Returns the accepted parameters and fields. `isStrict`: only documented ones (the switch `unknown_parameters`). */
 export function acceptedBy(endpoint: Endpoint, isStrict: boolean): Accepted {
-  const known = isStrict ? strict : tolerant
-  let found = known.get(endpoint)
-  if (found === undefined) known.set(endpoint, (found = isStrict ? documented(endpoint) : withReturnedFields(endpoint)))
+  const cache = isStrict ? strictCache : tolerantCache
+  let found = cache.get(endpoint)
+  if (found === undefined) cache.set(endpoint, (found = isStrict ? documented(endpoint) : withReturnedFields(endpoint)))
   return found
 }
 
@@ -65,14 +65,14 @@ function createOnlyFields(endpoint: Endpoint, names: ReadonlyMap<string, Paramet
   return new Map([...creationParameters(endpoint)].filter(([name]) => fields.includes(name)))
 }
 
-/** Returns the fields of the record with this access that are not parameters of the endpoint. */
+/** Returns the fields of the record that have the access `searched` and are not among the accepted `names`. */
 function unwrittenFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>, searched: FieldAccess): string[] {
   return [...fieldAccess(endpoint)].flatMap(([name, access]) => (access === searched && !names.has(name) ? [name] : []))
 }
 
 /**
- * Returns true for a read of the advertising host whose contract lacks `with_deleted`: of a list, of a record, or below an account. One
- * official SDK sends `with_deleted=true` with every read of a record or list.
+ * Returns true for a read that accepts `with_deleted` although its contract lacks it. One official SDK sends `with_deleted=true` with every
+ * read of a record or list of the advertising host.
  */
 function takesWithDeleted(endpoint: Endpoint): boolean {
   return (

@@ -23,7 +23,7 @@ export interface Caller {
   readonly user: SandboxUser | undefined
   /** OAuth parameters of the header; empty without a signature. */
   readonly oauth: ReadonlyMap<string, string>
-  /** User id, or else `app` or `browser`. Always `app` with a bearer token. Rate limits per user are counted by this id. */
+  /** Id for rate limits per user: the user id, `browser` for an authorization page, or else `app`. Always `app` with a bearer token. */
   readonly id: string
 }
 
@@ -84,7 +84,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
 /** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and the token and the app may make the call */
 function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput, requiredAuth: Endpoint['auth']): Caller {
   const oauth = request.authorization === undefined ? undefined : parseAuthorization(request.authorization.trim())
-  // A function, because creating an Error costs time: it captures the stack.
+  // A function, because every new Error captures the stack, which costs time.
   const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
   if (oauth === undefined)
     throw endpoint.host === 'core' && !request.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
@@ -106,7 +106,11 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, re
   return { user, oauth: fields, id: user?.id ?? 'app' }
 }
 
-/** Returns the user of the token, and the secrets that may have signed the request. @throws {Refusal} */
+/**
+ * Returns the user of the token, and the secrets that may have signed the request.
+ *
+ * @throws {Refusal} if the token does not allow the call
+ */
 function tokenOf(
   world: SandboxWorld,
   endpoint: Endpoint,
@@ -136,7 +140,12 @@ function tokenOf(
   return { user, secrets: [found.secret] }
 }
 
-/** Refuses a reused nonce, and a timestamp outside the window by the machine's clock plus `skewMs` (docs/spec-notes.md#signing). */
+/**
+ * Checks that the nonce is new, and that the timestamp is within the window (docs/spec-notes.md#signing). The clock is the machine's plus
+ * `skewMs`.
+ *
+ * @throws {Refusal}
+ */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
   const timestamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
@@ -193,8 +202,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, request
 }
 
 /**
- * Returns the 403 of the core host for a bearer token in place of a signature, or the reverse: the code of the core host and the fields of
- * a v2 problem in one body (docs/spec-notes.md#tokens).
+ * Returns the 403 of the core host for a bearer token in place of a signature, and for a signature in place of a bearer token. The body has
+ * a code of the core host, and also the fields of a v2 problem (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {

@@ -4,9 +4,9 @@ import { exclusiveParameters, missingParameter, type AdsError } from '../refusal
 import { textOf } from '../text.ts'
 
 /**
- * Adds to `errors` an error for `with_total_count` with `cursor`, and for each rule of the endpoint that the parameters break.
- * `required-if` adds one for each missing parameter, unless the parameter has an error. `exclusive` adds none after another
- * `EXCLUSIVE_PARAMETERS`. Handlers check the rules of kind `other`. `given`: names of the parameters that were sent.
+ * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. The kind
+ * `exclusive` adds no second `EXCLUSIVE_PARAMETERS`. The kind `required-if` adds no second error for a parameter. Handlers check the rules
+ * of kind `other`. `given`: names of the parameters that were sent.
  */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
@@ -17,8 +17,8 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
   const given = rule.names.filter(isPresent)
-  // An empty list counts only if no other parameter of the rule is filled. The answer for a card of slides has `components: []`, which
-  // clients send back.
+  // The answer for a card of slides has `components: []`, which clients send back beside `slides`. So an empty list does not count beside a
+  // parameter with a value.
   const filled = given.filter((name) => !isEmptyList(params[name]))
   const counted = filled.length > 0 ? filled : given
   switch (rule.kind) {

@@ -8,9 +8,9 @@ export interface RateState {
   readonly remaining: number
   /** End of the window in epoch seconds. Rounded up, so that a client that waits until then waits long enough. */
   readonly resetS: number
-  /** True if the request exceeds the limit. */
+  /** True if the limit refuses the request. Always false for `peek`. */
   readonly refused: boolean
-  /** True if the limit is that of an ad account, which has headers of its own. */
+  /** True if the limit counts the requests for an ad account. Its answers also have the headers `x-account-rate-limit-…`. */
   readonly isOfAccount: boolean
 }
 
@@ -28,7 +28,7 @@ export interface RateInput {
   readonly accountId: string | undefined
   /** True if the request has `with_total_count`, which has a limit of its own. */
   readonly hasTotalCount: boolean
-  /** Enforces only the limits that the specification names. */
+  /** True to enforce only the limits that the specification names (the switch `rate_limits`). */
   readonly namedOnly: boolean
   /** Limit of `global_reads` (the switch of this name). */
   readonly globalReads: number
@@ -50,7 +50,7 @@ export class Rates {
 
   /** Returns the state of the request's limit with the fewest remaining requests. Counts nothing. */
   peek(input: RateInput): RateState {
-    return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, false)))
+    return decisive(limitNames(input).map((name) => this.#peekOrCount(name, input, false)))
   }
 
   /**
@@ -58,7 +58,7 @@ export class Rates {
    * else of the limit with the fewest remaining requests.
    */
   count(input: RateInput): RateState {
-    return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, true)))
+    return decisive(limitNames(input).map((name) => this.#peekOrCount(name, input, true)))
   }
 
   /** Returns the state for a request that no endpoint serves, for the headers of its answer. Such a request counts against no limit. */
@@ -77,7 +77,7 @@ export class Rates {
     this.#windows.clear()
   }
 
-  #stateOf(name: LimitClass, input: RateInput, isCounted: boolean): RateState {
+  #peekOrCount(name: LimitClass, input: RateInput, isCounted: boolean): RateState {
     const rule = limitOf(name)
     const nowMs = this.#now()
     const limit = name === 'global_reads' ? input.globalReads : rule.limit
@@ -102,14 +102,14 @@ export class Rates {
   }
 }
 
-/** Returns the first state that is refused; if there is none, the state with the fewest remaining requests. */
-function scarcest(states: readonly RateState[]): RateState {
-  return states.find(({ refused }) => refused) ?? states.reduce((scarce, state) => (state.remaining < scarce.remaining ? state : scarce))
+/** Returns the state of the first limit that refuses the request, or else the state with the fewest remaining requests. */
+function decisive(states: readonly RateState[]): RateState {
+  return states.find(({ refused }) => refused) ?? states.reduce((fewest, state) => (state.remaining < fewest.remaining ? state : fewest))
 }
 
 /** Returns the names of all limits that the request counts against. */
 function limitNames(input: RateInput): LimitClass[] {
-  // For lookups of posts and users, the limit of a user is larger than that of the app.
+  // Lookups of posts and users have one limit for the app, and a larger one for each user.
   const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.hasTotalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')

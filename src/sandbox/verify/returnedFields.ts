@@ -18,7 +18,7 @@ function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<
   )
 }
 
-/** Returns true for equal values. An unset field may be empty or null, a list of texts may have another order, and a number may be text. */
+/** Returns true for equal values. Empty and null values are equal, lists of texts in any order, and a number and its text. */
 export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }

@@ -2,17 +2,17 @@
 import { activityHandlers } from './activity.ts'
 import { defineArea } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { expire, recordCheck, runChecks } from './checks.ts'
+import { invalidateIfExpired, recordCheck, runChecks } from './checks.ts'
 import { emitEvents } from './control.ts'
-import { applyEntries, deliverDue } from './events.ts'
+import { deliverDue, logAndQueue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
 import { runJobs } from './replay.ts'
 import { cancelSignal, cancelWork, endRuntime } from './runtime.ts'
-import { createWebhooks } from './state.ts'
+import { createWebhooksState } from './state.ts'
 
 export const webhooksArea = defineArea({
   ref: areaRefs.webhooks,
-  createState: createWebhooks,
+  createState: createWebhooksState,
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitEvents },
   onClock: async (world, state) => {
@@ -30,11 +30,11 @@ export const webhooksArea = defineArea({
       }
       case 'expired': {
         const webhook = state.webhooks.get(event.id)
-        if (webhook !== undefined) expire(webhook, world.now())
+        if (webhook !== undefined) invalidateIfExpired(webhook, world.now())
         return
       }
       case 'event':
-        return applyEntries(world, state, event.entries, {
+        return logAndQueue(world, state, event.entries, {
           signature: event.signature,
           ...(event.bytesPerS === undefined ? {} : { bytesPerS: event.bytesPerS }),
         })

@@ -1,24 +1,24 @@
-/** Checks webhooks with challenges, and invalidates those that fail, by the sandbox's clock (spec 3.1, 6.1 rule 3). */
+/** Checks webhooks with challenges, and makes failing webhooks invalid (spec 3.1, 6.1 rule 3). Times are those of the sandbox's clock. */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { checkWebhook } from './outbound.ts'
-import { cancelSignal, unlessRunning } from './runtime.ts'
+import { cancelSignal, startUnlessRunning } from './runtime.ts'
 import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-/** Time without a successful check after which transient failures invalidate a webhook. */
+/** Time since the last successful check after which a transient failure makes a webhook invalid. */
 const GRACE_MS = 28 * HOUR
 
 /** Sends a challenge to the URL. Resolves to the outcome; `transient` if {@link cancelSignal} aborts. `token`: default random. */
-export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
+export function sendChallenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
   const { consumerSecret: secret } = world.credentials
   return checkWebhook({ url, secret, form: world.switch('signature_form'), token, cancelled: cancelSignal(world) })
 }
 
 /**
- * Returns true if a check of a valid webhook is due: 24 hours after the last success and then every 30 minutes, or hourly. `period`: value
- * of the switch `crc_period`.
+ * Returns true if a check of a valid webhook is due. `period`: value of the switch `crc_period`. `spec`: 24 hours after the last success,
+ * then every 30 minutes until a success. `hourly`: every hour.
  */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false
@@ -27,8 +27,8 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
 }
 
 /**
- * Records the outcome of a check. Success makes the webhook valid. A transient failure leaves it valid until {@link GRACE_MS} after the
- * last success. Any other failure invalidates it (spec 3.1).
+ * Records the outcome of a check. Success makes the webhook valid. After a transient failure, it stays valid until {@link GRACE_MS} after
+ * the last success. Any other failure makes it invalid (spec 3.1).
  */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now
@@ -37,28 +37,28 @@ export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number
     webhook.lastSuccessAt = now
     webhook.valid = true
   } else if (outcome !== 'transient') webhook.valid = false
-  else expire(webhook, now)
+  else invalidateIfExpired(webhook, now)
 }
 
-/** Invalidates a webhook whose last check failed transiently, if its last success is more than {@link GRACE_MS} ago. */
-export function expire(webhook: Webhook, now: number): void {
+/** Makes a webhook invalid if its last check failed transiently, and its last success is more than {@link GRACE_MS} ago. */
+export function invalidateIfExpired(webhook: Webhook, now: number): void {
   if (isExpired(webhook, now)) webhook.valid = false
 }
 
-/** Runs every check that is due, and expires webhooks between checks. Resolves when all outcomes are recorded or cancelled. */
+/** Runs every check that is due, and makes expired webhooks invalid. Resolves when all outcomes are recorded or cancelled. */
 export async function runChecks(world: World, state: WebhooksState): Promise<void> {
   const period = world.switch('crc_period')
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
     if (isCheckDue(webhook, world.now(), period))
-      checks.push(unlessRunning(world, `check ${webhook.id}`, (cancelled) => check(world, webhook, cancelled)))
+      checks.push(startUnlessRunning(world, `check ${webhook.id}`, (cancelled) => check(world, webhook, cancelled)))
     else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
 
 async function check(world: World, webhook: Webhook, cancelled: AbortSignal): Promise<void> {
-  const outcome = await challenge(world, webhook.url)
+  const outcome = await sendChallenge(world, webhook.url)
   if (cancelled.aborted) return
   world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
 }

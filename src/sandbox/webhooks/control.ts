@@ -2,7 +2,7 @@
 import type { ControlHandler } from '../area.ts'
 import { checkFields, ControlError, objectOf } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
-import { challenge } from './checks.ts'
+import { sendChallenge } from './checks.ts'
 import { canonicalType, deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
@@ -32,10 +32,11 @@ interface EventInput extends EventFields {
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
   /**
-   * Id of a webhook that gets a challenge instead of an event. The outcome does not change the webhook. Only the first element of an
-   * array may have it; then nothing else in the array is used. `token`: token of the challenge, by default random.
+   * Id of a webhook that gets a challenge. The outcome does not change the webhook. Only the first element of an array may have this field.
+   * No events are then emitted.
    */
   readonly challenge?: string
+  /** Token of the challenge. Default: random. */
   readonly token?: string
 }
 
@@ -51,11 +52,12 @@ const EVENT_FIELDS = [
 const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'challenge', 'token'] as const satisfies (keyof EventInput)[]
 
 /**
- * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
- * `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first attempt
- * failed; they are retried. A delivery that is dropped, because its webhook is invalid or deleted, counts as neither. Streams do not count.
+ * Emits the event or events of the body. Every field is optional: `{}` is a `post.create` of user 1001.
  *
- * Sends a challenge instead if the body has one. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
+ * Resolves to `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first
+ * attempt failed, which are retried. Streams and invalid webhooks count as neither.
+ *
+ * If the body has a `challenge`, sends only the challenge. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
 export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const inputs = (Array.isArray(body) ? listOf(body) : [body ?? {}]).map(readInput)
@@ -63,7 +65,7 @@ export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, 
   if (others.some((input) => input.challenge !== undefined)) throw new ControlError('only the first element may have challenge')
   if (first?.challenge !== undefined) {
     const webhook = state.webhooks.get(first.challenge)
-    return { outcome: webhook === undefined ? 'unknown' : await challenge(world, webhook.url, first.token) }
+    return { outcome: webhook === undefined ? 'unknown' : await sendChallenge(world, webhook.url, first.token) }
   }
   const events = inputs.flatMap((input) => {
     const options: EmitOptions = {

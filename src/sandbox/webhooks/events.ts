@@ -7,13 +7,13 @@ import { areaRefs } from '../areaRefs.ts'
 import { sendToStreams } from './stream.ts'
 import type { Post } from '../posts/state.ts'
 import { sendEvent } from './outbound.ts'
-import { unlessRunning } from './runtime.ts'
+import { startUnlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
 /** Maximum number of attempts of one delivery. */
 const MAX_ATTEMPTS = 3
 /** Time between two attempts, by the sandbox's clock. */
-const PAUSE_MS = 60_000
+const RETRY_DELAY_MS = 60_000
 /** Age up to which an event can be replayed. */
 export const REPLAYABLE_MS = 5 * 86_400_000
 
@@ -36,7 +36,7 @@ export interface EmitOptions {
   readonly bytesPerS?: number
   /** Delivers only to this webhook, and to no stream. */
   readonly webhookId?: string
-  /** Delivers only to matching subscriptions. By default, a receiver (a webhook, or the streams) without subscriptions gets every event. */
+  /** Delivers only to matching subscriptions. By default, a webhook without subscriptions gets every event. So do streams. */
   readonly subscribedOnly?: boolean
 }
 
@@ -44,8 +44,8 @@ export interface EmitOptions {
 const attemptLimit = pLimit(32)
 
 /**
- * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because the
- * journal stores the result of this effect.
+ * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because
+ * the journal stores the result of this effect.
  */
 export function emitPost(world: World, type: 'post.create' | 'post.delete', post: Post): null {
   const deletion = { id: post.id, author_id: post.author_id }
@@ -56,8 +56,8 @@ export function emitPost(world: World, type: 'post.create' | 'post.delete', post
 }
 
 /**
- * Adds the copies of an event (`tagsFor`) to the log for replays, and queues those for valid webhooks; `deliverDue` sends them. Writes the
- * event to the open streams. Returns its id.
+ * Adds the copies of an event (`tagsFor`) to the log for replays. Queues the copies for valid webhooks, which `deliverDue` sends. Writes
+ * the event to the open streams. Returns the id of the event.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = world.stateOf(areaRefs.webhooks)
@@ -91,9 +91,9 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 }
 
 /**
- * Returns a tag, or undefined, for each copy of the event that a receiver gets. `receiver`: id of a webhook, or null for the streams. A
- * receiver with subscriptions gets a copy for each that matches. A receiver without subscriptions gets one copy, unless the options exclude
- * it.
+ * Returns the tags of the copies of the event that a receiver gets; undefined for a copy without a tag. `receiver`: id of a webhook, or
+ * null for the streams. A receiver with subscriptions gets a copy for each matching subscription. A receiver without subscriptions gets
+ * one copy; with `subscribedOnly` none. With `webhookId`, other receivers get none.
  */
 function tagsFor(
   receiver: string | null,
@@ -107,19 +107,19 @@ function tagsFor(
   return options.subscribedOnly === true ? [] : [event.tag]
 }
 
-/** Callback for the answer to each attempt. Not called for a delivery that is dropped or cancelled. */
-type OnAnswer = (delivery: Delivery, isAccepted: boolean) => void
+/** Callback after each attempt. Not called for a delivery that is dropped or cancelled. */
+type OnAttempt = (delivery: Delivery, isAccepted: boolean) => void
 
 /**
  * Makes one attempt of every delivery that is due. Resolves when all these attempts have ended, including those that were already running.
- * `onAnswer` is not called for attempts that were already running.
+ * `onAttempt` is not called for attempts that were already running.
  */
-export async function deliverDue(world: World, state: WebhooksState, onAnswer: OnAnswer = () => undefined): Promise<void> {
+export async function deliverDue(world: World, state: WebhooksState, onAttempt: OnAttempt = () => undefined): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
     due.map((delivery) =>
-      unlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled, onAnswer))),
+      startUnlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled, onAttempt))),
     ),
   )
 }
@@ -128,19 +128,25 @@ export async function deliverDue(world: World, state: WebhooksState, onAnswer: O
  * Makes one attempt of a delivery, and records the result. Ends a delivery to an invalid webhook without sending. Does nothing once
  * cancelled.
  */
-async function attempt(world: World, state: WebhooksState, delivery: Delivery, cancelled: AbortSignal, onAnswer: OnAnswer): Promise<void> {
+async function attempt(
+  world: World,
+  state: WebhooksState,
+  delivery: Delivery,
+  cancelled: AbortSignal,
+  onAttempt: OnAttempt,
+): Promise<void> {
   if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
   // The event for an invalid webhook stays in the log, so that a replay can deliver it when the webhook is valid again.
   const isValid = webhook?.valid === true
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
-  if (isValid) onAnswer(delivery, isSuccess(status))
+  if (isValid) onAttempt(delivery, isSuccess(status))
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
     done: !isValid || isSuccess(status) || delivery.attempts + 1 >= MAX_ATTEMPTS,
-    dueAt: world.now() + PAUSE_MS,
+    dueAt: world.now() + RETRY_DELAY_MS,
   })
 }
 
@@ -169,7 +175,7 @@ export function isSuccess(status: number): boolean {
 }
 
 /** Adds the copies of an event to the log, and queues those for valid webhooks. Drops events from the log that are too old for a replay. */
-export function applyEntries(
+export function logAndQueue(
   world: World,
   state: WebhooksState,
   entries: readonly LoggedEvent[],
@@ -195,7 +201,7 @@ function matches(subscription: Subscription, event: ActivityEvent): boolean {
   return direction === undefined || direction === 'both' || direction === directionOf(event)
 }
 
-/** Returns true if the event has the keyword in its filter, or contains it in its payload, ignoring case. */
+/** Returns true if the filter of the event has the keyword, or if the payload contains it. Ignores case in the payload. */
 function hasKeyword({ filter, payload }: ActivityEvent, keyword: string): boolean {
   if (filter.keyword === keyword) return true
   return JSON.stringify(payload ?? '')
@@ -215,7 +221,7 @@ function canonicalDirection(direction: string | undefined): string | undefined {
 }
 
 /**
- * Returns the direction of the event, `sent` or `received`: that of its filter, or else of its type. Undefined if neither has a direction.
+ * Returns the direction of the event, `sent` or `received`, from its filter or else from its type. Undefined if neither has one of the two.
  */
 function directionOf(event: ActivityEvent): string | undefined {
   const given = canonicalDirection(event.filter.direction)

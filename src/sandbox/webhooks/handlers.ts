@@ -3,7 +3,7 @@ import type { webhookReasons } from '../../service/contract/errors.ts'
 import type { Call, Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
-import { challenge, recordCheck } from './checks.ts'
+import { recordCheck, sendChallenge } from './checks.ts'
 import { REPLAYABLE_MS } from './events.ts'
 import { parseMinute, runJobs } from './replay.ts'
 import { cancelSignal } from './runtime.ts'
@@ -21,18 +21,18 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const url = String(call.params['url'])
     const wrong = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
     if (wrong !== undefined) throw webhookRefusal('UrlValidationFailed', wrong, 'url', url)
-    const refuseIfTaken = (): void => {
+    const checkRegistrations = (): void => {
       if ([...call.state.webhooks.values()].some((one) => one.url === url))
         throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
       if (call.state.webhooks.size >= MAX_WEBHOOKS)
         throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
     }
-    refuseIfTaken()
+    checkRegistrations()
     const id = call.world.newId()
-    const outcome = await call.effect(() => challenge(call.world, url), 'valid')
+    const outcome = await call.effect(() => sendChallenge(call.world, url), 'valid')
     if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
     // Another call may have registered a webhook while this one waited for the receiver.
-    refuseIfTaken()
+    checkRegistrations()
     const webhook: Webhook = {
       id,
       url,
@@ -51,7 +51,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   },
   'webhooks.check': async (call) => {
     const webhook = findWebhook(call, call.params['webhook_id'])
-    const outcome = await call.effect(() => challenge(call.world, webhook.url), 'valid')
+    const outcome = await call.effect(() => sendChallenge(call.world, webhook.url), 'valid')
     if (outcome !== 'valid') {
       // Refused calls are not in the journal, so the outcome is recorded as an event.
       call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })

@@ -19,7 +19,7 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Request to a receiver. `secret`: consumer secret, which signs an event, and must sign the answer to a challenge. */
+/** Request to a receiver. `secret`: consumer secret. It signs events, and the receiver signs the token of a challenge with it. */
 interface ReceiverRequest {
   readonly url: string
   readonly secret: string
@@ -81,7 +81,8 @@ interface SendOptions {
 }
 
 /**
- * Sends a request to an http or https URL. Resolves to an error if the request fails, or if the answer is not complete within `limitMs`.
+ * Sends a request to an http or https URL. Resolves to an error if the request fails, or if the answer is too long or not complete within
+ * `limitMs`.
  */
 function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions): Promise<Answer> {
   return new Promise((resolve) => {

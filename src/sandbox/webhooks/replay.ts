@@ -1,24 +1,26 @@
 /**
- * Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#replays). The
- * job of an invalid or deleted webhook delivers nothing, and is `Incomplete`.
+ * Runs replay jobs (docs/spec-notes.md#replays). A job delivers the events of a webhook in a time range again, then an event with the
+ * result. If the webhook is invalid or deleted, the job delivers nothing and is `Incomplete`.
  */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isSuccess, postEvent } from './events.ts'
-import { unlessRunning } from './runtime.ts'
+import { startUnlessRunning } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
 /** Runs the pending jobs. Resolves when they have ended or were cancelled. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
   const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
-  await Promise.all(waiting.map((job) => unlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))))
+  await Promise.all(
+    waiting.map((job) => startUnlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))),
+  )
 }
 
 async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancelled: AbortSignal): Promise<void> {
   const webhook = state.webhooks.get(job.webhookId)
   const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
   const isValid = webhook?.valid === true
-  // Without a valid webhook at least 1, so that the job is `Incomplete` even without events.
+  // At least 1 if the webhook is not valid, so that the job is `Incomplete` even without events.
   let failedCount = isValid ? 0 : Math.max(1, events.length)
   if (isValid) {
     for (const event of events) {

@@ -1,4 +1,4 @@
-/** Stores the open streams and the running work of each sandbox. The state does not contain them: they cannot be copied or journaled. */
+/** Stores the open streams and the running work of each sandbox. They are not in the state, because they cannot be copied or stored. */
 import type { ServerResponse } from 'node:http'
 import type { World } from '../area.ts'
 
@@ -51,9 +51,10 @@ export function endRuntime(world: World): void {
 }
 
 /**
- * Runs `work`, unless work with the same key is running. Resolves when the running work has ended. `cancelled`: see {@link cancelSignal}.
+ * Starts `work`, unless work with the same key is running. Resolves when the work with this key has ended. `cancelled`: see
+ * {@link cancelSignal}.
  */
-export function unlessRunning(world: World, key: string, work: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
+export function startUnlessRunning(world: World, key: string, work: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
   const { running, cancelled } = runtimeOf(world).work
   const found = running.get(key)
   if (found !== undefined) return found

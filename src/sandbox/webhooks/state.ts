@@ -3,7 +3,7 @@
  * and the running work.
  */
 
-/** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
+/** Outcome of a check (spec 3.1). `wrong-token`, `redirect` and `tls` make the webhook invalid immediately. */
 export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
 
 /** Registered webhook. */
@@ -96,7 +96,7 @@ export type WebhooksJournalEvent =
   | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
 
 /** Returns the first state: no webhooks and no subscriptions. */
-export function createWebhooks(): WebhooksState {
+export function createWebhooksState(): WebhooksState {
   return {
     webhooks: new Map(),
     subscriptions: new Map(),
