@@ -24,8 +24,8 @@ import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Returns the history of the records that `text` names. `text`: a product id, a row key, or an identifier as it was typed. The history of an
- * unknown text has no events. Creates the row of the destination if it does not exist.
+ * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. For an unknown text,
+ * the history has no events. Creates the row of the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
@@ -134,7 +134,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
   }))
 }
 
-/** Returns an event for each of the last 100 operations on the records. For a confirmed delete of a whole record, returns a second event. */
+/** Returns an event for each of the last 100 operations on the records, and a second event for a confirmed delete of a whole record. */
 async function entryEvents(
   db: Database,
   destinationId: number,

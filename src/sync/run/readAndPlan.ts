@@ -46,7 +46,7 @@ export interface PlanOutcome {
 
 /**
  * Reads the sources, resolves earlier requests and stores a plan. Returns the plan and its guard results. If a guard stops the run,
- * discards the snapshot and returns only the guard results. `sluice plan` does not resolve earlier requests. `rerun --failed` reads nothing.
+ * discards the snapshot and returns only the guard results. `sluice plan` resolves no earlier requests. `rerun --failed` reads nothing.
  *
  * `onPart`: called each time a part of a plan is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the whole
  * read.
