@@ -323,6 +323,14 @@ describe.skipIf(target !== undefined)('the process', () => {
     second.end()
     await second.gone
   })
+  test('a crash after_response follows a complete answer', async () => {
+    const file = join(folder, 'state.jsonl')
+    const first = await start(file)
+    await controlOf(first.url).fault({ method: 'PUT' }, { kind: 'crash', stage: 'after_response' })
+    const answer = await signedCall(first.url, 'PUT', path, { json: { products: [product('a')] } })
+    expect(answer.body.data.products_response).toMatchObject([{ id: 'a', status: 'CREATE_SUCCESS' }])
+    expect(await first.gone).toBe('SIGKILL')
+  })
   test('is not killed where it is shared', async () => {
     const answer = await sandbox.control.request('POST', 'faults', { fault: { kind: 'crash' } })
     expect([answer.status, answer.body.error]).toEqual([

@@ -15,6 +15,7 @@ import {
   sendHttp10Answer,
   sendInterimAnswers,
   sendSlowly,
+  sendThen,
   sendThenCut,
   sendWithoutEnd,
   silence,
@@ -93,10 +94,7 @@ const breakConnection = (cut: (context: FaultContext) => void): FaultActions => 
   },
   send: ({ context, stage }, answer) => {
     if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(Buffer.byteLength(answer.body) / 2))
-    context.response.once('finish', () => cut(context))
-    context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
-    context.response.writeHead(answer.status, answer.headers)
-    context.response.end(answer.body)
+    sendThen(context, answer, () => cut(context))
   },
 })
 
@@ -147,11 +145,14 @@ const ACTIONS = {
   stall: { end: () => true },
   crash: {
     end: ({ stage, tools }) => {
-      if (stage === 'mid_response') return false
+      if (stage === 'mid_response' || stage === 'after_response') return false
       tools.crash?.()
       return true
     },
-    send: ({ context, tools }, answer) => sendHalfThen(context, answer, () => tools.crash?.()),
+    send: ({ context, stage, tools }, answer) => {
+      const send = stage === 'mid_response' ? sendHalfThen : sendThen
+      send(context, answer, () => tools.crash?.())
+    },
   },
   half_open: {
     end: ({ context, stage }) => {

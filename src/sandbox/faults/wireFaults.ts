@@ -59,6 +59,14 @@ export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (m
   })
 }
 
+/** Sends the answer, then calls `end`. */
+export function sendThen(context: FaultContext, answer: Answer, end: () => void): void {
+  context.response.once('finish', end)
+  context.recordAnswer(answer.status, Buffer.byteLength(answer.body))
+  context.response.writeHead(answer.status, answer.headers)
+  context.response.end(answer.body)
+}
+
 /** Sends the headers and half of the body, then calls `end`. */
 export function sendHalfThen(context: FaultContext, answer: Answer, end: () => void): void {
   const bytes = Buffer.from(answer.body)
