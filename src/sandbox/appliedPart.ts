@@ -12,9 +12,14 @@
  */
 export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
-/** Returns how many entries the part applies, counted from the first. `items`: all entries. Treats `only` and `later` as `all`. */
-export function appliedCount(part: AppliedPart, items: number): number {
+/** Returns how many entries the part applies, counted from the first. `items`: all entries. Treats `later` as `all`. */
+export function appliedCount(part: Exclude<AppliedPart, object>, items: number): number {
   if (part === 'none') return 0
   if (part === 'half') return Math.floor(items / 2)
-  return typeof part === 'string' && part.startsWith('first:') ? Math.min(Number(part.slice(6)), items) : items
+  return part.startsWith('first:') ? Math.min(Number(part.slice(6)), items) : items
+}
+
+/** Returns the identifier by which `only` selects a user: the first one. Returns an empty text for a user without identifiers. */
+export function firstIdentifierOf(user: Readonly<Record<string, readonly string[]>>): string {
+  return Object.values(user).find((list) => list.length > 0)?.[0] ?? ''
 }

@@ -402,6 +402,26 @@ describe('answers that do not fit', () => {
     await put('c', 'd')
     expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a', 'c'])
   })
+  test('partial_apply with only reports the entries that it applied', async () => {
+    await arm({ kind: 'partial_apply', apply: { only: ['b'] } })
+    const results: Loose[] = (await put('a', 'b')).body.data.products_response
+    expect(results.map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'ERROR'],
+      ['b', 'CREATE_SUCCESS'],
+    ])
+    expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['b'])
+    const keys: string[] = (await put('a', 'b')).body.data.products_response.map((one: Loose) => one.product_key)
+    await arm({ kind: 'partial_apply', apply: { only: [keys[1]] } }, { method: 'DELETE' })
+    const deletes: Loose[] = (await sandbox.call('DELETE', path, { json: { product_keys: keys } })).body.data.delete_products
+    expect(deletes.map((one) => [one.product_key, one.failed_product_key])).toEqual([
+      [null, keys[0]],
+      [keys[1], null],
+    ])
+    expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['a'])
+    await arm({ kind: 'partial_apply', apply: { only: [sha256('p1')] } }, { path: '/12/accounts/' })
+    expect((await users(3)).body.data).toMatchObject({ success_count: 1, total_count: 3 })
+    expect((await sandbox.control.audience()).members).toBe(1)
+  })
   test('a user with an empty list is selected by the first identifier of its other lists', async () => {
     await arm({ kind: 'status', status: 500, apply: { only: [sha256('a')] } }, { path: '/12/accounts/' })
     await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {

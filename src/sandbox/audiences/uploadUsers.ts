@@ -1,4 +1,5 @@
 /** Applies and answers uploads of users (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
+import { firstIdentifierOf } from '../appliedPart.ts'
 import type { Reply } from '../area.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import { operationRefusal, type AdsError } from '../refusal.ts'
@@ -42,8 +43,7 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
-      const firstIdentifier = Object.values(user).find((list) => list.length > 0)?.[0] ?? ''
-      if (!call.applies(operation.firstUser + index, firstIdentifier)) return
+      if (!call.applies(operation.firstUser + index, firstIdentifierOf(user))) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
         // Deletes every stored user that has one of the identifiers.

@@ -1,7 +1,8 @@
 /** Corrupts the status, headers, content or bytes of answers (docs/sandbox.md#faults). */
 import { gzipSync } from 'node:zlib'
 import { exactJson, type Answer } from '../answer.ts'
-import { appliedCount } from '../appliedPart.ts'
+import { appliedCount, firstIdentifierOf } from '../appliedPart.ts'
+import type { User } from '../audiences/operations.ts'
 import { textOf } from '../text.ts'
 import { corruptCounts, withAppliedCount, type JsonObject } from './corruptedCounts.ts'
 import type { ActingKind } from './faultActions.ts'
@@ -170,29 +171,34 @@ function shiftPage(body: JsonObject, fault: Fault): JsonObject {
 
 /**
  * Returns the answer to a partly applied request. For users, changes the counts. For products, changes the result of each product that was
- * not applied to a failure. If `apply` is `twice`, `later` or `only`, the answer reports all entries as applied.
+ * not applied to a failure. If `apply` is `twice` or `later`, the answer reports all entries as applied.
  */
 function answerPartially(body: JsonObject, fault: Fault, { items, json }: RequestFacts): JsonObject {
-  const applied = appliedCount(effectOf(fault).apply, items)
+  const part = effectOf(fault).apply
+  const isApplied = (key: unknown, index: number): boolean =>
+    typeof part === 'object' ? part.only.includes(String(key)) : index < appliedCount(part, items)
   const data = recordOf(body['data'])
   const { delete_products: deletes, products_response: puts } = data
   const { products, product_keys: keys } = recordOf(json)
   if (Array.isArray(deletes)) {
-    const appliedKeys = new Set(listOf(keys).slice(0, applied))
+    const appliedKeys = new Set(listOf(keys).filter(isApplied))
     const failOthers = (one: JsonObject): JsonObject => (appliedKeys.has(one['product_key']) ? one : failedDelete(one))
     return { ...body, data: { ...data, delete_products: deletes.map((one) => failOthers(recordOf(one))) } }
   }
   if (Array.isArray(puts)) {
-    const appliedIds = new Set(
-      listOf(products)
-        .slice(0, applied)
-        .map((product) => recordOf(product)['id']),
-    )
+    const ids = listOf(products).map((product) => recordOf(product)['id'])
+    const appliedIds = new Set(ids.filter(isApplied))
     const failOthers = (one: JsonObject): JsonObject =>
       appliedIds.has(one['id']) ? one : failedPut(one, ['The product could not be written'])
     return { ...body, data: { ...data, products_response: puts.map((one) => failOthers(recordOf(one))) } }
   }
-  return withAppliedCount(body, applied, items)
+  return withAppliedCount(body, usersOf(json).map(firstIdentifierOf).filter(isApplied).length, items)
+}
+
+/** Returns the users of an accepted upload, in the order of the request. */
+function usersOf(json: unknown): readonly User[] {
+  // The answer of an upload with other operations or users is a refusal.
+  return listOf(json).flatMap((operation) => listOf(recordOf(recordOf(operation)['params'])['users']) as readonly User[])
 }
 
 function asGzip({ headers, ...answer }: Answer, body: Buffer): Answer {
