@@ -144,8 +144,13 @@ test('rate limits: headers on every answer, refusal beyond, a new window by the 
   expect((await create()).status).toBe(200)
 })
 
-test('a request during the wait that was asked for is a violation', async () => {
-  await sandbox.control.fault({ method: 'PUT' }, { kind: 'rate_limit', retry_after: 60 })
+test.for([
+  { kind: 'rate_limit', retry_after: 60 },
+  { kind: 'rate_limit', retry_after: '60' },
+  { kind: 'rate_limit', headers: { 'Retry-After': '60' } },
+  { kind: 'status', status: 503, headers: { 'Retry-After': '60' } },
+])('a request during the wait that %o asked for is a violation', async (fault) => {
+  await sandbox.control.fault({ method: 'PUT' }, fault)
   await put('a')
   shiftMs = 10_000
   await put('b')

@@ -46,7 +46,7 @@ export function injectAnswer(parts: InjectionParts, context: FaultContext, fault
       return { status: integerSetting(fault, 'status', 200), headers: headersOf(fault), body: '' }
     default: {
       const answer = statusAnswer(context, fault, toAnswer)
-      const waitS = Number(answer.headers['retry-after'])
+      const waitS = requestedWaitS(answer)
       if (waitS > 0) recordWait(parts, context, parts.world.machineNow() + waitS * 1000)
       return answer
     }
@@ -63,11 +63,16 @@ function rateLimitAnswer(parts: InjectionParts, context: FaultContext, fault: Fa
   const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
-  const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
-  if (untilS > nowS) recordWait(parts, context, untilS * 1000)
   const answer = toAnswer(rateLimitRefusal(context.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
+  const untilS = Math.max(nowS + requestedWaitS(answer), resetS ?? 0)
+  if (untilS > nowS) recordWait(parts, context, untilS * 1000)
   return answer
+}
+
+/** Returns the seconds of the header `retry-after`; 0 if it is absent or not a number. */
+function requestedWaitS({ headers }: Answer): number {
+  return Number(headers['retry-after']) || 0
 }
 
 function recordWait({ world, trafficRules }: InjectionParts, { entry, request }: FaultContext, until: number): void {
