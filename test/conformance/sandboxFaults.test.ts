@@ -422,6 +422,19 @@ describe('answers that do not fit', () => {
     expect((await users(3)).body.data).toMatchObject({ success_count: 1, total_count: 3 })
     expect((await sandbox.control.audience()).members).toBe(1)
   })
+  test('changed_key does not change a result without a product key', async () => {
+    await arm({ kind: 'changed_key' })
+    const wrong = (await sandbox.call('PUT', path, { json: { products: [{ id: 'a' }] } })).body.data.products_response
+    expect(wrong).toMatchObject([{ status: 'ERROR', product_key: null }])
+    const sums = (await users(1)).body.data
+    await arm({ kind: 'changed_key' }, { path: '/12/accounts/' })
+    expect((await users(1)).body.data).toEqual(sums)
+    const answer = await put('a')
+    await arm({ kind: 'changed_key' })
+    const [changed] = (await put('a')).body.data.products_response
+    expect(changed.product_key).toMatch(/^9\d+$/)
+    expect(changed.product_key).not.toBe(answer.body.data.products_response[0].product_key)
+  })
   test('a user with an empty list is selected by the first identifier of its other lists', async () => {
     await arm({ kind: 'status', status: 500, apply: { only: [sha256('a')] } }, { path: '/12/accounts/' })
     await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {

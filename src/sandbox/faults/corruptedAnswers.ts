@@ -45,7 +45,10 @@ const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
   })),
   null_id: onFirstResult((one) => ('id' in one ? { ...one, id: null } : one)),
   null_key: onFirstResult((one) => ({ ...one, product_key: null })),
-  changed_key: onFirstResult((one) => ({ ...one, product_key: `9${String(one['product_key'])}`.slice(0, 19) })),
+  changed_key: onFirstResult((one) => {
+    const key = one['product_key']
+    return typeof key === 'string' ? { ...one, product_key: `9${key}`.slice(0, 19) } : one
+  }),
   unknown_status: onFirstResult((one) => ({ ...one, status: 'QUEUED' })),
   no_change: onResults((results) => results.map((one) => ({ ...recordOf(one), status: 'NO_CHANGE' }))),
   warnings: onResults((results) => results.map((one) => ({ ...recordOf(one), warnings: ['image_link could not be fetched yet'] }))),
