@@ -24,6 +24,27 @@ test('the same bytes are a violation while the first request is on its way, not 
   expect(await rules()).toContain('same_body_at_once')
 })
 
+test('a violation of same_body_at_once names a request that is in flight, also if the first one has ended', async () => {
+  await using sandbox = await withSandbox()
+  const holdNext = async (name: string, count: number): Promise<{ readonly answer: Promise<CallResult>; readonly seq: number }> => {
+    await sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name })
+    const answer = put(sandbox, 'a')
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(count)
+    return { answer, seq: (await sandbox.control.ledger()).at(-1).seq }
+  }
+  const first = await holdNext('first', 1)
+  const second = await holdNext('second', 2)
+  await sandbox.control.release('first')
+  await first.answer
+  await put(sandbox, 'a')
+  await sandbox.control.release('second')
+  await second.answer
+  const violations = (await sandbox.control.violations()).filter(({ rule }) => rule === 'same_body_at_once')
+  expect(violations.map(({ detail }) => detail)).toEqual(
+    [first.seq, second.seq].map((seq) => `the same bytes as request ${seq}, which is still in flight`),
+  )
+})
+
 test.skipIf(target !== undefined)(
   '50 clients with 50 requests each lose nothing, also behind a restart',
   async () => {

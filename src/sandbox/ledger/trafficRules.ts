@@ -30,8 +30,8 @@ export class TrafficRules {
   #open = new Set<number>()
   /** Waits by endpoint and caller. */
   readonly #waits = new Map<string, Wait>()
-  /** Requests in flight with the same method, path and body. `first`: `seq` of the first such request. */
-  readonly #openBodies = new Map<string, { readonly first: number; count: number }>()
+  /** Requests in flight with the same method, path and body, by `seq`, in the order of their arrival. */
+  readonly #openBodies = new Map<string, Set<number>>()
   readonly #now: () => number
   readonly #recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void
   readonly #graceMs: () => number
@@ -116,21 +116,23 @@ export class TrafficRules {
       this.#recordViolation(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
   }
 
-  /** Counts the body of a request as in flight. Records a violation if the same body is in flight already. */
+  /** Stores the body of a request as in flight. Records a violation if the same body is in flight already. */
   #beginBody(entry: LedgerEntry): void {
     if (entry.bytes === 0 || entry.method === 'GET') return
     const key = bodyKeyOf(entry)
     const open = this.#openBodies.get(key)
-    if (open === undefined) return void this.#openBodies.set(key, { first: entry.seq, count: 1 })
-    open.count++
-    this.#recordViolation(entry, 'same_body_at_once', `the same bytes as request ${open.first}, which is still in flight`)
+    if (open === undefined) return void this.#openBodies.set(key, new Set([entry.seq]))
+    const [first] = open
+    open.add(entry.seq)
+    this.#recordViolation(entry, 'same_body_at_once', `the same bytes as request ${first}, which is still in flight`)
   }
 
   #endBody(entry: LedgerEntry): void {
     if (entry.bytes === 0 || entry.method === 'GET') return
     const key = bodyKeyOf(entry)
     const open = this.#openBodies.get(key)
-    if (open !== undefined && --open.count === 0) this.#openBodies.delete(key)
+    open?.delete(entry.seq)
+    if (open?.size === 0) this.#openBodies.delete(key)
   }
 }
 
