@@ -2,7 +2,7 @@
  * Locks a state file, so that only one sandbox uses it. The lock file (`FILE.lock`) names the machine and the process that has the lock. If
  * that process ran on this machine and has ended, the next sandbox replaces the lock.
  */
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
@@ -33,18 +33,7 @@ export function lockStateFile(file: string): FileLock {
   const self: Holder = { pid: process.pid, host: hostname(), startedAt: startOf(process.pid) }
   writeFileSync(written, JSON.stringify(self), { mode: 0o600 })
   try {
-    // A link fails if the lock exists. Otherwise the lock is complete from its creation on.
-    while (!tryLink(written, lock)) {
-      const holder = readHolder(lock)
-      if (holder !== undefined && mayRun(holder)) throw locked(path, lock, holder.pid)
-      // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock by mistake puts it
-      // back.
-      const stale = `${written}.stale`
-      if (!tryRename(lock, stale)) continue
-      const moved = readHolder(stale)
-      if (moved !== undefined && mayRun(moved)) tryLink(stale, lock)
-      rmSync(stale, { force: true })
-    }
+    acquire(path, lock, written)
   } finally {
     rmSync(written, { force: true })
   }
@@ -57,6 +46,27 @@ export function lockStateFile(file: string): FileLock {
   }
 }
 
+/**
+ * Links `mine` to `lock`. Removes an expired lock. @throws {UsageError} while another process has the lock, or removes an expired one
+ *
+ * Several processes may find an expired lock. If each removed it, the second would remove the new lock of the first. So a process first
+ * locks the removal (`FILE.lock.lock`), and then checks the lock again. If it is killed in between, the lock of the removal has expired.
+ */
+function acquire(path: string, lock: string, mine: string): void {
+  while (!tryLink(mine, lock)) {
+    const holder = holderOf(lock)
+    if (holder === 'none') continue
+    if (holder !== 'ended') throw locked(path, lock, holder.pid)
+    const removal = `${lock}.lock`
+    acquire(path, removal, mine)
+    try {
+      if (holderOf(lock) === 'ended') rmSync(lock, { force: true })
+    } finally {
+      rmSync(removal, { force: true })
+    }
+  }
+}
+
 function locked(path: string, lock: string, pid: number): UsageError {
   return new UsageError('SANDBOX_STATE_LOCKED', `The state file is in use by the sandbox with process id ${pid}`, {
     where: path,
@@ -64,32 +74,35 @@ function locked(path: string, lock: string, pid: number): UsageError {
   })
 }
 
+/** Returns false if `to` exists. */
 function tryLink(from: string, to: string): boolean {
-  return succeeds(() => linkSync(from, to), 'EEXIST')
-}
-
-function tryRename(from: string, to: string): boolean {
-  return succeeds(() => renameSync(from, to), 'ENOENT')
-}
-
-/** Calls `run`. Returns false if it throws an error with `code`. @throws any other error */
-function succeeds(run: () => void, code: string): boolean {
   try {
-    run()
+    linkSync(from, to)
     return true
   } catch (error) {
-    if (errorCode(error) === code) return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   }
 }
 
-function readHolder(lock: string): Holder | undefined {
+/** Returns the process that has the lock; `none` without a lock file, and `ended` if the process has ended. */
+function holderOf(lock: string): Holder | 'none' | 'ended' {
   try {
-    const { pid, host, startedAt } = recordOf(JSON.parse(readFileSync(lock, 'utf8')))
+    const holder = parseHolder(readFileSync(lock, 'utf8'))
+    return holder !== undefined && mayRun(holder) ? holder : 'ended'
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 'none'
+    throw error
+  }
+}
+
+/** Returns undefined for a damaged lock file, for example after a power failure. */
+function parseHolder(text: string): Holder | undefined {
+  try {
+    const { pid, host, startedAt } = recordOf(JSON.parse(text))
     if (typeof pid !== 'number' || typeof host !== 'string') return undefined
     return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
   } catch {
-    // The file was removed meanwhile, or is not JSON.
     return undefined
   }
 }
