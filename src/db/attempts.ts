@@ -50,6 +50,13 @@ export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id 
   and a.started_at >= r.started_at and not exists (
     select from run n where n.pipeline = r.pipeline and n.id > r.id and n.plan_id = r.plan_id and n.trigger = 'apply' and n.started_at <= a.started_at)))`
 
+/**
+ * Returns SQL of a percentile of the durations of attempts; null if none was sent. Attempts with the reason `not-in-time` do not count: no
+ * byte of them was sent, and their duration is 0.
+ */
+export const durationPercentile = (fraction: number): string =>
+  `percentile_cont(${fraction}) within group (order by duration_ms) filter (where reason is distinct from 'not-in-time')`
+
 /** Counts the attempts of a run, also those for plans of other runs. */
 export async function countAttempts(db: Queryable, runId: number): Promise<number> {
   const [row] = await db.query<{ n: number }>(`select count(*)::int as n from run r join attempt a on ${madeByRun} where r.id = $1`, [

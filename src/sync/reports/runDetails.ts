@@ -1,5 +1,5 @@
 /** Loads what the page of a run shows beside the run report: progress, sources, requests, and rejects by code. */
-import { madeByRun } from '../../db/attempts.ts'
+import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
@@ -27,9 +27,9 @@ export interface RequestSummary {
   readonly all: number
   /** Number of requests that were answered with 429. */
   readonly rateLimited: number
-  /** Median duration of the ended requests in milliseconds; null if there are none. */
+  /** Median duration in milliseconds of the requests that were sent; null if none of them has ended. */
   readonly p50: number | null
-  /** 95th percentile of these durations; null if there are none. */
+  /** 95th percentile of the same durations. */
   readonly p95: number | null
   /** Last ten requests, the latest first. */
   readonly latest: readonly RequestLine[]
@@ -70,7 +70,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   const [[sum], latest] = await Promise.all([
     db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
       `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
-         percentile_cont(0.5) within group (order by a.duration_ms) as p50, percentile_cont(0.95) within group (order by a.duration_ms) as p95
+         ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
        from run r join attempt a on ${madeByRun} where r.id = $1`,
       [id],
     ),

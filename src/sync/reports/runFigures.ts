@@ -1,12 +1,13 @@
 /** Figures of a pipeline's last runs, for plots and their tables. */
+import { durationPercentile } from '../../db/attempts.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Present, Row } from '../../db/row.ts'
 import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /**
- * Figures of one run. The last four cover at most 2,000 requests of the run. They are 0 or null for an apply, because its attempts are
- * stored with the run that made the plan.
+ * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds; `p50` and `p95` are null if no
+ * request that was sent has ended. An apply has no requests here, because its attempts are stored with the run that made the plan.
  */
 export interface RunFigures {
   readonly runId: string
@@ -35,8 +36,8 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
        where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled') order by id desc limit $2) r
      cross join lateral (
        select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
-         percentile_cont(0.5) within group (order by duration_ms) as p50, percentile_cont(0.95) within group (order by duration_ms) as p95
-       from (select http_status, duration_ms from attempt where run_id = r.id limit 2000) s) a
+         ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
+       from (select http_status, duration_ms, reason from attempt where run_id = r.id limit 2000) s) a
      order by r.id`,
     [pipeline, limit],
   )

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { failuresOf } from '../../../src/sync/reports/failures.ts'
+import { loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
+import { loadRunFigures } from '../../../src/sync/reports/runFigures.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
 import { openProgress } from '../../../src/sync/push/pushProgress.ts'
@@ -282,6 +284,10 @@ describe('recording an answer', () => {
     expect(await db.query('select distinct reason, maybe_applied from sluice.batch')).toEqual([
       { reason: 'not-in-time', maybe_applied: false },
     ])
+    // Their duration of 0 is not that of a request.
+    expect((await loadRunDetails(db, `r_${planted.runId}`)).requests).toMatchObject({ all: 40, p50: null, p95: null })
+    await db.execute(`update sluice.run set status = 'succeeded', finished_at = statement_timestamp()`)
+    expect(await loadRunFigures(db, 'p', 1)).toMatchObject([{ requests: 40, p50: null, p95: null }])
   })
 
   test('C7: when every request fails, only probes are sent, and the run ends', async () => {
