@@ -114,7 +114,7 @@ export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
     message: text,
     hint: text.default(''),
     withheld: count,
-    outOfStock: count.exactOptional(),
+    outOfStock: number.exactOptional(),
     examples: z.array(text).default([]),
   }),
 )

@@ -130,7 +130,12 @@ const decoders = [
     { ...counts, settled: { confirmed: 1, refused: 2 }, drift },
     [{ valid: '1' }, { settled: { confirmed: 1 } }, { drift: { same: '1' } }],
   ],
-  ['run.guards', decodeGuards, [guard], [[{ ...guard, withheld: '3' }], [{ ...guard, examples: [1] }]]],
+  [
+    'run.guards',
+    decodeGuards,
+    [guard, { ...guard, outOfStock: 2 }],
+    [[{ ...guard, withheld: '3' }], [{ ...guard, examples: [1] }], [{ ...guard, outOfStock: '2' }]],
+  ],
   ['run.warnings', decodeWarnings, [{ ...fault, count: 1, lines: [7] }], [[{ ...fault }], [{ ...fault, count: 1, lines: ['7'] }]]],
   ['run.stages', decodeStages, [{ stage: 'read', startedAt: progress.at, durationMs: 5 }], [[{ stage: 'read', durationMs: 5 }], null]],
   [
