@@ -44,6 +44,12 @@ function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>
   return identifierTypes.filter((type) => fields[type]?.columns.some((column) => columns.has(normalizeHeader(column))))
 }
 
+/** Returns the fixed `default_country` of a pipeline. Undefined without one, and if the setting names a column. */
+export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undefined {
+  const given = map['phone_number']?.defaultCountry
+  return given === undefined ? undefined : countryCode(given)
+}
+
 /**
  * Returns the keys of members of `pipeline` that a text may be about; the caller looks up all of them:
  * - of a row that has the text in its key column;
@@ -55,9 +61,7 @@ function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>
  */
 export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'preset'>): readonly Buffer[] {
   const keyTypes = keyTypesOf(pipeline)
-  const given = pipeline.map['phone_number']?.defaultCountry
-  // If the setting names a column, the result is not a country, and numbers without `+` are not found.
-  const country = given === undefined ? undefined : countryCode(given)
+  const country = defaultCountryOf(pipeline)
   // The key of a row without a usable identifier is the text of its key column, in lower case if the first key column contains emails.
   const keys = [...new Set([keyText(text, undefined), ...(keyTypes.has('email') ? [keyText(text, 'email')] : [])])].map((one) =>
     hashKey(one),

@@ -4,9 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { packedForms } from '../../mapping/lookupKeys.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
-import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -34,7 +32,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const filterNote = filterNoteOf(pipeline)
   const events = [
-    ...(type.heedsSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, text) : []),
+    ...(type.heedsSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, identifiers) : []),
     ...extraEvents,
     ...(await readEvents(deps.db, id, keys, filterNote)),
     ...(await rejectEvents(deps.db, id, keys)),
@@ -69,8 +67,8 @@ interface ExplainedKeys {
   readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
 }
 
-/** Returns one event if a do-not-reach list of the account has the identifier `text`; otherwise none. */
-async function suppressionEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
+/** Returns one event if a do-not-reach list of the account has one of the identifiers; otherwise none. */
+async function suppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<StoryEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
@@ -80,7 +78,7 @@ async function suppressionEvents(db: Database, destinationId: number, text: stri
     `select coalesce(max(coalesce(r.synced_at, least(b.settled_at, statement_timestamp()))), statement_timestamp()) as at
      from remote r left join batch b on b.id = r.batch_id
      where r.destination_id = any($1::int[]) and r.key = any($2) and ${isSuppressed('$1::int[]')} having count(*) > 0`,
-    [lists.map(({ id }) => id), identifierTypes.flatMap((type) => packedForms(type, text))],
+    [lists.map(({ id }) => id), identifiers],
   )
   return rows.map(({ at }) => ({
     at: at.toISOString(),

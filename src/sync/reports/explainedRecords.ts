@@ -1,6 +1,6 @@
 /** Finds the records for `sluice explain`. The user gives a product id, a row key, or an identifier of a person. */
 import type { Pipeline } from '../../model/pipeline.ts'
-import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
+import { defaultCountryOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender } from '../../db/attempts.ts'
@@ -43,7 +43,7 @@ export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<F
 
 /** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */
 export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: Searched): Promise<Found> {
-  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
+  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text, defaultCountryOf(pipeline)))
   const rowKeys = memberKeysOf(text, pipeline)
   const erasures = await erasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })
   const { keys, extraEvents } = await memberRecordKeys(db, destinationId, { rowKeys, identifiers })

@@ -87,12 +87,13 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns the names of the reason columns. If `columns` already has a name, the prefix `reject_` is added. The corrected file is read as a
- * source, where repeated names would be numbered.
+ * Returns the names of the reason columns. The prefix `reject_` is added as often as needed for a name that `columns` does not have, because
+ * the corrected file is read as a source, where repeated names would be numbered.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
-  return reasonNames.map((name) => (taken.has(name) ? `reject_${name}` : name))
+  const free = (name: string): string => (taken.has(name) ? free(`reject_${name}`) : name)
+  return reasonNames.map(free)
 }
 
 /**

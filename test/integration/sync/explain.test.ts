@@ -174,6 +174,23 @@ test('explain reports that a person is on a do-not-reach list, sent before or ne
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
+test('explain finds a phone number without country code by the default country of the pipeline', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml.replace('email: mail', 'phone_number: { column: phone, default_country: US }'))
+  engine.pipeline(
+    'out',
+    'source: { url: "{folder}/out.csv" }\nmap: { phone_number: phone }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
+  engine.write('people.csv', 'id,phone\nk0,(212) 555-0100\nk1,(212) 555-0101\n')
+  engine.write('out.csv', 'phone\n+1-212-555-0102\n')
+  await engine.run('people')
+  await engine.run('out')
+  expect((await explain(engine, 'people', '(212) 555-0100')).headline).toMatch(/^Live: /)
+  expect((await explain(engine, 'people', '(212) 555-0102')).headline).toBe(
+    'Not live: on a do-not-reach list of the account: it is not sent',
+  )
+})
+
 test('explain reports a refused delete of a product until the delete is confirmed', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
