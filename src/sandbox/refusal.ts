@@ -128,8 +128,8 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
 }
 
 /**
- * Returns the 400 of a request with several operations. It has a list of errors for each operation. With the switch `operation_errors: flat`,
- * it has only the first error of each operation, or null.
+ * Returns the 400 of a request with several operations. It has a list of errors for each operation. With the switch `operation_errors:
+ * flat`, it has only the first error of each operation, or null.
  */
 export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
   const shown = world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
