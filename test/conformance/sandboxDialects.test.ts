@@ -95,6 +95,9 @@ test('15 advertising paths by bearer token', async () => {
   }
   const bearer = (await sandbox.call('POST', '/oauth2/token', { headers, form: { grant_type: 'client_credentials' } })).body.access_token
   expect((await sandbox.call('GET', '/12/product_catalogs', { bearer })).body.data).toHaveLength(1)
+  await use({ app_approved: 'no' })
+  expect((await sandbox.call('GET', '/12/product_catalogs', { bearer })).status).toBe(403)
+  await use({ app_approved: 'yes' })
   const signed = await sandbox.call('GET', '/12/product_catalogs')
   expect([signed.status, signed.body]).toEqual([
     401,

@@ -520,6 +520,16 @@ describe('a reset or restore ends what ran for the earlier state', () => {
       expect(await isValid()).toBe(true)
     }))
 
+  test('a check of a webhook that is deleted while its receiver answers is refused like that of an unknown webhook', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const check = () => sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })
+      endpoint.beforeAnswer = async () => {
+        expect((await sandbox.call('DELETE', `/2/webhooks/${id}`, { bearer })).status).toBe(200)
+      }
+      const checked = await check()
+      expect([checked.status, checked.body]).toEqual([400, (await check()).body])
+    }))
+
   test('a registration that waits for its challenge is dropped by a reset', () =>
     story(async ({ sandbox, endpoint, bearer }) => {
       endpoint.beforeAnswer = () => sandbox.control.reset()

@@ -66,7 +66,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
     case 'bearer':
       if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
       // With the switch `ads_auth: bearer`, the token acts for the first user.
-      return byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER)
+      return approved(world, endpoint, byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER))
     case 'bearer-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBearer(world, endpoint, header)
     default:
@@ -101,9 +101,14 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, re
   const { consumerSecret } = world.credentials
   if (!secrets.some((tokenSecret) => verifySignature({ ...request, oauth }, { consumerSecret, tokenSecret }, duplicates))) throw refuse()
   checkFreshness(world, nonces, fields, refuse)
+  return approved(world, endpoint, { user, oauth: fields, id: user?.id ?? 'app' })
+}
+
+/** Returns the caller. @throws {Refusal} on the advertising host, if the application is not approved (switch `app_approved`) */
+function approved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Caller {
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
-  return { user, oauth: fields, id: user?.id ?? 'app' }
+  return caller
 }
 
 /**

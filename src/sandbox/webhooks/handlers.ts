@@ -52,6 +52,8 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   'webhooks.check': async (call) => {
     const webhook = findWebhook(call, call.params['webhook_id'])
     const outcome = await call.effect(() => sendChallenge(call.world, webhook.url), 'valid')
+    // Another call may have deleted the webhook while this one waited for the receiver.
+    findWebhook(call, webhook.id)
     if (outcome !== 'valid') {
       // Refused calls are not in the journal, so the outcome is recorded as an event.
       call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
