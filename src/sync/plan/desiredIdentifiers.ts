@@ -16,7 +16,7 @@ import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import { countUpTo, desiredTimes, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
-import { createTable, fillTable, recordChange } from './planTables.ts'
+import { analyzeTable, createTable, fillTable, recordChange } from './planTables.ts'
 
 /** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
@@ -43,7 +43,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
   // Statistics of the arrays of identifiers would take four fifths of the time, and no query uses them.
-  await context.tx.query('analyze change (key, what)')
+  await analyzeTable(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
   const timed = await haveTimes(context.tx)
   if (timed) await collectRetimed(context.tx)
@@ -140,7 +140,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
      select r.key, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.update} and c.identifiers is null`,
   )
-  await tx.query('analyze former (key)')
+  await analyzeTable(tx, 'former', '(key)')
   await fillTable(
     tx,
     'delta',
@@ -154,7 +154,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   )
   const shared = await fillTable(tx, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
-    await tx.query('analyze shared')
+    await analyzeTable(tx, 'shared')
     // The table is changed in place, because few identifiers are shared. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
@@ -163,7 +163,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
        from taken group by identifier having sum(difference) <> 0`,
     )
   }
-  await tx.query('analyze delta (identifier, difference)')
+  await analyzeTable(tx, 'delta', '(identifier, difference)')
 }
 
 /** Fills `retimed` with the updated rows whose times changed. */

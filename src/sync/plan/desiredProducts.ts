@@ -9,7 +9,7 @@ import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { recordChange } from './planTables.ts'
+import { analyzeTable, recordChange } from './planTables.ts'
 import { stopIfDoubtful } from './stopIfDoubtful.ts'
 import { updatedFields } from './updatedFields.ts'
 
@@ -37,7 +37,7 @@ async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
   const { tx, destinationId, changed } = context
-  await tx.query('analyze change')
+  await analyzeTable(tx, 'change')
   await storeRecords(context)
   await desireProducts(
     tx,

@@ -10,7 +10,7 @@ import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
-import { fillTable } from './planTables.ts'
+import { analyzeTable, fillTable } from './planTables.ts'
 
 /** Transaction, destination and plan whose changes are selected. */
 export interface PendingContext {
@@ -102,7 +102,7 @@ export const unresolvedKeys = (destinationId: number): string =>
 /** Fills the table `unresolved` with the keys of `unresolvedKeys`. */
 export async function collectUnresolved(tx: Transaction, destinationId: number): Promise<void> {
   await fillTable(tx, 'unresolved', unresolvedKeys(destinationId))
-  await tx.query('analyze unresolved')
+  await analyzeTable(tx, 'unresolved')
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { fillTable, recordChange } from './planTables.ts'
+import { analyzeTable, fillTable, recordChange } from './planTables.ts'
 
 /** Pending context of people. */
 export interface MembershipContext extends PendingContext {
@@ -104,7 +104,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
      from (${await pendingKeys(context, facts)}) m
      group by m.group_key`,
   )
-  await tx.query('analyze pending_group (group_key, deletes, overdue, out_of_sync, desired, created)')
+  await analyzeTable(tx, 'pending_group', '(group_key, deletes, overdue, out_of_sync, desired, created)')
 }
 
 /**

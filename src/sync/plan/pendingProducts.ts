@@ -15,7 +15,7 @@ import {
   type PendingContext,
 } from './pendingChanges.ts'
 import { firstProducts, productOperations } from './productOperations.ts'
-import { fillTable, productChange } from './planTables.ts'
+import { analyzeTable, fillTable, productChange } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
@@ -62,7 +62,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
     tx,
     `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
   )
-  await tx.query('analyze pending_product')
+  await analyzeTable(tx, 'pending_product')
   return deferred
 }
 
