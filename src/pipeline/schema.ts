@@ -49,12 +49,15 @@ const schedule = z
     'never runs, because no date matches it: correct the day or the month, or remove the schedule',
   )
 
+let cronLibrary: typeof croner | undefined
+
 /** Returns a parsed cron expression of five or six fields; undefined for any other text. */
 function parseCron(expression: string): croner.Cron | undefined {
   const fields = expression.trim().split(/\s+/).length
   if (fields !== 5 && fields !== 6) return undefined
-  // Loaded only for a pipeline with a schedule. `require` has no types.
-  const { Cron } = createRequire(import.meta.url)('croner') as typeof croner
+  // Loaded by the first schedule, because many pipelines have none. `require` has no types.
+  cronLibrary ??= createRequire(import.meta.url)('croner') as typeof croner
+  const { Cron } = cronLibrary
   try {
     return new Cron(expression, { paused: true, timezone: 'UTC' })
   } catch {
