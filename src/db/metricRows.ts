@@ -64,13 +64,13 @@ export async function lastRequestId(db: Queryable): Promise<number> {
 
 /**
  * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get
- * its answer: an attempt that began less than five minutes ago and has not ended.
+ * its answer: an attempt that began less than five minutes ago and has not ended. Leaves out attempts of which no byte was sent in time.
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
      from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
-     where a.id > $1 and a.id < coalesce(
+     where a.id > $1 and a.reason is distinct from 'not-in-time' and a.id < coalesce(
        (select min(o.id) from attempt o where o.id > $1 and o.finished_at is null and o.started_at > statement_timestamp() - interval '5 minutes'), 9223372036854775807)
      order by a.id limit $2`,
     [id, limit],

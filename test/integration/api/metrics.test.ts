@@ -167,3 +167,18 @@ test('a run and a request whose transactions commit after those of newer ones ar
   expect(await counted()).toEqual([3, 3])
   expect(await counted()).toEqual([3, 3])
 })
+
+test('an attempt of which no byte was sent in time is no request', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss([item(products(1)[0]!)]))
+  await engine.run('shop')
+  await engine.db.execute(
+    `insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256, reason, started_at, finished_at, duration_ms)
+       select batch_id, run_id, epoch, worker_id, body_sha256, 'not-in-time', started_at, started_at, 0 from attempt where id = 1`,
+  )
+  const { text } = await server.call('GET', '/metrics')
+  expect(text).toMatch(/^sluice_requests_total\{.*status="200"\} 1$/m)
+  expect(text).not.toMatch(/^sluice_requests_total\{.*status="none"\}/m)
+})
