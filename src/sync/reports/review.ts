@@ -8,6 +8,7 @@ import { UsageError } from '../../errors.ts'
 import type { Change, GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
 import type { DestinationWords } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
+import { plural } from '../../format.ts'
 import { isRecord } from '../../unknownValue.ts'
 
 /** Stored plan with its figures and samples. */
@@ -93,11 +94,11 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
 
 /** Loads the samples of each change. Without `showsRecords`, the samples have no ids and fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
-  const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
-    `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
+  const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; users: number; after: Buffer | null; before: Buffer | null }>(
+    `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.users, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
-       select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
+       select e.keys, e.users, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
        -- Each of these batches has at least one operation with this change, so this number of batches has enough samples.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
@@ -114,10 +115,10 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
      order by c.place`,
     [planId, showsRecords],
   )
-  return rows.map(({ change, key, identifiers, after, before }) =>
+  return rows.map(({ change, key, identifiers, users, after, before }) =>
     showsRecords
       ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
-      : { change, name: `one person, ${identifiers} ${identifiers === 1 ? 'identifier' : 'identifiers'}`, fields: [] },
+      : { change, name: `${plural(users, 'person', 'people')}, ${plural(identifiers, 'identifier')}`, fields: [] },
   )
 }
 

@@ -1,6 +1,7 @@
 /** Operations with several users: one answer confirms one content for all of them. */
 import { expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
+import { loadReview } from '../../../src/sync/reports/review.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { everyKey } from '../../support/everyKey.ts'
@@ -42,4 +43,12 @@ test('users with different desired contents are in different operations, so that
   expect((await engine.sandbox.control.audience()).digest).toBe(
     audienceDigest(names.flatMap((name) => [email(`${name}@example.com`), email(`${name}@example.org`)])),
   )
+})
+
+test('the review names the number of people of an operation', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', yaml)
+  engine.write('people.csv', `id,e1,e2\n${names.map((name) => `${name},${name}@example.com,\n`).join('')}`)
+  const { planId } = await engine.plan('people')
+  expect((await loadReview(engine.db, planId!)).samples).toEqual([{ change: 'create', name: '4 people, 4 identifiers', fields: [] }])
 })
