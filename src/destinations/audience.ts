@@ -43,7 +43,7 @@ const settings = strict({
 
 const policy: MemberPolicy = {
   identifiers: identifierTypes,
-  isKeyed: true,
+  requiresKey: true,
   appliesConsent: true,
   hasRemovals: false,
   takesEffectiveAt: true,

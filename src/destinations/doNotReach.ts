@@ -38,7 +38,7 @@ const settings = strict({ kind: z.literal('do-not-reach'), account_id: id, list_
 
 const policy: MemberPolicy = {
   identifiers: ['email', 'phone_number'],
-  isKeyed: false,
+  requiresKey: false,
   appliesConsent: false,
   hasRemovals: true,
   takesEffectiveAt: false,

@@ -2,9 +2,9 @@
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import {
   missingColumnWarning,
-  headerCellsAt,
-  fromPreset,
-  fromText,
+  headerCellsOf,
+  mappingFromPreset,
+  describeSource,
   hintsFor,
   describeMissing,
   presetOf,
@@ -13,7 +13,7 @@ import {
   type MissingColumn,
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
-import { columnCalled } from './headerWords.ts'
+import { columnForField } from './headerWords.ts'
 import { redactPersonalData } from './mask.ts'
 import { mapProduct, productKey } from './products/mapProduct.ts'
 import type { CurrencyColumn, ProductBinding } from './products/productRow.ts'
@@ -56,13 +56,11 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       missing,
       hints: hintsFor(optional, unused),
       mapping: {
+        // `presetOf` returns a preset for every header. One whose columns are all missing is not shown.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
       },
-      headerCells: headerCellsAt(
-        columns,
-        ['id', 'title', 'price'].flatMap((field) => binding[field]?.indexes.slice(0, 1) ?? []),
-      ),
+      headerCells: headerCellsOf([binding['id'], binding['title'], binding['price']], columns),
     }
   }
 }
@@ -71,16 +69,18 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
-    const own = pipeline.map[field]
-    const mapping = own ?? presetMapping(preset, field, columns)
+    const configured = pipeline.map[field]
+    const mapping = configured ?? unconfiguredMapping(preset, field, columns)
     const bound = bindField(field, mapping, columns)
     for (const index of bound.indexes) fields.used.add(index)
-    if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
-      fields.binding[field] = bound
+    const needsNoColumn = mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined
+    if (bound.indexes.length > 0 || needsNoColumn) fields.binding[field] = bound
     else if (requiredProductFields.includes(field))
       fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissing(field, mapping.columns, columns))
     fields.warnings.push(
-      ...(own === undefined ? guessWarnings(bound, columns) : bound.missing.map((name) => missingColumnWarning(field, name, columns))),
+      ...(configured === undefined
+        ? guessWarnings(bound, columns)
+        : bound.missing.map((name) => missingColumnWarning(field, name, columns))),
     )
   }
   fields.missing.sort((a, b) => requiredProductFields.indexOf(a.field) - requiredProductFields.indexOf(b.field))
@@ -91,38 +91,31 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
  * Returns the mapping of a field that no setting maps: the preset's columns that the header has, or the preset's constant. Without
  * these, the column of the field's name, with the preset's default.
  */
-function presetMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
+function unconfiguredMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
-  const given = entry === undefined ? undefined : fromPreset(entry, columns)
-  if (given !== undefined && (given.columns.length > 0 || given.constant !== undefined)) return given
-  return { columns: [field], transforms: [], ...(given?.default === undefined ? {} : { default: given.default }) }
+  const mapping = entry === undefined ? undefined : mappingFromPreset(entry, columns)
+  if (mapping !== undefined && (mapping.columns.length > 0 || mapping.constant !== undefined)) return mapping
+  return { columns: [field], transforms: [], ...(mapping?.default === undefined ? {} : { default: mapping.default }) }
 }
 
 /**
  * Returns the warnings for a field that no setting maps. COLUMN_SPELLED: its column has the name of the field in another spelling.
- * PREFIX_CONFLICT: several columns match the field, at least one with a prefix.
+ * PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
  */
 function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
-  const name = columns[indexes[0] ?? -1]
-  const isSpelled = name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field
-  return [
-    ...(isSpelled
-      ? [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
-      : []),
-    ...(indexes.length > 1 && isPrefixConflict(columns, indexes)
-      ? [
-          {
-            line: 1,
-            code: 'PREFIX_CONFLICT',
-            field,
-            message: `several columns match ${field}; "${redactPersonalData(name ?? '')}" is used`,
-          },
-        ]
-      : []),
-  ]
+  const [name, nextName] = indexes.map((index) => columns[index] ?? '')
+  if (name === undefined) return []
+  const hasPrefix = name.includes(':')
+  if (!hasPrefix && name !== field && normalizeHeader(name) === field)
+    return [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
+  if (hasPrefix && nextName !== undefined && normalizeHeader(name) === normalizeHeader(nextName))
+    return [
+      { line: 1, code: 'PREFIX_CONFLICT', field, message: `several columns match ${field}; "${redactPersonalData(name)}" is used` },
+    ]
+  return []
 }
 
-/** Returns the bound fields and their columns, for display. */
+/** Returns the bound fields and their columns, for display. A currency column is shown after the price, which it completes. */
 function shownFields(
   binding: Readonly<Record<string, BoundField>>,
   currency: CurrencyColumn | undefined,
@@ -131,7 +124,7 @@ function shownFields(
   return productFields.flatMap((field) => {
     const boundField = binding[field]
     if (boundField === undefined) return []
-    const shown = { field, from: fromText(boundField, columns) }
+    const shown = { field, from: describeSource(boundField, columns) }
     return field === 'price' && currency !== undefined ? [shown, { field: 'currency', from: currency.name }] : [shown]
   })
 }
@@ -161,14 +154,9 @@ function currencyColumn(
   used: ReadonlySet<number>,
 ): CurrencyColumn | undefined {
   if ((binding['price']?.indexes.length ?? 0) === 0) return undefined
-  const name = columnCalled(
+  const name = columnForField(
     'currency',
     columns.filter((_, index) => !used.has(index)),
   )
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
-}
-
-/** Returns true if the first column has a prefix, and the first two are equal by `normalizeHeader`: `g:price` and `price`. */
-function isPrefixConflict(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
-  return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
 }

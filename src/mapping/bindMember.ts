@@ -1,8 +1,8 @@
 /** Binds the header of an export to the identifiers, tests and times of a member. */
 import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
-import { headerCellsAt, fromText, hintsFor, describeMissing, unknownColumns, type BoundHeader } from './boundColumns.ts'
+import { headerCellsOf, describeSource, hintsFor, describeMissing, unknownColumns, type BoundHeader } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
-import { bindTests, consentUnknown } from './members/bindTests.ts'
+import { bindTests, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
 import { maskMember } from './members/maskMember.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
@@ -15,23 +15,23 @@ import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
 /** An `expires_at` from 2100 on counts as empty: exports write 9999-12-31 and similar dates for memberships without an end. */
-const foreverMs = Date.UTC(2100, 0)
+const noEndFromMs = Date.UTC(2100, 0)
 
 /** Differences between destinations that take members. */
 export interface MemberPolicy {
-  /** Types of identifiers that the destination takes. */
+  /** Identifier types that the destination takes. */
   readonly identifiers: readonly IdentifierType[]
   /** True if the header must have a key column. */
-  readonly isKeyed: boolean
+  readonly requiresKey: boolean
   /** True if columns of consent and age decide who is sent. */
   readonly appliesConsent: boolean
-  /** True for lists from which `map.remove` and the tests of a preset remove members. */
+  /** True for a do-not-reach list: `map.remove`, or else the consent tests of the preset, remove members from it. */
   readonly hasRemovals: boolean
-  /** True if `effective_at` is read from the rows. */
+  /** True if `effective_at`, the start of a membership, is read from the rows. */
   readonly takesEffectiveAt: boolean
   /**
-   * Longest membership that may be sent; undefined if there is no limit. A row whose `expires_at` is that far ahead, or further, gets the
-   * default end and is renewed.
+   * Longest membership that may be sent; undefined if there is no limit. An `expires_at` that is this far ahead, or further, counts as
+   * empty.
    */
   readonly longest?: Duration
   /** True if an email with an international domain is sent in both forms. */
@@ -39,8 +39,8 @@ export interface MemberPolicy {
 }
 
 /**
- * Returns a function that binds one header to the parts of a member. `today` decides who is a child, and the default and latest end of a
- * membership. All headers share the report on unmapped columns.
+ * Returns a function that binds one header to the parts of a member. `today`: day from which the age of a person, and the default and the
+ * latest end of a membership, are computed. All headers share one report on unmapped columns.
  */
 export function memberBinder(
   pipeline: Pipeline,
@@ -58,21 +58,21 @@ export function memberBinder(
     isIgnored,
     keptValues,
   })
-  /** Unmapped column → the first header that had it. */
-  const headers = new Map<string, ReportedHeader>()
+  // Unmapped column → the first header that had it.
+  const firstHeaders = new Map<string, ReportedHeader>()
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
     const { preset, used, missing, warnings } = header
     const binding = bindHeader(header, { policy, today, rules })
     for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
-    // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
+    // `bindHeader` has added all columns that the mapping reads to `used`. The others are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))
     const reported = { header, identifiers: binding.identifiers }
-    for (const column of unused) if (!headers.has(column)) headers.set(column, reported)
+    for (const column of unused) if (!firstHeaders.has(column)) firstHeaders.set(column, reported)
     return {
       map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
-      reportUnmapped: () => unmappedReport(unmapped, (column) => headers.get(column) ?? reported),
+      reportUnmapped: () => unmappedReport(unmapped, (column) => firstHeaders.get(column) ?? reported),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(binding),
@@ -89,26 +89,27 @@ export function memberBinder(
         ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
         fields: shownFields(binding, columns),
       },
-      headerCells: headerCellsAt(
-        columns,
-        [binding.key, ...binding.identifiers].flatMap((one) => one?.indexes.slice(0, 1) ?? []),
-      ),
+      headerCells: headerCellsOf([binding.key, ...binding.identifiers], columns),
     }
   }
 }
 
-/** Returns a function that returns the values of `only:` for the column of a row filter, as `SearchSettings.keptValues`. */
+/**
+ * Returns a function that returns the values of `only:` for a column, compared by `comparableText`. For a column that only `except:` names,
+ * it returns an empty set. For a column without a row filter, it returns undefined.
+ */
 function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<string> | undefined {
   const kept = new Map<string, Set<string>>()
   for (const { column, values, keep } of filters) {
-    const ofColumn = kept.get(normalizeHeader(column)) ?? new Set()
-    if (keep) for (const value of values) ofColumn.add(comparableText(value))
-    kept.set(normalizeHeader(column), ofColumn)
+    const name = normalizeHeader(column)
+    const keptOfColumn = kept.get(name) ?? new Set()
+    if (keep) for (const value of values) keptOfColumn.add(comparableText(value))
+    kept.set(name, keptOfColumn)
   }
   return (column) => kept.get(normalizeHeader(column))
 }
 
-/** Returns the rules that `options.allow` sets for members. The policy of the destination may also request both forms of emails. */
+/** Returns the rules for identifiers: by `options.allow`, and for both forms of emails also by the policy of the destination. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
@@ -133,11 +134,11 @@ function bindHeader(
   }: { readonly policy: MemberPolicy & { readonly expiresIn: Duration }; readonly today: Date; readonly rules: MemberRules },
 ): MemberBinding {
   const { pipeline, columns, preset, missing, warnings } = header
-  if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
-  if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
+  if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...missingConsentWarnings(preset, columns, 'consent'))
+  if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...missingConsentWarnings(preset, columns, 'remove'))
   const identifiers = bindIdentifiers(header, policy.identifiers)
-  const key = header.field('key')
-  const isKeyed = policy.isKeyed || key !== undefined || pipeline.map['key'] !== undefined
+  const key = header.bindField('key')
+  const isKeyed = policy.requiresKey || key !== undefined || pipeline.map['key'] !== undefined
   if (key === undefined && isKeyed) missing.push(describeMissing('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
     missing.push(
@@ -154,10 +155,10 @@ function bindHeader(
     keyType,
     otherKeyTypes: otherKeyTypes.filter((type) => type !== undefined),
     identifiers,
-    effectiveAt: policy.takesEffectiveAt ? header.field('effective_at') : undefined,
-    expiresAt: header.field('expires_at'),
-    defaultEndMs: endOf(today, policy.expiresIn),
-    latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
+    effectiveAt: policy.takesEffectiveAt ? header.bindField('effective_at') : undefined,
+    expiresAt: header.bindField('expires_at'),
+    defaultEndMs: membershipEnd(today, policy.expiresIn),
+    latestEndMs: policy.longest === undefined ? noEndFromMs : membershipEnd(today, policy.longest),
     ...bindTests(
       header,
       identifiers.map(({ type }) => type),
@@ -168,8 +169,8 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier types of the key's columns, without repeats. If one of the columns is not an identifier, returns only the type of
- * the first column, which is undefined if it is not one. Empty if the key is a constant, computed or transformed.
+ * Returns the identifier types of the key's columns, without repeats. If one of the columns is not mapped to an identifier, returns only
+ * the type of the first column, or undefined in its place. Empty if the key is a constant, computed or transformed.
  */
 function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
   if (!readsCells(mapping)) return []
@@ -177,14 +178,17 @@ function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly Boun
   return types.has(undefined) ? [...types].slice(0, 1) : [...types]
 }
 
-/** Returns the identifier types without a column. Leaves out `handle`, and the type that `missing` reports. */
+/**
+ * Returns the identifier types without a column. Leaves out the type that `missing` reports, and `handle`, because a user name is not a
+ * handle at the service (docs/inputs.md, case 200).
+ */
 function unboundTypes(
-  { identifiers: types }: MemberPolicy,
+  policy: MemberPolicy,
   { missing }: MemberHeader,
   { identifiers }: MemberBinding,
 ): readonly IdentifierType[] {
-  return types.filter(
-    (type) => type !== 'handle' && !missing.some(({ field }) => field === type) && !identifiers.some((one) => one.type === type),
+  return policy.identifiers.filter(
+    (type) => type !== 'handle' && !missing.some(({ field }) => field === type) && !identifiers.some((bound) => bound.type === type),
   )
 }
 
@@ -194,11 +198,11 @@ function shownFields(
   columns: readonly string[],
 ): BoundHeader['mapping']['fields'] {
   return [
-    ...[key, ...identifiers, effectiveAt, expiresAt].flatMap((one) =>
-      one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
+    ...[key, ...identifiers, effectiveAt, expiresAt].flatMap((bound) =>
+      bound === undefined ? [] : [{ field: bound.field, from: describeSource(bound, columns) }],
     ),
-    ...[...consent, ...consentByType].filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
-    ...remove.filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'remove', from: shownTest(test) })),
+    ...[...consent, ...consentByType].filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'consent', from: describeTest(test) })),
+    ...remove.filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'remove', from: describeTest(test) })),
   ]
 }
 
@@ -206,27 +210,30 @@ function shownFields(
  * Returns the end of a membership that starts today, in milliseconds since 1970. If the month of the end has no such day, takes the last
  * day of that month, as `addDuration` does for the end that is sent (`sync/plan/durations.ts`).
  */
-function endOf(today: Date, expiresIn: Duration): number {
-  if ('ms' in expiresIn) return today.getTime() + expiresIn.ms
+function membershipEnd(today: Date, duration: Duration): number {
+  if ('ms' in duration) return today.getTime() + duration.ms
   const end = new Date(today)
   end.setUTCDate(1)
-  end.setUTCMonth(end.getUTCMonth() + expiresIn.months + 1, 0)
+  // Day 0 is the last day of the month before.
+  end.setUTCMonth(end.getUTCMonth() + duration.months + 1, 0)
   end.setUTCDate(Math.min(end.getUTCDate(), today.getUTCDate()))
   return end.getTime()
 }
 
-/** Returns a test for display: `Newsletter "yes" or "true" (for phone_number)`. */
-function shownTest({ column, values, notValues, after, before, appliesTo }: ConsentTest): string {
-  const what =
-    values !== undefined
-      ? shownValues(values)
-      : notValues !== undefined
-        ? `not ${shownValues(notValues)}`
-        : [...(after === undefined ? [] : [`after ${after}`]), ...(before === undefined ? [] : [`before ${before}`])].join(' and ')
-  return `${column} ${what}${appliesTo === undefined ? '' : ` (for ${appliesTo})`}`
+/** Describes a test for display: `SMS "yes" or "true" (for phone_number)`, `Status not "left"`, `joined after 2020-01-01`. */
+function describeTest({ column, values, notValues, after, before, appliesTo }: ConsentTest): string {
+  const parts = [column]
+  if (values !== undefined) parts.push(describeValues(values))
+  else if (notValues !== undefined) parts.push('not', describeValues(notValues))
+  else {
+    const limits = [after === undefined ? '' : `after ${after}`, before === undefined ? '' : `before ${before}`]
+    parts.push(limits.filter((limit) => limit !== '').join(' and '))
+  }
+  if (appliesTo !== undefined) parts.push(`(for ${appliesTo})`)
+  return parts.join(' ')
 }
 
-function shownValues(values: readonly string[]): string {
+function describeValues(values: readonly string[]): string {
   return values.map((value) => (value === '' ? 'empty' : `"${value.toLowerCase()}"`)).join(' or ')
 }
 

@@ -2,7 +2,7 @@
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
-import { columnCalled, fieldsCalled } from './headerWords.ts'
+import { columnForField, fieldsForColumn } from './headerWords.ts'
 import { redactPersonalData, showValue } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './products/vocabulary.ts'
@@ -26,13 +26,13 @@ export interface BoundHeader {
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]
-  /** Indexes of the columns in use. */
+  /** Indexes of the columns that the mapping reads. */
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly reportUnmapped?: () => UnmappedReport
   /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run for a table, not for JSON and XML. */
   readonly missing: readonly MissingColumn[]
-  /** Settings for unmapped optional fields that an unused column may contain. */
+  /** Entries of `map:` for unmapped optional fields that, by its name, an unused column may contain: `gtin: "EAN"`. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
   /** Cells of the header by which a row that repeats the header is detected (docs/inputs.md, case 24). */
@@ -68,16 +68,14 @@ export interface MissingColumn {
   readonly unknownPart?: 'column' | 'prefix'
 }
 
-/** Describes the source of a field with its transforms: `Preis, price`, `"new"`, `a function`. */
-export function fromText({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
+/** Describes where a field's value comes from, with its transforms: `Preis, price (trim)`, `"new"`, `a function of Name, Color`. */
+export function describeSource({ indexes, mapping }: Pick<BoundField, 'indexes' | 'mapping'>, columns: readonly string[]): string {
+  const transforms = mapping.transforms.length === 0 ? '' : ` (${mapping.transforms.map(({ name }) => name).join(', ')})`
+  if (mapping.constant !== undefined) return `${JSON.stringify(mapping.constant)}${transforms}`
   const names = indexes.map((index) => columns[index] ?? '')
-  const what =
-    mapping.constant !== undefined
-      ? JSON.stringify(mapping.constant)
-      : mapping.compute !== undefined
-        ? ['a function', ...(names.length === 0 ? [] : [`of ${names.join(', ')}`])].join(' ')
-        : [...names, ...(mapping.default === undefined ? [] : [`else ${JSON.stringify(mapping.default)}`])].join(', ')
-  return mapping.transforms.length === 0 ? what : `${what} (${mapping.transforms.map(({ name }) => name).join(', ')})`
+  if (mapping.compute !== undefined) return `a function${names.length === 0 ? '' : ` of ${names.join(', ')}`}${transforms}`
+  if (mapping.default !== undefined) names.push(`else ${JSON.stringify(mapping.default)}`)
+  return `${names.join(', ')}${transforms}`
 }
 
 /** Adds the identifiers that the row opts out to its result `mapped`, which has no record. */
@@ -86,36 +84,37 @@ export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>
   return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
 }
 
-/** Returns the cells of the header at `indexes`, without repeated indexes and empty names. */
-export function headerCellsAt(columns: readonly string[], indexes: readonly number[]): HeaderCell[] {
-  return [...new Set(indexes)]
+/** Returns the header cell of each field's first column, without repeated columns and empty names. */
+export function headerCellsOf(fields: readonly (BoundField | undefined)[], columns: readonly string[]): HeaderCell[] {
+  const indexes = new Set(fields.flatMap((field) => field?.indexes.slice(0, 1) ?? []))
+  return [...indexes]
     .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
     .filter(({ name }) => name !== '')
 }
 
 /**
  * Returns the preset's mapping of one field for this header. Replaces the preset's names by the columns that match them. Of several
- * matches, a column with a prefix comes first (docs/inputs.md, case 142). Keeps only a country column that the header has.
+ * matches, a column with a prefix comes first (docs/inputs.md, case 142). Takes the first country column that the header has.
  */
-export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
-  const { columns: expected, compute, defaultCountry = [], transforms = [], ...constants } = given
+export function mappingFromPreset(presetField: PresetField, columns: readonly string[]): FieldMapping {
+  const { columns: expected, compute, defaultCountry = [], transforms = [], ...constantAndDefault } = presetField
   const present = expected.flatMap((name) => {
     const normal = normalizeHeader(name)
     const found = columns.filter((column) => normalizeHeader(column) === normal)
     return found.toSorted((a, b) => Number(b.includes(':')) - Number(a.includes(':')))
   })
   const country = defaultCountry.find((name) => findColumn(columns, name) >= 0)
-  // One name for each column of the preset, in its order; '' for a column that the source lacks.
-  const names = expected.map((name) => columns[findColumn(columns, name)] ?? '')
+  // One name for each column of the preset, in its order; '' for a column that the header lacks.
+  const namesForCompute = expected.map((name) => columns[findColumn(columns, name)] ?? '')
   return {
-    ...constants,
+    ...constantAndDefault,
     columns: present,
     transforms,
     ...(country === undefined ? {} : { defaultCountry: country }),
     // A function of a preset needs at least one of its columns.
     ...(compute === undefined || present.length === 0
       ? {}
-      : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
+      : { compute: (row) => compute(namesForCompute.map((name) => trimText(firstText(row[name]) ?? ''))) }),
   }
 }
 
@@ -128,39 +127,45 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
   return recognizePreset(columns, records) ?? (records === 'products' ? presetByName('google-shopping') : undefined)
 }
 
-/** Describes a field without a column. `names`: the configured columns, of which the message shows the first; may be empty. */
-export function describeMissing(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
-  const expected = names[0] ?? field
-  const near = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
-  const fallback = field === 'condition' ? constantCondition : `${field}: <column>`
-  const setting = near === undefined ? fallback : settingOf(field, near, columns)
+/**
+ * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configured`: the names in
+ * the setting of the field, of which the message shows the first; may be empty.
+ */
+export function describeMissing(field: string, configured: readonly string[], columns: readonly string[]): MissingColumn {
+  const expected = configured[0] ?? field
+  const message = `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`
+  const suggestion = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnForField(field, columns)
+  if (suggestion !== undefined) {
+    const setting = settingOf(field, suggestion, columns)
+    return { field, message, hint: `map: { ${setting} }`, setting }
+  }
+  // Few shops sell used goods, so an export often has no column of conditions.
+  const isCondition = field === 'condition'
+  const setting = isCondition ? 'condition: { const: new }' : `${field}: <column>`
   return {
     field,
-    message: `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`,
-    hint: `${near === undefined ? 'Add the column, or map it: ' : ''}map: { ${setting} }`,
+    message,
+    hint: `Add the column, or map it: map: { ${setting} }`,
     setting,
-    ...(near !== undefined || field === 'condition' ? {} : { unknownPart: 'column' }),
+    ...(isCondition ? {} : { unknownPart: 'column' }),
   }
 }
 
-/** Suggested if the export has no column of conditions: few shops sell used goods. */
-const constantCondition = 'condition: { const: new }'
-
-/** Returns an entry of `map:` for each of the fields that one of the columns may contain, by its name. */
+/** Returns an entry of `map:` for each field that, by its name, one of the columns may contain. */
 export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
-    const column = columnCalled(field, columns)
+    const column = columnForField(field, columns)
     return column === undefined ? [] : [settingOf(field, column, columns)]
   })
 }
 
 /**
- * Returns the entry of `map:` for a field, such as `gtin: "EAN"`. Joins a price with the header's currency column. Adds the transform
- * `stock` if the column of the availability has a name of stock.
+ * Returns the entry of `map:` that fills a field from a column, such as `gtin: "EAN"`. Joins a price with the header's currency column.
+ * Adds the transform `stock` to the availability if the name of its column is about stock.
  */
 function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
-  const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
+  const currency = field === 'price' || field === 'sale_price' ? columnForField('currency', columns) : undefined
   if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
   // The service takes words such as `in stock`, not a number of pieces.
   return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
@@ -181,11 +186,10 @@ export function mergeMissing(
   { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,
   columns: readonly string[],
 ): Pick<MissingColumn, 'message' | 'hint'> {
-  const [first, second] = missing
-  if (first === undefined || second === undefined) return { message: first?.message ?? '', hint: first?.hint ?? '' }
+  if (missing.length < 2) return { message: missing[0]?.message ?? '', hint: missing[0]?.hint ?? '' }
   const fields = [...new Set(missing.map(({ field }) => field))].join(', ')
-  const [only, more] = columns
-  if (only !== undefined && more === undefined && !missing.some(({ hint }) => hint.includes(only)))
+  const onlyColumn = columns.length === 1 ? columns[0] : undefined
+  if (onlyColumn !== undefined && !missing.some(({ hint }) => hint.includes(onlyColumn)))
     return {
       message: `no columns for ${fields}: the source has a single column, ${quotedNames(columns)}`,
       hint: 'Check that this is the right file. If it is, set the delimiter: source: { csv: { delimiter: "|" } }',
@@ -200,12 +204,12 @@ export function mergeMissing(
 
 /** Returns the warning for a configured column that the source lacks. `field` may have two parts: `phone_number.default_country`. */
 export function missingColumnWarning(field: string, name: string, columns: readonly string[]): Warning {
-  const near = suggestName(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
+  const suggestion = suggestName(name, columns) ?? columnForField(field.slice(field.indexOf('.') + 1), columns)
   return {
     line: 1,
     code: 'COLUMN_MISSING',
     field,
-    message: `${field}: the source has no column "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
+    message: `${field}: the source has no column "${name}"${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
   }
 }
 
@@ -219,8 +223,10 @@ export function unknownColumns(
   fields: readonly string[],
   bound: Readonly<Record<string, BoundField>> = {},
 ): Warning[] {
-  const isPrice = (index: number) => [normalizeHeader(columns[index] ?? ''), ...fieldsCalled(columns[index] ?? '')].includes('price')
-  const free = fields.filter((field) => !Object.hasOwn(bound, field))
+  const freeFields = fields.filter((field) => !Object.hasOwn(bound, field))
+  const isPrice = (column: string) => normalizeHeader(column) === 'price' || fieldsForColumn(column).includes('price')
+  const usedColumns = [...used].map((index) => columns[index] ?? '')
+  const priceColumn = fields.includes('price') ? usedColumns.find(isPrice) : undefined
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
@@ -228,15 +234,11 @@ export function unknownColumns(
     if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
     if (serviceFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
-    const called = fieldsCalled(column)
-    const near = suggestName(name, free) ?? called.find((field) => free.includes(field))
-    const priceColumn = called.includes('currency') && fields.includes('price') ? columns[[...used].find(isPrice) ?? -1] : undefined
-    const advice =
-      priceColumn !== undefined
-        ? `; if it is the currency of the prices: map: { ${settingOf('price', priceColumn, columns)} }`
-        : near === undefined
-          ? ''
-          : `; did you mean ${near}?`
+    const possibleFields = fieldsForColumn(column)
+    const suggestion = suggestName(name, freeFields) ?? possibleFields.find((field) => freeFields.includes(field))
+    let advice = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
+    if (possibleFields.includes('currency') && priceColumn !== undefined)
+      advice = `; if it is the currency of the prices: map: { ${settingOf('price', priceColumn, columns)} }`
     return [{ line: 1, code: 'COLUMN_UNKNOWN', field: column, message: `the column "${redactPersonalData(column)}" is not used${advice}` }]
   })
 }

@@ -70,12 +70,12 @@ function foldedName(column: string): string {
 }
 
 /** Returns the fields that a column of this name may contain; most often none or one. */
-export function fieldsCalled(column: string): readonly string[] {
+export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByName.get(foldedName(column)) ?? []
 }
 
 /** Returns the column whose name comes first among the names of the field; undefined if no column has one of them. */
-export function columnCalled(field: string, columns: readonly string[]): string | undefined {
+export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns
     .map((column) => ({ column, rank: names.indexOf(foldedName(column)) }))

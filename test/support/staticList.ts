@@ -48,7 +48,7 @@ const staticList: Destination<StaticListDefinition> = {
   bind: (pipeline, today) =>
     memberBinder(pipeline, today, {
       identifiers: identifierTypes,
-      isKeyed: true,
+      requiresKey: true,
       appliesConsent: true,
       hasRemovals: false,
       takesEffectiveAt: false,

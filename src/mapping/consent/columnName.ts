@@ -1,4 +1,4 @@
-/** Classifies column names: consent or opt-out, its channel, and how certain the name is. Pure. */
+/** Classifies column names: about consent or opt-out, for which channel, and how certain the name is. Pure. */
 
 /** Classified name of a consent column. */
 export interface ConsentName {
@@ -6,13 +6,14 @@ export interface ConsentName {
   readonly polarity: 'in' | 'out' | 'unclear'
   /** `phone`: calls and messages to a phone only; `other`: letters, push or fax; `any`: everything else, email included. */
   readonly channel: 'any' | 'phone' | 'other'
-  /** True if the name alone is enough; otherwise the values must look like consent too. */
+  /** True if the name alone makes it a consent column; otherwise the values must look like consent too. */
   readonly certain: boolean
-  /** True for a vague name, such as `contact`: only cells that say yes or no in words make it a consent column. */
+  /** True for a vague name, such as `contact`: only cells such as `yes`, `no` or `Unsubscribed` make it a consent column. */
   readonly onlyFlags?: true
 }
 
-// `certain…`: the name alone is enough. `weak…`: the values must look like consent too. `flag…`: the cells must say yes or no in words.
+// Patterns of opt-outs (`…Out`) and opt-ins (`…In`). `certain…`: the name alone is enough. `weak…`: the values must look like consent too.
+// `flag…`: only cells such as `yes`, `no` or `Unsubscribed` are enough.
 const certainOut =
   /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? disabled|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|stop ?pub|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|werbeverbot|\b(?:nicht|niet|non|nie|ne pas) (?:kontaktieren|kontaktierbar|kontaktowac|contacter|contattare|contattabil\w*|contact opnemen|mailen|anschreiben|benaderen)|\bne (?:souhaite|veut|desire) (?:plus|pas)\b|\bkeine (?:e ?mails|mails|anrufe|sms)\b|\bwil geen\b|\b(?:nej|nei) (?:tak|takk|tack)\b|не (?:беспокоить|звонить|писать|присылать|отправлять)|не турбувати|istemiyor|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
 const weakOut =
@@ -35,14 +36,14 @@ const advertising =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs from anything, such as contracts and events. */
 const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b|\bodjav(?:a|e|ljen\w*)\b/
-/** Words of opt-outs beside a word of an opt-in only. `Nicht kontaktiert seit` alone is about a call. */
+/** Words that mean an opt-out only beside a word of an opt-in. `Nicht kontaktiert seit` alone is about a call. */
 const notContacted = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
 /** Words for messages and personal data. A name with one of them and one of `flagOut` is an opt-out, for example `Odhlášen z SMS`. */
-const reach =
+const messageOrData =
   /newslet|nyhe[dt]s|market|markkin|mail|sms|posti|kirje|viesti|soitto|puhelin|yhtey|mainos|reklam|sdelen|rozesil|zasiel|odber|odebir|handlow|\brodo\b|przetwarz|zgod|^frameldt dato$/
 /**
- * Words for a later end of a consent, for a request of it, and for a message. A yes or a date in such a column does not mean that the person
- * consents: `consent_until`, `double_opt_in_sent_at`, `Newsletter opened`.
+ * Words for a later end of a consent, for a request for consent, and for a message. A yes or a date in such a column does not mean that the
+ * person consents: `consent_until`, `double_opt_in_sent_at`, `Newsletter opened`.
  */
 const otherMeaning =
   /\b(?:until|till|expir(?:y|es|ation)|ends?|valid (?:to|thru|through)|bis|jusqu\w*|hasta|vence\w*|vencim\w*|caduc\w*|scad\w*|fino|verval\w*|geldig tot|wazn\w* do|platn\w* do|gyldig til|giltig till|utlop\w*|sent|asked|pending|invit\w*|reminders?|open(?:s|ed)?|click(?:s|ed)?)\b|\b(?:opt in|optin|doi|consent|permission|confirmation) (?:e ?mail )?request(?:s|ed)?\b|\blast (?:newsletter|mailing)\b/
@@ -52,18 +53,19 @@ const reversing =
 /** Vague names of opt-ins. */
 const flagIn =
   /^(?:(?:e ?mail|sms|special|exclusive|partner|product) )?(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:e ?mail|text|call) me\b|^nl(?: (?:empf\w*|abo|ok|status))?$|^mktg\b|\bsubscriber$|\boffres\b|^partenaires$|\b(?:recevoir|recoit|recib(?:e|ir)|receb(?:e|er)|ricev(?:e|ere))\b|\bofertas\b|\bofferte\b|\breclame\b|\breklam[ae]?\b|\butskick\b|реклам|(?:^| )получать(?: |$)|\bzasil(?:at|ani)\b|\bnovinky\b|obavijest|pretplat|\bjaunumi\b|postlisti|абонамент|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe contacted\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
-const phone =
+const phoneChannel =
   /\b(?:sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
-const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
-const email = /e ?mail|\bmails?\b|newsletter|courriel|correo/
+const otherChannel =
+  /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
+const emailChannel = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
-/** Words of `detail` that may also end a question: `OK to text this number`. Cells that say yes or no in words make it a consent column. */
+/** Words of `attribute` that may also end a question: `OK to text this number`. Then the name is as vague as one of `flagIn`. */
 const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
 /**
- * Names of details of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns`. Dates and
+ * Names of attributes of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns`. Dates and
  * reasons are not among them: see `isDetailOf`.
  */
-const detail =
+const attribute =
   /\b(?:ip|id|ids|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?|(?<!(?:unsub|receiv|opted ?out|do ?not\b).*)campaigns)$|\bcampaign\b|^(?:utm|total|number of)\b/
 
 /** Returns the words of a column name in lower case, without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
@@ -79,50 +81,56 @@ export function nameWords(column: string): string {
     .trim()
 }
 
-/** Classifies a column name. Undefined if it is not about consent, or only about a detail of it, or longer than 200 characters. */
+/** Classifies a column name. Undefined if the name is not about consent, only names an attribute of it, or has over 200 characters. */
 export function classifyColumnName(column: string): ConsentName | undefined {
   const name = nameWords(column)
   if (name.length > 200) return undefined
-  const channel =
-    other.test(name) && !email.test(name.replace(paperMail, '')) ? 'other' : phone.test(name) && !email.test(name) ? 'phone' : 'any'
   const found = classifyWords(name)
-  // `detail` also matches `state`, but `subscription state` is about consent.
-  if (detail.test(name) && !/\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email) (?:status|state)$/.test(name))
-    return found !== undefined && questionEnd.test(name)
-      ? { polarity: found.polarity, channel, certain: false, onlyFlags: true }
-      : undefined
-  return found && { ...found, channel }
+  if (found === undefined) return undefined
+  const channel = channelOf(name)
+  // `attribute` also matches `state`, but `subscription state` is about consent.
+  const isConsentState = /\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email) (?:status|state)$/.test(name)
+  if (!attribute.test(name) || isConsentState) return { ...found, channel }
+  return questionEnd.test(name) ? { polarity: found.polarity, channel, certain: false, onlyFlags: true } : undefined
+}
+
+function channelOf(name: string): ConsentName['channel'] {
+  if (otherChannel.test(name) && !emailChannel.test(name.replace(paperMail, ''))) return 'other'
+  return phoneChannel.test(name) && !emailChannel.test(name) ? 'phone' : 'any'
 }
 
 /** Classifies the words of a name, except for its channel. */
 function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
-  const isOptIn = certainIn.test(withoutOut(name))
-  if (certainOut.test(name)) return { polarity: isOptIn && /\bopt(?:ed)? ?in\b/.test(name) ? 'unclear' : 'out', certain: true }
-  if (flagOut.test(name) && (isOptIn || reach.test(name))) return { polarity: 'out', certain: true }
-  if (notContacted.test(name) && (isOptIn || weakIn.test(name))) return { polarity: 'out', certain: true }
-  const polarity = polarityOf(name)
-  if (isOptIn) return { polarity, certain: true }
+  const hasOptInWord = certainIn.test(withoutOptOutWords(name))
+  if (certainOut.test(name)) {
+    const namesBoth = hasOptInWord && /\bopt(?:ed)? ?in\b/.test(name)
+    return { polarity: namesBoth ? 'unclear' : 'out', certain: true }
+  }
+  if (flagOut.test(name) && (hasOptInWord || messageOrData.test(name))) return { polarity: 'out', certain: true }
+  if (notContacted.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
+  const polarity = optInPolarity(name)
+  if (hasOptInWord) return { polarity, certain: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
-  if (weakIn.test(name)) return { polarity, certain: false, ...(endsOther(name) && { onlyFlags: true }) }
+  if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
 }
 
 /** Returns true for a name that may be about an order or a paid subscription: `Subscription cancelled at`, not `Marketing declined at`. */
-function endsOther(name: string): boolean {
-  const rest = name.replace(ended, '').replace(/ +/g, ' ').trim()
-  return rest !== name && !negation.test(name) && !advertising.test(nameStem(rest))
+function mayBeAboutOrder(name: string): boolean {
+  const withoutEnded = name.replace(ended, '').replace(/ +/g, ' ').trim()
+  return withoutEnded !== name && !negation.test(name) && !advertising.test(nameStem(withoutEnded))
 }
 
 /**
- * Returns the polarity of a name with words of an opt-in. A negation that is not directly before these words may be about something else
- * (`Non-profit newsletter`), so the user must decide. So too for the words of `otherMeaning` and `reversing`.
+ * Returns the polarity of a name with words of an opt-in. Returns `unclear` for a negation that is not directly before these words, because
+ * it may be about something else (`Non-profit newsletter`). Also for the words of `otherMeaning` and `reversing`.
  */
-function polarityOf(name: string): ConsentName['polarity'] {
-  const start = negation.exec(name)?.[0]
-  if (start !== undefined) {
-    const rest = name.slice(start.length)
+function optInPolarity(name: string): ConsentName['polarity'] {
+  const negated = negation.exec(name)?.[0]
+  if (negated !== undefined) {
+    const rest = name.slice(negated.length)
     return [certainIn, weakIn, flagIn].some((words) => words.exec(rest)?.index === 0) ? 'out' : 'unclear'
   }
   if (ended.test(name) || /\bnot\b/.test(name)) return alternatives.test(name) ? 'unclear' : 'out'
@@ -130,27 +138,28 @@ function polarityOf(name: string): ConsentName['polarity'] {
 }
 
 /** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */
-function withoutOut(name: string): string {
+function withoutOptOutWords(name: string): string {
   return name.replace(/unsub\w*/g, ' ').replace(/desabonn\w*|desinscri\w*|disiscri\w*/g, ' ')
 }
 
+// Words for dates, reasons and other details at the end of a name.
 const detailWord = '(?: (?:time|timestamp|date|at|on|datum|fecha|reason|reasons|grund|motif|by|updated|changed|since|utc|string|type|seen))'
-const suffix = new RegExp(`${detailWord}+$`)
-const lastDetail = new RegExp(`${detailWord}$`)
+const detailWords = new RegExp(`${detailWord}+$`)
+const lastDetailWord = new RegExp(`${detailWord}$`)
 
-/** Returns the words of a name, without those for dates or reasons at its end: `Email Suppressions Timestamp` → `email suppressions`. */
+/** Returns the words of a name without the detail words at its end: `Email Suppressions Timestamp` → `email suppressions`. */
 function nameStem(column: string): string {
-  return nameWords(column).replace(suffix, '')
+  return nameWords(column).replace(detailWords, '')
 }
 
-/** Returns true for a name that ends with a date, reason or other detail: `sms_consent_date`, `mobile_last_seen`. */
+/** Returns true for a name that ends with a word for a date, reason or other detail: `sms_consent_date`, `mobile_last_seen`. */
 export function isDetailName(column: string): boolean {
-  return lastDetail.test(nameWords(column))
+  return lastDetailWord.test(nameWords(column))
 }
 
 /** Returns true for a column that only dates or explains another one of the header: `opt_in_date` beside `opt_in`. */
 export function isDetailOf(column: string, columns: readonly string[]): boolean {
   const name = nameWords(column)
   const stem = nameStem(column)
-  return stem !== name && stem !== '' && columns.some((one) => one !== column && nameWords(one) === stem)
+  return stem !== name && stem !== '' && columns.some((other) => other !== column && nameWords(other) === stem)
 }

@@ -10,9 +10,9 @@ export interface CountedValue {
 }
 
 /** Maximum number of characters of a value that is counted. */
-const longestValue = 40
+const maxValueLength = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
-const mostValues = 40
+const maxValues = 40
 /** Number of rows whose values are counted, to save time. The first rows of most exports have every state that the column has. */
 const maxRows = 20_000
 
@@ -22,15 +22,15 @@ export class ColumnValues {
   #rows = 0
   /** Number of counted cells that look like dates. */
   dateCount = 0
-  /** Number of these cells that a test of dates cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
+  /** Number of these dates that the tests `after:` and `before:` cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
   unreadableDateCount = 0
-  /** Number of these cells that are dates in the future. A consent that was given has an earlier date. */
+  /** Number of these dates that are in the future. A consent that was given has an earlier date. */
   futureDateCount = 0
   /** Number of counted cells that are not empty. */
   filledCount = 0
   readonly #latestMs: number
 
-  /** `today`: a date up to a day later is not in the future, because its zone is not known. */
+  /** `today`: a date up to a day later does not count as future, because its zone is not known. */
   constructor(today: Date) {
     this.#latestMs = today.getTime() + 86_400_000
   }
@@ -50,19 +50,19 @@ export class ColumnValues {
     }
     const counts = this.#counts
     if (counts === undefined) return
-    const before = counts.get(value)
-    if (before === undefined && (counts.size === mostValues || value.length > longestValue)) this.#counts = undefined
-    else counts.set(value, (before ?? 0) + 1)
+    const countBefore = counts.get(value)
+    if (countBefore === undefined && (counts.size === maxValues || value.length > maxValueLength)) this.#counts = undefined
+    else counts.set(value, (countBefore ?? 0) + 1)
   }
 
-  /** Distinct values, also the empty one, most frequent first. Undefined if there are over `mostValues`, or one exceeds `longestValue`. */
+  /** Distinct values, also the empty one, most frequent first. Undefined if the column has too many or too long ones. */
   get counted(): readonly CountedValue[] | undefined {
     return this.#counts === undefined
       ? undefined
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
   }
 
-  /** True if cells were not counted, because they are not in the first rows. */
+  /** True if the column has cells after the first `maxRows` rows, which were not counted. */
   get isPartial(): boolean {
     return this.#rows > maxRows
   }
@@ -85,9 +85,9 @@ export function looksLikeDate(value: string): boolean {
 }
 
 /**
- * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It
- * has fewer than six digits of any script, and no four digits in a row. So emails, phone numbers and most dates are not shown. Does not recognize names
- * of people.
+ * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It has
+ * fewer than six digits of any script, and no four digits in a row. So emails, phone numbers and most dates are not shown. Names of people
+ * are not recognized.
  */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\p{N}{4}|(?:\p{N}\P{N}*){6}/u.test(value)

@@ -9,13 +9,13 @@ import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { comparableText, foldedText, trimText } from '../text.ts'
 
-/** Test of consent or removal with its column. */
+/** Test of consent or removal, bound to a column of one header. */
 export interface BoundTest {
   /** Index of the column; -1 if the header does not have it. */
   readonly index: number
   /** Test as the pipeline or the preset defines it. */
   readonly test: ConsentTest
-  /** Returns true if a trimmed cell passes. */
+  /** Returns true if a trimmed text passes. */
   readonly passes: (text: string) => boolean
 }
 
@@ -25,9 +25,9 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 }
 
 /**
- * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Values that mean no also
- * match cells that only look like them, with invisible or full-width characters. Dates without an offset are read in UTC. A cell equal to
- * `after` or `before`, or that is not a date, does not pass a test of dates.
+ * Returns a function that returns true if a trimmed text passes the test. Values are compared by `comparableText`. Values that mean no also
+ * match texts that only look like them, with invisible or full-width characters. Dates without an offset are read in UTC. A text that is
+ * not a date, or is equal to `after` or `before`, does not pass a test of dates.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
@@ -35,15 +35,15 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     return (text) => yes.has(comparableText(text))
   }
   if (notValues !== undefined) {
-    const formOf = (text: string) => comparableText(foldedText(text))
-    const no = new Set(notValues.map(formOf))
-    return (text) => !no.has(formOf(text))
+    const foldedForm = (text: string) => comparableText(foldedText(text))
+    const no = new Set(notValues.map(foldedForm))
+    return (text) => !no.has(foldedForm(text))
   }
-  const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
-  const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)
+  const afterMs = after === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(after)
+  const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(before)
   return (text) => {
-    const at = instantOf(text)
-    return at > from && at < until
+    const ms = millisecondsOf(text)
+    return ms > afterMs && ms < beforeMs
   }
 }
 
@@ -55,7 +55,7 @@ export function passesTest(row: Row, { index, passes }: BoundTest): boolean {
   return allTexts(row.cells[index]).every((text) => passes(trimText(text)))
 }
 
-/** Returns milliseconds since 1970; NaN, which fails every comparison, for text that is not a date. */
-function instantOf(text: string): number {
+/** Returns the milliseconds since 1970 of a date; NaN, which fails every comparison, for text that is not a date. */
+function millisecondsOf(text: string): number {
   return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
 }

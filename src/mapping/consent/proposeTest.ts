@@ -8,9 +8,9 @@ import { comparableText } from '../text.ts'
 /** Proposed consent test for one column. */
 export interface ProposedTest {
   readonly test: ConsentTest
-  /** True if the name and the values leave no doubt about the test. If not, its values may be the placeholder `unknownYes`. */
+  /** True if the name and the values leave no doubt about the test. Otherwise its values may be the placeholder `unknownYes`. */
   readonly certain: boolean
-  /** Values of the column, most frequent first; empty if most are dates, if they are too many or too long, or may be personal data. */
+  /** Values of the column for a message, most frequent first. Empty if most are dates, or if they are too many, too long or personal. */
   readonly shown: readonly CountedValue[]
 }
 
@@ -20,7 +20,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Values and their opposites. If every value of the file means no, the test needs a value that the file does not contain. */
+/** Pairs of a no and its yes. If no value of the file passes, the test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -38,40 +38,75 @@ const opposites: readonly (readonly [string, string])[] = [
   ['abgemeldet', 'angemeldet'],
 ]
 
-/** Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. */
+/** Values that usually pass in a column of this polarity. */
+const usualValues: Readonly<Record<ConsentName['polarity'], readonly string[]>> = {
+  in: ['yes', 'true', '1'],
+  out: ['', 'no', 'false', '0'],
+  unclear: ['subscribed'],
+}
+
+/** `yes`: a person with this value may be reached; `no`: may not be reached; `unknown`: only the user can decide. */
+type Answer = 'yes' | 'no' | 'unknown'
+
+/** Facts about a column that decide what one of its values means. */
+interface ColumnFacts {
+  readonly polarity: ConsentName['polarity']
+  /** False if only the values show that the column is about consent. */
+  readonly isNamed: boolean
+  /** True if a value is a number code (`isNumberCode`). */
+  readonly hasNumberCodes: boolean
+  /** True if a value is a check mark. Beside one, an `x` may mean no. */
+  readonly hasCheckMarks: boolean
+  /** Result of `letterMeaningYes`. */
+  readonly letterYes: string | undefined
+}
+
+/**
+ * Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. If only
+ * the user can decide which values pass, the test has the placeholder `unknownYes`.
+ */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.counted
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
-  const polarity = name?.polarity ?? 'unclear'
-  const hasNumberCodes = all.some(({ value }) => isNumberCode(value))
-  const isXDoubtful = all.some(({ value }) => isCheckMark(value))
-  const letterYes = letterMeaningYes(all.map(({ value }) => comparableText(value)))
-  const classified = all.map((one) => ({
-    ...one,
-    may: mayReach(one.value, { polarity, isNamed: name !== undefined, hasNumberCodes, isXDoubtful, letterYes }),
-  }))
-  const pick = (may: boolean | undefined) => unique(classified.filter((one) => one.may === may).map(({ value }) => value))
-  const yes = pick(true)
-  const unknown = pick(undefined)
+  const facts = factsOf(all, name)
+  const { polarity, hasNumberCodes } = facts
+  const valuesWith = (answer: Answer) => unique(all.flatMap(({ value }) => (answerOf(value, facts) === answer ? [value] : [])))
+  const yes = valuesWith('yes')
+  const no = valuesWith('no')
+  const unknown = valuesWith('unknown')
   const shown = all.every(({ value }) => isShowable(value)) ? all : []
   const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
   // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
   if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
-  if (yes.length > 0) return proposed(yes, unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true)
+  if (yes.length > 0) {
+    const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
+    return proposed(yes, certain)
+  }
   // Only the user knows the meaning of number codes, of `O` and `E`, and of a yes or `enabled` in a column of unclear polarity. The list of
   // unknown values below would include people who said no.
-  if (
-    hasNumberCodes ||
-    unknown.some((value) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in'))
-  )
-    return proposed([unknownYes])
+  const isDoubtfulAnswer = (value: string) =>
+    isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
+  if (hasNumberCodes || unknown.some(isDoubtfulAnswer)) return proposed([unknownYes])
+  if (polarity === 'out') return proposed(oppositesOf(no, polarity))
   // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
-  // If no value seems to mean no, one of the unknown values may be the no, in an unknown language. Then only the user can choose.
   const types = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
-  const hasNo = types.length < unknown.length || pick(false).some((value) => meaningOf(value) !== 'empty')
-  const onlyUncertainNo = types.length === 0 && unknown.some((value) => consentMeaning(value) === undefined)
-  if (polarity !== 'out' && (onlyUncertainNo || (name !== undefined && types.length > 0 && !hasNo))) return proposed([unknownYes])
-  return proposed(types.length > 0 && polarity !== 'out' ? types : oppositesOf(pick(false), polarity))
+  if (types.length === 0) {
+    const onlyMayMeanNo = unknown.some((value) => consentMeaning(value) === undefined)
+    return proposed(onlyMayMeanNo ? [unknownYes] : oppositesOf(no, polarity))
+  }
+  // If no value seems to mean no, one of the types may be the no, in an unknown language. Then only the user can choose.
+  const hasNo = types.length < unknown.length || no.some((value) => meaningOf(value) !== 'empty')
+  return proposed(name !== undefined && !hasNo ? [unknownYes] : types)
+}
+
+function factsOf(all: readonly CountedValue[], name: ConsentName | undefined): ColumnFacts {
+  return {
+    polarity: name?.polarity ?? 'unclear',
+    isNamed: name !== undefined,
+    hasNumberCodes: all.some(({ value }) => isNumberCode(value)),
+    hasCheckMarks: all.some(({ value }) => isCheckMark(value)),
+    letterYes: letterMeaningYes(all.map(({ value }) => comparableText(value))),
+  }
 }
 
 /**
@@ -92,66 +127,56 @@ function isNumber(value: string): boolean {
   return /^[+-]?\d+(?:[.,]\d+)?$/.test(value)
 }
 
-/** Returns true if the value means that the person may be reached, false if it means the opposite, undefined if that is not known. */
-function mayReach(
-  value: string,
-  {
-    polarity,
-    isNamed,
-    hasNumberCodes,
-    isXDoubtful,
-    letterYes,
-  }: {
-    readonly polarity: ConsentName['polarity']
-    readonly isNamed: boolean
-    readonly hasNumberCodes: boolean
-    readonly isXDoubtful: boolean
-    readonly letterYes: string | undefined
-  },
-): boolean | undefined {
-  if (isXDoubtful && comparableText(value) === 'x') return undefined
-  if (hasNumberCodes && polarity !== 'out' && isNumber(value) && !looksLikeDate(value)) return undefined
-  const meaning = comparableText(value) === letterYes ? 'yes' : isNamed ? consentMeaning(value) : meaningOf(value)
-  // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
-  if (meaning === 'in') return polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in') ? true : undefined
+/** Returns the answer of one value of a column. */
+function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMarks, letterYes }: ColumnFacts): Answer {
+  const text = comparableText(value)
+  const isDate = looksLikeDate(value)
+  if (hasCheckMarks && text === 'x') return 'unknown'
+  if (hasNumberCodes && polarity !== 'out' && isNumber(value) && !isDate) return 'unknown'
+  const ownMeaning = isNamed ? consentMeaning(value) : meaningOf(value)
+  const meaning = text === letterYes ? 'yes' : ownMeaning
+  if (meaning === 'in') {
+    // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
+    const isAboutPerson = polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in')
+    return isAboutPerson ? 'yes' : 'unknown'
+  }
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
   // the person.
-  if (meaning === 'out') return false
+  if (meaning === 'out') return 'no'
   if (polarity === 'out') {
-    if (meaning === 'no' || meaning === 'empty') return true
-    if (meaning === 'yes' || looksLikeDate(value)) return false
-    return /^\d+$/.test(value) ? false : undefined
+    if (meaning === 'no' || meaning === 'empty') return 'yes'
+    return meaning === 'yes' || isDate || /^\d+$/.test(value) ? 'no' : 'unknown'
   }
-  if (polarity === 'in') {
-    if (meaning === 'yes' || looksLikeDate(value)) return true
-    return meaning === 'no' || meaning === 'empty' ? false : undefined
-  }
-  return meaning === 'empty' ? false : undefined
+  if (meaning === 'empty') return 'no'
+  if (polarity === 'unclear') return 'unknown'
+  if (meaning === 'yes' || isDate) return 'yes'
+  return meaning === 'no' ? 'no' : 'unknown'
 }
 
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In an opt-in column of dates, and one whose name says nothing, all dates after `earliestDate` pass, unless some are in the future. If a
- *   test of dates cannot read them all, all cells pass except empty ones and words that mean no or `out`. That is never certain, because a
- *   word that first appears in a later file would pass.
- * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes.
+ * - In a column of dates whose name is one of an opt-in, or says nothing, the dates after `earliestDate` pass. If a test of dates cannot
+ *   read them all, every cell passes except empty ones and words that mean no or `out`. That is never certain, because a word that first
+ *   appears in a later file would pass.
+ * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. So too if a date is in the future, or
+ *   if a word has no known meaning.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values
   const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
-    const certain = name.certain && (values.mostlyDates || values.counted === undefined)
-    return { test: { column, values: ['', ...unique(passing)] }, certain, shown: [] }
+    return { test: { column, values: ['', ...unique(passing)] }, certain: name.certain, shown: [] }
   }
-  const words = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
+  const wordMeanings = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =
-    values.dateCount === values.filledCount || (values.counted !== undefined && words.every((meaning) => meaning !== undefined))
-  // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known. A date in the future may
-  // be the end of a consent.
-  if (values.mostlyDates && allKnown && values.futureDateCount === 0 && (name === undefined || name.polarity === 'in')) {
-    if (values.unreadableDateCount === 0 && words.every((meaning) => negativeMeanings.has(meaning)))
+    values.dateCount === values.filledCount || (values.counted !== undefined && wordMeanings.every((meaning) => meaning !== undefined))
+  // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
+  const datesMeanYes = name === undefined || name.polarity === 'in'
+  // A date in the future may be the end of a consent.
+  if (values.mostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
+    if (values.unreadableDateCount === 0 && wordMeanings.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestDate }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
   }
@@ -163,15 +188,14 @@ const earliestDate = '1970-01-02'
 
 const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 
-/** Returns the opposites of values of people who may not be reached; usual values of the polarity if none has an opposite. */
-function oppositesOf(unreachable: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
-  const found = unreachable.flatMap((value) => {
+/** Returns the opposites of values that do not pass; if none has an opposite, the values that usually pass. */
+function oppositesOf(notPassing: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
+  const found = notPassing.flatMap((value) => {
     const lower = value.toLowerCase()
-    const pair = opposites.find((one) => one.includes(lower))
+    const pair = opposites.find((words) => words.includes(lower))
     return pair === undefined ? [] : [pair[0] === lower ? pair[1] : pair[0]]
   })
-  if (found.length > 0) return unique(found)
-  return polarity === 'out' ? ['', 'no', 'false', '0'] : polarity === 'in' ? ['yes', 'true', '1'] : ['subscribed']
+  return found.length > 0 ? unique(found) : usualValues[polarity]
 }
 
 /** Removes repeated values, ignoring case. Keeps the last spelling. */

@@ -1,4 +1,4 @@
-/** Classifies the words that exports use for consent and opt-out, in more than 20 languages. Pure. */
+/** Classifies the words that cells of exports contain for consent and opt-out, in more than 20 languages. Pure. */
 import { foldedText, trimText } from '../text.ts'
 
 /**
@@ -9,8 +9,8 @@ export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 
-// `o` and `e` are missing: `O` is yes (`oui`) in French, but means opt-out beside the code `I`. `E` is yes in Turkish and no in Finnish.
-// `proposeTest` reads them beside the other values of the column.
+// `o` and `e` are not in the list: `O` is yes (`oui`) in French, but means opt-out beside the code `I`. `E` is yes in Turkish and no in
+// Finnish. `proposeTest` classifies them by the other values of the column.
 const yes = wordsOf(
   'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,✅,ja,j,wahr,oui,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן,taip,jā,jah,já,так,ya,có,हाँ,हां,ใช่,bai',
 )
@@ -40,16 +40,16 @@ const weakIn = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие,onay,authorized,authorised,sallittu,希望する,希望,同意,允许,동의',
 )
 
-/** Maximum number of characters of a trimmed cell that are folded. Invisible characters and repeated spaces make states longer than 40. */
-const longest = 120
+/** Maximum number of characters of a trimmed cell that are read. Invisible characters and repeated spaces make words longer than 40. */
+const maxCellLength = 120
 
-/** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `longest` characters. */
+/** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `maxCellLength` characters. */
 function folded(cell: string): string {
-  return foldedText(trimText(cell).slice(0, longest)).toLowerCase()
+  return foldedText(trimText(cell).slice(0, maxCellLength)).toLowerCase()
 }
 
-/** Returns a folded cell with single spaces for `_` and `-` too. */
-function plain(text: string): string {
+/** Replaces each run of spaces, `_` and `-` in a folded cell by one space. */
+function withSpaces(text: string): string {
   return text.replace(/[\s_-]+/g, ' ').trim()
 }
 
@@ -58,11 +58,11 @@ export function meaningOf(cell: string): Meaning {
   const text = folded(cell)
   if (text.length > 40) return undefined
   // Programs write flags with one decimal as soon as one cell of the column is empty. `0.00` is an amount.
-  const raw = text.replace(/^([01])\.0$/, '$1')
-  if (empty.has(raw)) return 'empty'
-  if (yes.has(raw)) return 'yes'
-  if (no.has(raw)) return 'no'
-  const word = plain(text)
+  const flag = text.replace(/^([01])\.0$/, '$1')
+  if (empty.has(flag)) return 'empty'
+  if (yes.has(flag)) return 'yes'
+  if (no.has(flag)) return 'no'
+  const word = withSpaces(text)
   if (unsubscribed.has(word)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
 }
@@ -78,11 +78,11 @@ export function isYesOrNo(cell: string): boolean {
   return meaning === 'yes' || meaning === 'no'
 }
 
-/** Returns the meaning of a whole cell in a consent column. More words have a meaning there, and a negation such as `not …` means `out`. */
+/** Returns the meaning of a whole cell in a consent column. More words have a meaning than in `meaningOf`, and `not …` means `out`. */
 export function consentMeaning(cell: string): Meaning {
   const found = meaningOf(cell)
   if (found !== undefined) return found
-  const word = plain(folded(cell))
+  const word = withSpaces(folded(cell))
   // `un` as in `unverified` and `uninterested`, but not as in `unique` or `United Kingdom`.
   if (weakOut.has(word) || /^(?:un(?!i(?![dn]))|(?:non|not|no|never|nein|nicht|pas)[ ,;.:!]|kein)/.test(word)) return 'out'
   return weakIn.has(word) ? 'in' : undefined
@@ -104,33 +104,33 @@ export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }
 
-// Fast filter before the exact comparison. Index: length of a word times 256, plus the low byte of its first character, in lower and upper
-// case. 1: a word of `subscribed` or `unsubscribed` has this length and first character. Has room for words of up to 47 characters.
+// Fast filter before the exact comparison. Index: length of a word (at most 47) times 256, plus the low byte of its first character, in
+// lower and upper case. 1: a word of `subscribed` or `unsubscribed` has this length and first character.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
-  startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[
-    word.length * 256 + (word.toUpperCase().charCodeAt(0) & 255)
-  ] = 1
+  for (const spelling of [word, word.toUpperCase()]) startsLikeState[word.length * 256 + (spelling.charCodeAt(0) & 255)] = 1
 
-// Matches cells whose length or first character may change when they are folded.
-const unfolded =
+// Matches cells with repeated spaces or with combining, invisible or full-width characters. Folding may change their length or first
+// character, so the fast filter would miss them.
+const changesWhenFolded =
   /[\s_-]{2}|[\u0300-\u036f]|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uff01-\uff5e]/
 
-/** Returns true if the whole cell is `in` or `out` in any column, such as `Unsubscribed`, `hard_bounce` or `Subscribed`. */
+/** Returns true if the whole cell means `in` or `out` in any column, such as `Subscribed` or `hard_bounce`. */
 export function isStateWord(cell: string): boolean {
   return stateOf(cell) !== undefined
 }
 
-/** Returns true if the whole cell is `out` in any column, such as `Unsubscribed`. */
+/** Returns true if the whole cell means `out` in any column, such as `Unsubscribed`. */
 export function isOptOutState(cell: string): boolean {
   return stateOf(cell) === 'out'
 }
 
+/** Returns the result of `meaningOf` if it is `in` or `out`. Most other cells are excluded by the fast filter. */
 function stateOf(cell: string): 'in' | 'out' | undefined {
   const text = trimText(cell)
-  const { length } = text
-  if (length > longest) return undefined
-  if (startsLikeState[length * 256 + (text.charCodeAt(0) & 255)] !== 1 && !unfolded.test(text)) return undefined
-  const found = meaningOf(text)
-  return found === 'in' || found === 'out' ? found : undefined
+  if (text.length > maxCellLength) return undefined
+  const mayBeState = startsLikeState[text.length * 256 + (text.charCodeAt(0) & 255)] === 1
+  if (!mayBeState && !changesWhenFolded.test(text)) return undefined
+  const meaning = meaningOf(text)
+  return meaning === 'in' || meaning === 'out' ? meaning : undefined
 }

@@ -9,38 +9,41 @@ import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the columns of each identifier type, and the country of phone numbers. Warns about mapped columns that, by their name, contain
- * addresses of colleagues. Returns the types with a column, in the order of `types`.
+ * Binds the columns of each identifier type, and the country of phone numbers. Leaves out types that are not mapped. Warns about mapped
+ * columns that, by their name, contain addresses of colleagues.
  */
 export function bindIdentifiers(header: MemberHeader, types: readonly IdentifierType[]): readonly BoundIdentifier[] {
   return types.flatMap((type) => {
-    const bound = header.field(type)
+    const bound = header.bindField(type)
     if (bound === undefined) return []
     const country = bindCountry(header, type, bound.mapping.defaultCountry)
-    for (const index of bound.indexes) warnOfOwner(header, type, header.columns[index] ?? '')
+    for (const index of bound.indexes) warnOfColleague(header, type, header.columns[index] ?? '')
     return [{ ...bound, type, hashed: bound.mapping.hashed ?? false, country }]
   })
 }
 
-/** Returns the index of the country column, or the code of a fixed country; undefined, with a warning, if `given` is neither. */
+/**
+ * Returns the index of the country column, or the code of a fixed country. If `columnOrCountry` is neither, adds a warning and returns
+ * undefined.
+ */
 function bindCountry(
   { columns, used, warnings }: MemberHeader,
   type: IdentifierType,
-  given: string | undefined,
+  columnOrCountry: string | undefined,
 ): string | number | undefined {
-  if (given === undefined) return undefined
-  const index = findColumn(columns, given)
+  if (columnOrCountry === undefined) return undefined
+  const index = findColumn(columns, columnOrCountry)
   if (index >= 0) {
     used.add(index)
     return index
   }
-  const code = countryCode(given)
+  const code = countryCode(columnOrCountry)
   if (isCountry(code)) return code
-  warnings.push(missingColumnWarning(`${type}.default_country`, given, columns))
+  warnings.push(missingColumnWarning(`${type}.default_country`, columnOrCountry, columns))
   return undefined
 }
 
-function warnOfOwner({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
+function warnOfColleague({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
   if (!isColleagueName(column)) return
   const message = `${type}: "${redactPersonalData(column)}" seems to contain a colleague's address`
   warnings.push({ line: 1, code: 'OWNER_COLUMN', field: type, message })

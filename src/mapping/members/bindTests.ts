@@ -4,7 +4,7 @@ import { ageColumnsOf } from './age.ts'
 import { describeMissing, presetOf } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'
-import { asWritten, toFlowYaml } from '../consent/consentText.ts'
+import { inPipelineKeys, toFlowYaml } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { IdentifierType, Warning } from '../../model/record.ts'
@@ -12,8 +12,9 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used; with
- * `consent: none`, also the columns of the preset's tests. Adds the missing columns of the pipeline's tests to `header.missing`.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. `types`: the mapped identifier types. Marks the
+ * columns of the tests and ages as used; with `consent: none`, also the columns of the preset's tests. Adds the columns of the pipeline's
+ * tests that the header lacks to `header.missing`.
  */
 export function bindTests(
   header: MemberHeader,
@@ -22,55 +23,60 @@ export function bindTests(
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
   const { consent } = header.pipeline
-  const known = presetTests(preset, columns)
+  const ofPreset = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
   // If `consent:` replaces the tests of the preset, a column of the preset that it does not name is reported as unmapped.
-  for (const { index } of [...(Array.isArray(consent) ? [] : known), ...ages]) used.add(index)
-  const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindOwnTest(header, 'consent', test)) ?? known)
-  const othersMapped = types.some((type) => type !== 'phone_number')
+  for (const { index } of [...(Array.isArray(consent) ? [] : ofPreset), ...ages]) used.add(index)
+  const tests =
+    hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
+  const onlyPhones = types.every((type) => type === 'phone_number')
   // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
   // row. A test for a type that is not mapped does not apply.
-  const isOfMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && types.includes(test.appliesTo)
+  const isForMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && types.includes(test.appliesTo)
   return {
-    consent: tests.filter((one) => one.test.appliesTo === undefined || (!othersMapped && isOfMappedType(one))),
-    consentByType: othersMapped ? tests.filter(isOfMappedType) : [],
+    consent: tests.filter((bound) => bound.test.appliesTo === undefined || (onlyPhones && isForMappedType(bound))),
+    consentByType: onlyPhones ? [] : tests.filter(isForMappedType),
     ages,
-    remove: hasRemovals ? removalTests(header, known) : [],
+    remove: hasRemovals ? removalTests(header, ofPreset) : [],
   }
 }
 
 /**
- * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset, because a
- * person who may be reached does not belong on the list. Returns none if the header lacks an expected column of the preset, because the
- * other tests would remove people who opted out. `known`: the preset's tests.
+ * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset that are
+ * about the whole row, because a person who may be reached does not belong on the list. Returns none if the header lacks an expected column
+ * of the preset, because the other tests would remove people who opted out. `ofPreset`: the preset's tests.
  */
-function removalTests(header: MemberHeader, known: readonly BoundTest[]): readonly BoundTest[] {
+function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline
-  if (remove !== undefined) return [bindOwnTest(header, 'remove', remove)]
-  return missingConsent(header.preset, header.columns).length > 0 ? [] : known.filter(({ test }) => test.appliesTo === undefined)
+  if (remove !== undefined) return [bindConfiguredTest(header, 'remove', remove)]
+  const mayMissOptOuts = missingConsentColumns(header.preset, header.columns).length > 0
+  return mayMissOptOuts ? [] : ofPreset.filter(({ test }) => test.appliesTo === undefined)
 }
 
-/** Returns the consent tests of the pipeline, or else those of the preset, in the form of the pipeline; none for `consent: none`. */
-export function writtenTests({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
+/** Returns the consent tests of the pipeline, or else those of the preset; none for `consent: none`. */
+export function consentTestsOf({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
   if (pipeline.consent === 'none') return []
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
 }
 
-/** Binds a test of the pipeline. A missing column is added to `header.missing`, with the setting that names the most similar column. */
-function bindOwnTest({ columns, missing, used }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
+/**
+ * Binds a test of the pipeline, and marks its column as used. If the header lacks the column, adds it to `header.missing`, with the setting
+ * that names the most similar column.
+ */
+function bindConfiguredTest({ columns, missing, used }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
   const bound = bindTest(test, columns)
   if (bound.index >= 0) {
     used.add(bound.index)
     return bound
   }
   const { message } = describeMissing(field, [test.column], columns)
-  const setting = toFlowYaml(asWritten({ ...test, column: suggestName(test.column, columns) ?? '<column>' }))
+  const setting = toFlowYaml(inPipelineKeys({ ...test, column: suggestName(test.column, columns) ?? '<column>' }))
   missing.push({ field, message, hint: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }` })
   return bound
 }
 
-/** Returns the preset's consent tests that have a column in the header. */
+/** Returns the preset's consent tests that have a column in the header, bound to this column. */
 export function presetTests(preset: Preset | undefined, columns: readonly string[]): readonly BoundTest[] {
   return (preset?.consent ?? []).flatMap(({ columns: names, values, appliesTo }) => {
     const index = names.map((name) => findColumn(columns, name)).find((found) => found >= 0)
@@ -83,8 +89,8 @@ export function presetTests(preset: Preset | undefined, columns: readonly string
  * Returns a warning for each expected consent column of the preset that the header lacks. `field`: the setting that the user must write
  * instead, `consent` for an audience and `remove` for a do-not-reach list.
  */
-export function consentUnknown(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
-  return missingConsent(preset, columns).map((name) => ({
+export function missingConsentWarnings(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
+  return missingConsentColumns(preset, columns).map((name) => ({
     line: 1,
     code: 'CONSENT_UNKNOWN',
     field,
@@ -93,12 +99,12 @@ export function consentUnknown(preset: Preset | undefined, columns: readonly str
 }
 
 /**
- * Returns a warning if the name of the file says that its people did not agree (`Preset.unconsentedFile`). `file`: path or address of the
- * source, or its member of an archive.
+ * Returns a warning if, by the name of the file, its people did not agree (`Preset.unconsentedFile`). Returns none if the pipeline has
+ * a `consent:`. `file`: path or address of the source, or the name of the file in an archive.
  */
-export function unconsentedFile(pipeline: Pipeline, columns: readonly string[], file: string): Warning[] {
+export function unconsentedFileWarnings(pipeline: Pipeline, columns: readonly string[], file: string): Warning[] {
   const name = file.split(/[/\\]/).at(-1) ?? ''
-  // Also with a `map:` of the pipeline, which does not change what the file is.
+  // Recognizes the preset even if the pipeline has a `map:`, which does not change what the file is.
   if (pipeline.consent !== undefined || presetOf(pipeline, columns, 'members')?.unconsentedFile?.test(name) !== true) return []
   return [
     { line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` },
@@ -106,7 +112,7 @@ export function unconsentedFile(pipeline: Pipeline, columns: readonly string[], 
 }
 
 /** Returns the consent columns that the preset marks as `expected` and the header lacks, each by its first name. */
-function missingConsent(preset: Preset | undefined, columns: readonly string[]): string[] {
+function missingConsentColumns(preset: Preset | undefined, columns: readonly string[]): string[] {
   return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
     expected !== true || names.some((name) => findColumn(columns, name) >= 0) ? [] : names.slice(0, 1),
   )

@@ -1,5 +1,5 @@
 import type { Pipeline } from '../../model/pipeline.ts'
-import { missingColumnWarning, fromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
+import { missingColumnWarning, mappingFromPreset, presetOf, type MissingColumn } from '../boundColumns.ts'
 import { bindField, type BoundField } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
@@ -8,9 +8,9 @@ import type { Warning } from '../../model/record.ts'
 export class MemberHeader {
   readonly pipeline: Pipeline
   readonly columns: readonly string[]
-  /** The configured preset. Without one, the recognized preset if `map:` is empty, else undefined. */
+  /** The configured preset. Without one: the recognized preset if the pipeline has no `map:`, else undefined. */
   readonly preset: Preset | undefined
-  /** Indexes of the columns in use. */
+  /** Indexes of the columns that the mapping reads. */
   readonly used = new Set<number>()
   readonly missing: MissingColumn[] = []
   readonly warnings: Warning[] = []
@@ -23,18 +23,19 @@ export class MemberHeader {
   }
 
   /**
-   * Binds a field by the pipeline's `map:`, or else by the preset. Undefined if neither maps the field, or if the mapping has no column of
-   * this header, no constant and no function.
+   * Binds a field by the pipeline's `map:`, or else by the preset, and marks its columns as used. Adds a warning for each column of `map:`
+   * that the header lacks. Returns undefined if neither maps the field, or if the mapping has no column of this header, no constant and no
+   * function.
    */
-  field(field: string): BoundField | undefined {
+  bindField(field: string): BoundField | undefined {
     const { columns } = this
-    const own = this.pipeline.map[field]
-    const entry = this.preset?.map[field]
-    const fieldMapping = own ?? (entry === undefined ? undefined : fromPreset(entry, columns))
-    if (fieldMapping === undefined) return undefined
-    const made = bindField(field, fieldMapping, columns)
-    for (const index of made.indexes) this.used.add(index)
-    if (own !== undefined) for (const name of made.missing) this.warnings.push(missingColumnWarning(field, name, columns))
-    return made.indexes.length > 0 || fieldMapping.constant !== undefined || fieldMapping.compute !== undefined ? made : undefined
+    const configured = this.pipeline.map[field]
+    const presetField = this.preset?.map[field]
+    const mapping = configured ?? (presetField === undefined ? undefined : mappingFromPreset(presetField, columns))
+    if (mapping === undefined) return undefined
+    const bound = bindField(field, mapping, columns)
+    for (const index of bound.indexes) this.used.add(index)
+    if (configured !== undefined) for (const name of bound.missing) this.warnings.push(missingColumnWarning(field, name, columns))
+    return bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined ? bound : undefined
   }
 }

@@ -1,9 +1,9 @@
 /** Reports the unmapped columns of consent, emails and phone numbers, with one hint for the identifiers and one for consent. */
 import { toFlowYaml } from '../consent/consentText.ts'
 import { readsCells } from '../fields.ts'
-import { columnCalled } from '../headerWords.ts'
+import { columnForField } from '../headerWords.ts'
 import { redactPersonalData } from '../mask.ts'
-import { writtenTests } from './bindTests.ts'
+import { consentTestsOf } from './bindTests.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn, UnmappedColumns, UnmappedReport } from './unmappedColumns.ts'
@@ -27,7 +27,7 @@ export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: str
       message: `the column "${redactPersonalData(column)}" contains ${type === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
     })),
     identifierHint: found.length === 0 ? undefined : identifierHint(found, headerOf),
-    consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(writtenTests(headerOf(firstConsent.column).header)),
+    consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(consentTestsOf(headerOf(firstConsent.column).header)),
     shownValues: (column) => unmapped.shownValues(column),
     consentColumns,
   }
@@ -57,7 +57,7 @@ function identifierHint(found: readonly IdentifierColumn[], headerOf: (column: s
     }
     // The configured names, because this header may lack columns that other sources have.
     const names = [...(configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...unmappedNames]
-    const country = mapping === undefined && type === 'phone_number' ? columnCalled('default_country', columns) : mapping?.defaultCountry
+    const country = mapping === undefined && type === 'phone_number' ? columnForField('default_country', columns) : mapping?.defaultCountry
     const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
     fields.push(`${type}: ${toFlowYaml(value)}`)
     if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `

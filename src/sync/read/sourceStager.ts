@@ -2,7 +2,7 @@
 import type { Connection } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import { unconsentedFile } from '../../mapping/members/bindTests.ts'
+import { unconsentedFileWarnings } from '../../mapping/members/bindTests.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
@@ -156,7 +156,7 @@ export class SourceStager {
       ...this.#columnWarnings(ended.columns),
       ...(skipped === 0 ? onDeciding : []),
       ...(destinationOf(pipeline.destination.kind).reachesPeople
-        ? unconsentedFile(pipeline, ended.columns, this.#source.member ?? ended.uri)
+        ? unconsentedFileWarnings(pipeline, ended.columns, this.#source.member ?? ended.uri)
         : []),
     ]
     // A skipped row may have the column, but its cells are not read.

@@ -9,7 +9,7 @@ import { pipelineText } from '../../../src/cli/commands/init/pipelineText.ts'
 import { completeDraft } from '../../../src/cli/commands/init/prompts.ts'
 import { reportText } from '../../../src/cli/commands/init/report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../../../src/cli/commands/init/options.ts'
-import { columnCalled, fieldsCalled } from '../../../src/mapping/headerWords.ts'
+import { columnForField, fieldsForColumn } from '../../../src/mapping/headerWords.ts'
 import { width } from '../../../src/cli/terminal/width.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
@@ -96,14 +96,14 @@ describe('columns are recognized by name', () => {
     'partner_user_id',
     'email',
   ])('%s is the column of its own field', (field) => {
-    expect(columnCalled(field, ['other', field])).toBe(field)
-    expect(fieldsCalled(field)[0]).toBe(field)
+    expect(columnForField(field, ['other', field])).toBe(field)
+    expect(fieldsForColumn(field)[0]).toBe(field)
   })
 
   test('letters that Unicode does not decompose are compared without their signs', () => {
-    expect(columnCalled('title', ['Fiyat', 'Ürün Adı'])).toBe('Ürün Adı')
-    expect(columnCalled('image_link', ['Tytuł', 'Zdjęcie'])).toBe('Zdjęcie')
-    expect(columnCalled('title', ['Cena', 'Tytuł'])).toBe('Tytuł')
+    expect(columnForField('title', ['Fiyat', 'Ürün Adı'])).toBe('Ürün Adı')
+    expect(columnForField('image_link', ['Tytuł', 'Zdjęcie'])).toBe('Zdjęcie')
+    expect(columnForField('title', ['Cena', 'Tytuł'])).toBe('Tytuł')
   })
 })
 

@@ -3,7 +3,7 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
-import { unconsentedFile } from '../../../mapping/members/bindTests.ts'
+import { unconsentedFileWarnings } from '../../../mapping/members/bindTests.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
 import { watchMapper, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
@@ -150,7 +150,7 @@ export class RowTally {
     this.#mapping = this.#plain.describe(columns)
     this.#warnings.push(...this.#mapper.bindHeader(columns, this.#uri, this.#isTable))
     const file = this.#pipeline.sources[this.#source]?.member ?? this.#uri
-    if (this.#type.reachesPeople) this.#warnings.push(...unconsentedFile(this.#pipeline, columns, file))
+    if (this.#type.reachesPeople) this.#warnings.push(...unconsentedFileWarnings(this.#pipeline, columns, file))
   }
 }
 

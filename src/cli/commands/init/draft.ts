@@ -8,7 +8,7 @@ import type { Reject, Warning } from '../../../model/record.ts'
 import { suggestName } from '../../../suggestName.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { safe } from '../../terminal/text.ts'
-import { asWritten } from '../../../mapping/consent/consentText.ts'
+import { inPipelineKeys } from '../../../mapping/consent/consentText.ts'
 import { presetTests } from '../../../mapping/members/bindTests.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import type { ConsentColumn } from '../../../mapping/members/unmappedColumns.ts'
@@ -96,7 +96,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   // A `consent:` in the file replaces all tests of the preset. So if the user adds a test, the file also gets the tests of the preset.
   const presetConsent = presetTests(known === undefined ? undefined : presetByName(known), inspection.columns)
   const fromPreset = presetConsent.map(({ test }) => test).filter(({ column }) => !own.includes(column))
-  const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(asWritten)
+  const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(inPipelineKeys)
   const proposed: Settings = {
     source: bare.source,
     ...(preset === undefined ? {} : { preset }),
@@ -132,7 +132,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
         consentQuestion(
           column,
           column.certain &&
-            sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(column.test)]),
+            sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(inPipelineKeys)), inPipelineKeys(column.test)]),
           options,
         ),
       ),

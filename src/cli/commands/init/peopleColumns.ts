@@ -1,5 +1,5 @@
 import { findColumn, firstText } from '../../../mapping/fields.ts'
-import { columnCalled } from '../../../mapping/headerWords.ts'
+import { columnForField } from '../../../mapping/headerWords.ts'
 import { UnmappedColumns } from '../../../mapping/members/unmappedColumns.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
@@ -42,7 +42,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
   const of = (type: 'email' | 'phone_number') => {
     const columns = found.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
-    const called = columnCalled(type, columns)
+    const called = columnForField(type, columns)
     return [...known[type], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
   }
   return { email: of('email'), phone_number: of('phone_number') }

@@ -1,4 +1,4 @@
-import { asWritten, valuesText } from '../../../mapping/consent/consentText.ts'
+import { inPipelineKeys, valuesText } from '../../../mapping/consent/consentText.ts'
 import { fieldsText } from '../../reports/check.ts'
 import { safe } from '../../terminal/text.ts'
 import type { Draft } from './draft.ts'
@@ -92,9 +92,9 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
   const known = Array.isArray(settings.consent)
     ? settings.consent
     : settings.consent === undefined
-      ? presetConsent.map(asWritten)
+      ? presetConsent.map(inPipelineKeys)
       : [settings.consent]
-  const tests: readonly unknown[] = [...known, ...consent.map(({ test }) => asWritten(test))]
+  const tests: readonly unknown[] = [...known, ...consent.map(({ test }) => inPipelineKeys(test))]
   return [
     ...written,
     ...ignored,

@@ -2,7 +2,7 @@ import { UsageError } from '../../../errors.ts'
 import { EncodingError } from '../../../formats/encodingError.ts'
 import { FileError } from '../../../formats/fileError.ts'
 import { resolvePipeline } from '../../../pipeline/resolve.ts'
-import { columnCalled } from '../../../mapping/headerWords.ts'
+import { columnForField } from '../../../mapping/headerWords.ts'
 import type { Context } from '../../context.ts'
 import type { Prompt } from '../../terminal/prompt.ts'
 import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
@@ -184,11 +184,11 @@ const productFields = ['title', 'description', 'link', 'image_link', 'availabili
  */
 function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection
-  const productColumns = productFields.filter((field) => columnCalled(field, columns) !== undefined).length
+  const productColumns = productFields.filter((field) => columnForField(field, columns) !== undefined).length
   const { email, phone_number: phone } = peopleColumns(inspection)
   if (email.length + phone.length > 0) return productColumns < 5 ? 'audience' : 'catalog'
-  const people = columnCalled('email', columns) ?? columnCalled('phone_number', columns) ?? columnCalled('device_id', columns)
-  return people !== undefined && columnCalled('price', columns) === undefined ? 'audience' : 'catalog'
+  const people = columnForField('email', columns) ?? columnForField('phone_number', columns) ?? columnForField('device_id', columns)
+  return people !== undefined && columnForField('price', columns) === undefined ? 'audience' : 'catalog'
 }
 
 async function askKind(ask: Ask, guess: string): Promise<string> {

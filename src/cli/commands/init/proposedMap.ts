@@ -4,7 +4,7 @@ import type { MissingColumn } from '../../../mapping/boundColumns.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { findColumn, firstText } from '../../../mapping/fields.ts'
 import { repeatsOf } from '../../../mapping/repeatedColumns.ts'
-import { columnCalled } from '../../../mapping/headerWords.ts'
+import { columnForField } from '../../../mapping/headerWords.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import { identifierTypes } from '../../../model/record.ts'
 import { recordOf } from '../../../unknownValue.ts'
@@ -119,7 +119,7 @@ function keyOf(
   if (named !== undefined && (inspection.rows.length === 0 || isUnique(inspection, named))) return undefined
   const addresses = [...email.slice(0, 1), ...phone.slice(0, 1)]
   if (addresses.length > 0) return addresses
-  const called = columnCalled('email', inspection.columns)
+  const called = columnForField('email', inspection.columns)
   return named === undefined && called !== undefined ? [called] : undefined
 }
 
@@ -157,7 +157,7 @@ const standIns: Readonly<Record<string, string>> = {
 /** Adds the default country of phone numbers: `--country`, else a country column. */
 function addCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
   const phone = map['phone_number']
-  const known = country ?? columnCalled('default_country', inspection.columns)
+  const known = country ?? columnForField('default_country', inspection.columns)
   if (typeof phone === 'string' && known !== undefined) map['phone_number'] = { column: phone, default_country: known }
   else if (Array.isArray(phone) && known !== undefined) map['phone_number'] = { columns: phone, default_country: known }
   else if (phone === undefined && country !== undefined && preset !== undefined) {

@@ -3,7 +3,7 @@ import { groupRejects } from '../../reports/rejects.ts'
 import { destinationText } from '../../../destinations/index.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { count, fold, plural, safe } from '../../terminal/text.ts'
-import { asWritten } from '../../../mapping/consent/consentText.ts'
+import { inPipelineKeys } from '../../../mapping/consent/consentText.ts'
 import type { Draft } from './draft.ts'
 import { dotenv, type WrittenEnvironment } from './environment.ts'
 import type { Inspection } from './inspection.ts'
@@ -27,7 +27,7 @@ export function report(draft: Draft, inspection: Inspection, env: WrittenEnviron
       whole: inspection.whole,
     },
     settings: { ...settings, source: { ...settings.source, url: shownAddress(settings.source.url) } },
-    consent: consent.map(({ test, certain }) => ({ ...asWritten(test), certain })),
+    consent: consent.map(({ test, certain }) => ({ ...inPipelineKeys(test), certain })),
     env: { file: dotenv, added: env.added, kept: env.kept },
     notes: notesOf(draft, inspection, env),
     next: `sluice check ${pipeline.name}`,
