@@ -9,27 +9,26 @@ import { applyTransforms, TransformError } from './transforms.ts'
 
 /**
  * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns its default. Without a default,
- * returns undefined or empty texts.
- * Throws TransformError if a transform or the user's function fails.
+ * returns undefined or empty texts. Throws TransformError if a transform, or a function of the user or of a preset, fails.
  */
-export type Reader = (row: Row) => Cell | undefined
+type FieldReader = (row: Row) => Cell | undefined
 
 /** Target field bound to the columns of one header. */
 export interface BoundField {
   readonly field: string
   /** Indexes of the columns that the field reads, in order. */
   readonly indexes: readonly number[]
-  /** Configured columns that are not in the source. */
+  /** Configured columns that the header lacks. */
   readonly missing: readonly string[]
   readonly mapping: FieldMapping
-  readonly read: Reader
+  readonly read: FieldReader
 }
 
-/** Columns of a field in a preset, compared by `normalizeHeader`, and how their cells become its value. */
+/** Columns of a field in a preset, found by `normalizeHeader`, and how their cells become the value of the field. */
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
-  /** Possible names of the column with the country of phone numbers; the first one in the source is used. */
+  /** Possible names of the column with the country of phone numbers. The first one that the header has is used. */
   readonly defaultCountry?: readonly string[]
   /** Value for rows in which all columns are empty. */
   readonly default?: string
@@ -38,7 +37,7 @@ export interface PresetField {
   readonly compute?: (texts: readonly string[]) => string
 }
 
-/** Returns true if a field is not a constant, computed or transformed: its values are cells of its columns, or its default. */
+/** Returns true if the values of a field are cells of its columns, or its default: no constant, function or transform. */
 export const readsCells = ({
   constant,
   compute,
@@ -65,20 +64,20 @@ export function normalizeHeader(name: string): string {
 export function findColumn(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name)
   if (exact >= 0) return exact
-  const lower = trimText(name).toLowerCase()
-  const ignoringCase = columns.findIndex((column) => trimText(column).toLowerCase() === lower)
+  const lowerName = trimText(name).toLowerCase()
+  const ignoringCase = columns.findIndex((column) => trimText(column).toLowerCase() === lowerName)
   if (ignoringCase >= 0) return ignoringCase
-  const normal = normalizeHeader(name)
-  const prefixed = columns.findIndex((column) => column.includes(':') && normalizeHeader(column) === normal)
-  return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
+  const normalName = normalizeHeader(name)
+  const withPrefix = columns.findIndex((column) => column.includes(':') && normalizeHeader(column) === normalName)
+  return withPrefix >= 0 ? withPrefix : columns.findIndex((column) => normalizeHeader(column) === normalName)
 }
 
 /** Fields that take every text of every column. Other fields take the first text that is not empty. */
 const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
- * Binds a field to the columns of one header. A single column without transforms, default and function is read as its whole cell, also if
- * the field takes only one text.
+ * Binds a field to the columns of one header. A single column without transforms and default is read as its whole cell: if that has several
+ * texts, even a field that takes one text gets all of them.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []
@@ -88,26 +87,23 @@ export function bindField(field: string, mapping: FieldMapping, columns: readonl
     if (index >= 0) indexes.push(index)
     else missing.push(name)
   }
-  return { field, indexes, missing, mapping, read: reader(field, mapping, indexes) }
+  return { field, indexes, missing, mapping, read: readerOf(field, mapping, indexes) }
 }
 
-function reader(field: string, mapping: FieldMapping, indexes: readonly number[]): Reader {
-  const { constant, compute, transforms } = mapping
-  const fallback = mapping.default
+function readerOf(field: string, mapping: FieldMapping, indexes: readonly number[]): FieldReader {
+  const { constant, compute, transforms, default: fallback } = mapping
   if (constant !== undefined && transforms.length === 0) return () => constant
-  const only = indexes[0] ?? -1
   if (compute === undefined && transforms.length === 0 && fallback === undefined && indexes.length <= 1) {
-    return indexes.length === 0 ? () => undefined : (row) => row.cells[only]
+    const [onlyIndex] = indexes
+    return onlyIndex === undefined ? () => undefined : (row) => row.cells[onlyIndex]
   }
-  const raw =
-    constant !== undefined
-      ? () => [constant]
-      : compute === undefined
-        ? (row: Row) => gather(row, indexes)
-        : (row: Row) => computed(compute, row)
-  const transformed = (row: Row): string[] => {
+  const textsBeforeTransforms = (row: Row): string[] => {
+    if (constant !== undefined) return [constant]
+    return compute === undefined ? textsAt(indexes, row) : computedTexts(compute, row)
+  }
+  const transformedTexts = (row: Row): string[] => {
     try {
-      return applyTransforms(raw(row), transforms)
+      return applyTransforms(textsBeforeTransforms(row), transforms)
     } catch (error) {
       if (!(error instanceof TransformError)) throw error
       throw new TransformError(error.transform, error.message, { field, columns: mapping.columns })
@@ -115,14 +111,14 @@ function reader(field: string, mapping: FieldMapping, indexes: readonly number[]
   }
   const takesAll = listFields.has(field)
   return (row) => {
-    const texts = transformed(row)
+    const texts = transformedTexts(row)
     const filled = texts.find((text) => trimText(text) !== '')
     if (filled === undefined && fallback !== undefined) return fallback
     return takesAll ? texts : (filled ?? texts[0])
   }
 }
 
-function gather(row: Row, indexes: readonly number[]): string[] {
+function textsAt(indexes: readonly number[], row: Row): string[] {
   const texts: string[] = []
   for (const index of indexes) {
     const cell = row.cells[index]
@@ -134,12 +130,11 @@ function gather(row: Row, indexes: readonly number[]): string[] {
 }
 
 /**
- * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text; undefined and null are left
- * out.
+ * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text. Undefined and null are left out.
  *
  * @throws {TransformError} if the function throws or returns another type
  */
-function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
+function computedTexts(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
   let value: unknown
   try {
     value = compute(cellsByName(row))
@@ -147,16 +142,16 @@ function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): stri
     // The message of the error is left out, because it may quote the row.
     throw new TransformError('function', `made the function fail (${error instanceof Error ? error.name : 'not an Error'})`)
   }
-  const texts = Array.isArray(value) ? value : [value]
-  return texts.flatMap((text: unknown) => {
-    if (text === undefined || text === null) return []
-    if (typeof text === 'string') return [text]
-    if (typeof text === 'number' || typeof text === 'bigint') return [String(text)]
-    throw new TransformError('function', `became ${typeof text}, not text`)
+  const parts = Array.isArray(value) ? value : [value]
+  return parts.flatMap((part: unknown) => {
+    if (part === undefined || part === null) return []
+    if (typeof part === 'string') return [part]
+    if (typeof part === 'number' || typeof part === 'bigint') return [String(part)]
+    throw new TransformError('function', `became ${typeof part}, not text`)
   })
 }
 
-/** Returns the cells by column name, without a prototype: a column may be named `__proto__` (docs/inputs.md, case 33). */
+/** Returns the cells by column name, as an object without a prototype: a column may be named `__proto__` (docs/inputs.md, case 33). */
 function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   const cells: Record<string, Cell | undefined> = Object.create(null)
   row.columns.forEach((column, index) => {
@@ -165,15 +160,15 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
-/** Returns all texts of a cell; one empty text for a missing cell, because JSON and XML omit empty values. */
+/** Returns all texts of a cell; one empty text for a missing or empty cell, because JSON and XML omit empty values. */
 export function allTexts(cell: Cell | undefined): readonly string[] {
-  if (cell === undefined || cell.length === 0) return emptyCell
+  if (cell === undefined || cell.length === 0) return oneEmptyText
   return typeof cell === 'string' ? [cell] : cell
 }
 
-const emptyCell: readonly string[] = ['']
+const oneEmptyText: readonly string[] = ['']
 
-/** Returns the text of a cell, the first one of several; undefined if there is none. */
+/** Returns the text of a cell, or the first one of several; undefined if there is none. */
 export function firstText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell[0]
 }

@@ -6,6 +6,7 @@
  * - two scripts that are mixed inside a word. Correct product names have them only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
  */
 
+// Scripts, as numbers because the loop compares one for each character.
 const other = 0
 const latin = 1
 const cyrillic = 2
@@ -14,10 +15,10 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** Minimum length of a run of `isUpperHalf` characters that hardly occurs in correct text. */
+/** Minimum length of a run of `isUpperHalf` characters that shows a wrong encoding: correct text hardly has such a run. */
 const shortestGarbledRun = 4
 /** Minimum number of different characters in such a run: `££££` is correct text. */
-const fewestDistinct = 3
+const minDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
 const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
 /** Matches Cyrillic letters in UTF-8 that were read as windows-1251: every second character is Р or С. */
@@ -29,13 +30,12 @@ const doubleCyrillic = /(?:[РС][^\s]){4}/
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
-  let before = other
+  // Script of the current run of characters of one script, its length, and the script of the run before.
   let script = other
-  /** Length of the current run of characters of one script. */
   let length = 0
-  /** Length of the current run of `isUpperHalf` characters. */
+  let before = other
+  // Length of the current run of `isUpperHalf` characters, and the first different characters of that run.
   let upperRun = 0
-  /** First different characters of that run. */
   const distinct: number[] = []
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -43,19 +43,19 @@ export function looksGarbled(text: string): boolean {
     if (code > 0x7f && isUpperHalf(code)) {
       if (upperRun === 0) distinct.length = 0
       upperRun++
-      if (distinct.length < fewestDistinct && !distinct.includes(code)) distinct.push(code)
-      if (upperRun >= shortestGarbledRun && distinct.length >= fewestDistinct) return true
+      if (distinct.length < minDistinct && !distinct.includes(code)) distinct.push(code)
+      if (upperRun >= shortestGarbledRun && distinct.length >= minDistinct) return true
     } else upperRun = 0
-    const now = scriptOf(code)
-    if (now === script) {
+    const nextScript = scriptOf(code)
+    if (nextScript === script) {
       length++
-      // Latin before one Greek letter is a unit such as `kΩ`.
-      if (now === greek && before === latin && length === 2) return true
+      // Latin directly before two Greek letters. Before only one, it could be a unit such as `kΩ`.
+      if (script === greek && before === latin && length === 2) return true
       continue
     }
-    if (breaksWord({ before, script, now, length })) return true
+    if (breaksWord({ before, script, length, nextScript })) return true
     before = script
-    script = now
+    script = nextScript
     length = 1
   }
   return text.includes('Р') && doubleCyrillic.test(text)
@@ -87,15 +87,25 @@ function scriptOf(code: number): number {
 }
 
 /**
- * Returns true if the next character, of script `now`, cannot belong to the same word. `script` and `length` describe the run of characters
- * before it, `before` is the script of the run before that. These characters cannot:
+ * Returns true if the next character, of script `nextScript`, cannot belong to the same word. `script` and `length` describe the run of
+ * characters before it; `before` is the script of the run before that. These characters cannot:
  * - Cyrillic directly after two or more Latin letters;
  * - Latin letters on both sides of another alphabet;
  * - Chinese characters or Korean syllables beside another alphabet than Latin. Kana count as no script here.
  */
-function breaksWord({ before, script, now, length }: Readonly<Record<'before' | 'script' | 'now' | 'length', number>>): boolean {
-  if (script === latin) return now === cyrillic && length >= 2
-  const nonLatin = script === cyrillic || script === greek || script === rightToLeft
-  if (nonLatin && now === latin) return before === latin
-  return (nonLatin && now === eastAsian) || (script === eastAsian && (now === cyrillic || now === greek || now === rightToLeft))
+function breaksWord({
+  before,
+  script,
+  length,
+  nextScript,
+}: Readonly<Record<'before' | 'script' | 'length' | 'nextScript', number>>): boolean {
+  if (script === latin) return nextScript === cyrillic && length >= 2
+  if (script === eastAsian) return isOtherAlphabet(nextScript)
+  if (!isOtherAlphabet(script)) return false
+  return nextScript === eastAsian || (nextScript === latin && before === latin)
+}
+
+/** Returns true for the script of an alphabet other than Latin. */
+function isOtherAlphabet(script: number): boolean {
+  return script === cyrillic || script === greek || script === rightToLeft
 }

@@ -1,13 +1,13 @@
 /**
- * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Only a currency column is
- * mapped by such a name without a setting.
+ * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Without a setting, only a
+ * currency column is mapped by such a name.
  */
 
 /**
- * Field → column names in lower case, without accents, spaces and punctuation, in order of preference. Two entries are not target fields: a
+ * Field → column names as `foldedName` returns them, in order of preference, separated by spaces. Two entries are not target fields: a
  * `currency` column completes a price, and a `default_country` column completes a phone number.
  */
-const words: Readonly<Record<string, string>> = {
+const otherNames: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
   title:
     'name productname producttitle itemtitle itemname productlabel bezeichnung artikelbezeichnung produktname titel titre nom nomproduit nombre titulo nome titolo naam nazwa nazwaproduktu tytul urunadi baslik название наименование',
@@ -44,24 +44,27 @@ const words: Readonly<Record<string, string>> = {
   partner_user_id: 'externalid loyaltyno loyaltynumber',
 }
 
-const fieldsByName: ReadonlyMap<string, readonly string[]> = (() => {
-  const fields = new Map<string, string[]>()
-  for (const field of Object.keys(words)) for (const name of namesOf(field)) fields.set(name, [...(fields.get(name) ?? []), field])
+const fieldsByName: ReadonlyMap<string, readonly string[]> = invertNames()
+
+/** Returns the inverse of `namesOf`: column name → fields. */
+function invertNames(): Map<string, readonly string[]> {
+  const fields = new Map<string, readonly string[]>()
+  for (const field of Object.keys(otherNames)) {
+    for (const name of namesOf(field)) fields.set(name, [...(fields.get(name) ?? []), field])
+  }
   return fields
-})()
+}
 
 /** Returns the column names of a field, its own name first. */
 function namesOf(field: string): readonly string[] {
-  return [foldedName(field), ...(words[field]?.split(' ') ?? [])]
+  return [foldedName(field), ...(otherNames[field]?.split(' ') ?? [])]
 }
 
-/**
- * Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. NFKD
- * does not decompose `ß`, `ı` and `ł`.
- */
+/** Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. */
 function foldedName(column: string): string {
   return column
     .toLowerCase()
+    // NFKD does not decompose these three.
     .replaceAll('ß', 'ss')
     .replaceAll('ı', 'i')
     .replaceAll('ł', 'l')
@@ -69,12 +72,12 @@ function foldedName(column: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Returns the fields that a column of this name may contain; most often none or one. */
+/** Returns the fields that, by its name, a column may contain; most often none or one. */
 export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByName.get(foldedName(column)) ?? []
 }
 
-/** Returns the column whose name comes first among the names of the field; undefined if no column has one of them. */
+/** Returns the column that, by its name, most likely contains the field; undefined if no column has one of the field's names. */
 export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns

@@ -7,7 +7,7 @@ const namedEntities: ReadonlyMap<string, string> = new Map([
 ])
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Decodes HTML entities once. Entities with an unknown name, or with an invalid code point, stay as they are. */
+/** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. Entities with an unknown name, or an invalid code point, stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
@@ -20,17 +20,17 @@ export function decodeEntities(text: string): string {
 
 // Names of HTML elements, current and obsolete, and names with a colon or hyphen. Anything else after `<`, as in `<3` or `a < b`, is text
 // (docs/inputs.md, case 66).
-const names = [
+const tagNames = [
   'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
   'data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html',
   'i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noframes|noscript|object|ol|optgroup|option|output|p|param',
   'picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|path|table|tbody|td',
   'template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|[a-z]+:[a-z]+|[a-z]+-[a-z-]+',
 ].join('|')
-const tag = new RegExp(`^<(?:/\\s*)?(?:${names})(?:\\s[^<>]*|/)?>$`, 'i')
+const tag = new RegExp(`^<(?:/\\s*)?(?:${tagNames})(?:\\s[^<>]*|/)?>$`, 'i')
 // Markup that a browser does not show. Of scripts, styles and comments, matches only the start.
 const hidden = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
-const inline =
+const inlineTag =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
@@ -39,12 +39,12 @@ const inline =
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
-  const plain = withoutTags(mayHide(text) ? withoutHidden(text) : text)
+  const plain = withoutTags(mayHaveHidden(text) ? withoutHidden(text) : text)
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
 /** Returns true if `hidden` may match. Most descriptions contain only tags, and this search takes a tenth of the time of `hidden`. */
-function mayHide(text: string): boolean {
+function mayHaveHidden(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
     const code = text.charCodeAt(at + 1) | 0x20
@@ -56,8 +56,8 @@ function mayHide(text: string): boolean {
 }
 
 /**
- * Replaces markup that a browser hides by a space. A script, style or comment without an end stays. If a search for an end
- * fails, later starts of the same name are not searched again, because a text of many starts would take quadratic time.
+ * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays. If the search for an end fails,
+ * the ends of later ones of the same name are not searched, because a text of many starts would take quadratic time.
  */
 function withoutHidden(text: string): string {
   let plain = ''
@@ -65,14 +65,14 @@ function withoutHidden(text: string): string {
   const unclosed = new Set<string>()
   hidden.lastIndex = 0
   for (let match = hidden.exec(text); match !== null; match = hidden.exec(text)) {
-    const { 0: start, 1: element, index } = match
-    let end = index + start.length
-    const name = element?.toLowerCase() ?? start
-    if (element !== undefined || start === '<!--') {
+    const { 0: matched, 1: element, index } = match
+    let end = index + matched.length
+    const name = element?.toLowerCase() ?? matched
+    if (element !== undefined || matched === '<!--') {
       const after = unclosed.has(name) ? -1 : endOf(text, name, end)
       if (after < 0) {
         unclosed.add(name)
-        // Resumes within the start, because it may end with `]]>`.
+        // Resumes within the matched text, because it may end with `]]>`.
         hidden.lastIndex = index + 1
         continue
       }
@@ -85,7 +85,7 @@ function withoutHidden(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Returns the offset after the end of a script, style or comment; -1 if it has none. */
+/** Returns the offset after the end of a script, style or comment (`name`: `<!--`); -1 if it has no end from offset `from` on. */
 function endOf(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)
@@ -98,11 +98,11 @@ function endOf(text: string, name: string, from: number): number {
 
 /** Replaces every run of white space by one space. */
 function withSingleSpaces(text: string): string {
-  // Two searches take half the time of one replace, and find nothing in most ASCII texts.
-  return / {2}/.test(text) || otherSpaces.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
+  // The two searches take half the time of the replacement, and find nothing in most ASCII texts.
+  return / {2}/.test(text) || mayBeOtherSpace.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
-/** Matches every space except U+0020, and all other characters from U+00A0 on. */
-const otherSpaces = /[\t-\r\u00a0-\uffff]/
+/** Matches the ASCII white space except U+0020, and every character from U+00A0 on, some of which are white space. */
+const mayBeOtherSpace = /[\t-\r\u00a0-\uffff]/
 
 /**
  * Replaces every tag by the result of `textOfTag`. A tag ends at the next `>` and contains no `<`. A regular expression with a replace
@@ -132,26 +132,27 @@ function withoutTags(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Tag of at most `longestTag` characters → result of `textOfTag`. Descriptions repeat a small number of different tags. */
+// Caches of results of `textOfTag`, because descriptions repeat a small number of different tags.
+/** Tag of at most `maxCachedLength` characters → the text that replaces it. */
 const tagTexts = new Map<string, string>()
-/** `shortKey` of a tag with at most three ASCII characters between `<` and `>` → result of `textOfTag`. */
+/** `shortKey` of a tag with at most three ASCII characters between `<` and `>` → the text that replaces it. */
 const shortTagTexts = new Map<number, string>()
 /** Maximum number of tags in `tagTexts`. */
-const mostTags = 500
-const longestTag = 16
+const maxCachedTags = 500
+const maxCachedLength = 16
 
 /** Returns the text that replaces the tag `text[start, end)`: `''` for an inline tag, else a space. Undefined if it is not an HTML tag. */
 function textOfTag(text: string, start: number, end: number): string | undefined {
-  const short = end - start <= 5 ? shortKey(text, start + 1, end - 1) : -1
-  const known = short >= 0 ? shortTagTexts.get(short) : undefined
-  if (known !== undefined) return known
-  const found = text.slice(start, end)
-  const cached = tagTexts.get(found)
+  const key = end - start <= 5 ? shortKey(text, start + 1, end - 1) : -1
+  const cachedShort = key >= 0 ? shortTagTexts.get(key) : undefined
+  if (cachedShort !== undefined) return cachedShort
+  const tagText = text.slice(start, end)
+  const cached = tagTexts.get(tagText)
   if (cached !== undefined) return cached
-  if (!tag.test(found)) return undefined
-  const replaced = inline.test(found) ? '' : ' '
-  if (short >= 0) shortTagTexts.set(short, replaced)
-  else if (found.length <= longestTag && tagTexts.size < mostTags) tagTexts.set(found, replaced)
+  if (!tag.test(tagText)) return undefined
+  const replaced = inlineTag.test(tagText) ? '' : ' '
+  if (key >= 0) shortTagTexts.set(key, replaced)
+  else if (tagText.length <= maxCachedLength && tagTexts.size < maxCachedTags) tagTexts.set(tagText, replaced)
   return replaced
 }
 

@@ -8,7 +8,7 @@ const latin =
   'agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ' +
   'ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'
 
-/** Pairs of a name and its code point in hex. */
+/** Other names, each followed by its code point in hex. */
 const others =
   'Gbreve 11e gbreve 11f Idot 130 inodot 131 OElig 152 oelig 153 Scedil 15e scedil 15f Scaron 160 scaron 161 Yuml 178 fnof 192 ' +
   'circ 2c6 tilde 2dc Alpha 391 Beta 392 Gamma 393 Delta 394 Epsilon 395 Zeta 396 Eta 397 Theta 398 Iota 399 Kappa 39a Lambda 39b ' +

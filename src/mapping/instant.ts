@@ -7,67 +7,73 @@
 export interface Instant {
   /** Milliseconds since 1970; fractions of a second are dropped. */
   readonly ms: number
-  /** `2026-03-01T00:00:00+01:00`, with `Z` for offset zero. */
+  /** Like `2026-03-01T00:00:00+01:00`, with `Z` for offset zero. */
   readonly text: string
 }
 
-const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
+const isoForm =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
  * Parses a trimmed date or time. If `zone` (IANA name) is given, reads a time without an offset in that zone. If `dateOnly` is given, reads
  * a date without a time as midnight UTC, whatever the zone. Returns undefined for any other text, and for years before 1900.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
-  const match = form.exec(text)
+  const match = isoForm.exec(text)
   if (match === null) return undefined
   const [, year = '', month = '', day = '', hour, minute = '00', second = '00', offset] = match
   if (hour === undefined && dateOnly === undefined) return undefined
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  const check = new Date(midnight)
-  if (check.getUTCMonth() !== Number(month) - 1 || check.getUTCDate() !== Number(day) || Number(year) < 1900) return undefined
+  // `Date.UTC` turns 30 February into March.
+  const computed = new Date(midnight)
+  if (computed.getUTCMonth() !== Number(month) - 1 || computed.getUTCDate() !== Number(day) || Number(year) < 1900) return undefined
   if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
-  const local = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
-  const found = offsetAt(offset, zone, local)
-  if (found === undefined) return undefined
-  return { ms: local - found.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${found.text}` }
+  const localMs = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
+  const applied = writtenOrZoneOffset(offset, zone, localMs)
+  if (applied === undefined) return undefined
+  return { ms: localMs - applied.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${applied.text}` }
 }
 
-/** Returns the given offset, or else the offset of the zone at a local time. `local`: as in `offsetIn`. */
-function offsetAt(given: string | undefined, zone: string | undefined, local: number): ReturnType<typeof readOffset> {
-  if (given !== undefined) return given.toUpperCase() === 'Z' ? noOffset : readOffset(given)
+/** Difference of a local time from UTC. `text`: `+01:00`, or `Z` for zero. */
+interface Offset {
+  readonly minutes: number
+  readonly text: string
+}
+
+const noOffset: Offset = { minutes: 0, text: 'Z' }
+
+/** Returns the written offset, or else the offset of the zone. Undefined if there is neither, or if the written one is not valid. */
+function writtenOrZoneOffset(written: string | undefined, zone: string | undefined, localMs: number): Offset | undefined {
+  if (written !== undefined) return written.toUpperCase() === 'Z' ? noOffset : readOffset(written)
   if (zone === undefined) return undefined
-  return zone === 'UTC' ? noOffset : offsetIn(zone, local)
+  return zone === 'UTC' ? noOffset : offsetIn(zone, localMs)
 }
-
-const noOffset = { minutes: 0, text: 'Z' }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * Returns the offset of a zone at a local time. `local`: that time in milliseconds, as if it were UTC. If the clock shows the time twice
+ * Returns the offset of a zone at a local time. `localMs`: that time in milliseconds, as if it were UTC. If the clock shows the time twice
  * (end of summer time), takes the offset of the later instant. If the clock skips the time, takes the offset from before the change.
  */
-function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
+function offsetIn(zone: string, localMs: number): Offset | undefined {
   let format = formats.get(zone)
   if (format === undefined) formats.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
-  const at = (instant: number) =>
-    readOffset(
-      format
-        .formatToParts(instant)
-        .find(({ type }) => type === 'timeZoneName')
-        ?.value.replace('GMT', '') || '+00:00',
-    )
+  const offsetAt = (instantMs: number) => {
+    const name = format.formatToParts(instantMs).find(({ type }) => type === 'timeZoneName')?.value
+    // `GMT+01:00`, or only `GMT` for offset zero.
+    return readOffset(name?.replace('GMT', '') || '+00:00')
+  }
   // No zone changes its offset twice within two days, so the offsets a day before and a day after are the only candidates.
-  const later = at(local + dayMs)
-  if (later === undefined || at(local - later.minutes * 60_000)?.minutes === later.minutes) return later
-  return at(local - dayMs)
+  const later = offsetAt(localMs + dayMs)
+  if (later === undefined || offsetAt(localMs - later.minutes * 60_000)?.minutes === later.minutes) return later
+  return offsetAt(localMs - dayMs)
 }
 
 const dayMs = 86_400_000
 
-/** Parses `+01:00`, `+0100` or `+01`; undefined from 15 hours on. */
-function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {
+/** Parses `+01:00`, `+0100` or `+01`. Undefined from 15 hours or 60 minutes on. */
+function readOffset(text: string): Offset | undefined {
   const hours = text.slice(1, 3)
   const minutes = text.slice(3).replace(':', '') || '00'
   if (Number(hours) > 14 || Number(minutes) > 59) return undefined

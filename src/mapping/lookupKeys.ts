@@ -1,7 +1,8 @@
-/** Computes the identifiers and record keys of a value that is searched for in the database, such as an email given to `explain`. */
+/** Computes the packed identifiers and record keys by which a value is searched in the database, such as an email given to `explain`. */
 import { countryCode } from './identifiers/country.ts'
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
+import { isCountry } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
 import { normalizeHeader, readsCells, type PresetField } from './fields.ts'
@@ -27,8 +28,8 @@ function normalizedForms(type: IdentifierType, text: string, country: string | u
 
 /**
  * Returns the identifier types of the key's columns, by `map:` or by the preset. Empty if no identifier has a column of the key, or if the
- * key is a constant, computed or transformed. The header is not known here, so a pipeline without `map:` and `preset:` has the types of
- * every preset that may be recognized.
+ * key is a constant, computed or transformed. The header is not known here: without `map:` and `preset:`, returns the types of every preset
+ * that may be recognized.
  */
 function keyTypesOf({ map, preset: name }: Pick<Pipeline, 'map' | 'preset'>): ReadonlySet<IdentifierType> {
   if (name === undefined && Object.keys(map).length > 0) return new Set(keyTypesIn(map))
@@ -46,8 +47,9 @@ function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>
 
 /** Returns the fixed `default_country` of a pipeline. Undefined without one, and if the setting names a column. */
 export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undefined {
-  const given = map['phone_number']?.defaultCountry
-  return given === undefined ? undefined : countryCode(given)
+  const columnOrCountry = map['phone_number']?.defaultCountry
+  const code = columnOrCountry === undefined ? undefined : countryCode(columnOrCountry)
+  return code !== undefined && isCountry(code) ? code : undefined
 }
 
 /**
@@ -63,20 +65,20 @@ export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'pre
   const keyTypes = keyTypesOf(pipeline)
   const country = defaultCountryOf(pipeline)
   // The key of a row without a usable identifier is the text of its key column, in lower case if the first key column contains emails.
-  const keys = [...new Set([keyText(text, undefined), ...(keyTypes.has('email') ? [keyText(text, 'email')] : [])])].map((one) =>
-    hashKey(one),
-  )
+  const texts = new Set([keyText(text, undefined)])
+  if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
+  const keys = [...texts].map(hashKey)
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
     const packed = packedForms(type, text, country)
     if (packed.length === 0) continue
     // Keys of rows with a key column: the normalized identifier or, from a column of digests, the digest.
     const forms = normalizedForms(type, text, country)
-    const digests = type === 'partner_user_id' ? [] : packed.map((one) => one.subarray(1).toString('hex'))
-    keys.push(...[...forms, ...digests].map((form) => hashKey(form)))
-    // Keys of rows without a key column (do-not-reach lists): their identifiers together, here one form or all forms of one identifier.
+    const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
+    keys.push(...[...forms, ...digests].map(hashKey))
+    // Keys of rows without a key column (do-not-reach lists): their identifiers together, here the default form or all forms of one.
     keys.push(hashKey(packed[0]?.toString('latin1') ?? ''))
     const sorted = packed.toSorted((a, b) => a.compare(b))
-    if (packed.length > 1) keys.push(hashKey(sorted.map((one) => one.toString('latin1')).join('')))
+    if (packed.length > 1) keys.push(hashKey(sorted.map((identifier) => identifier.toString('latin1')).join('')))
   }
   return keys
 }

@@ -1,4 +1,4 @@
-/** Maps rows to records for one pipeline: binds the columns once for each header, then maps each row on its own. */
+/** Maps rows to records for one pipeline: binds the columns once for each header, then maps row by row. */
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -18,19 +18,19 @@ import { faultOfTransform, TransformError } from './transforms.ts'
 export const normalizerVersion = 15
 
 /**
- * Maps the rows of all sources of one pipeline to records. No clock, no I/O. The record or reject depends only on the row and on the
- * day for which the mapper was created; warnings and `reportUnmapped` may depend on earlier rows too.
+ * Maps the rows of all sources of one pipeline to records, without clock and I/O. The record or reject depends only on the row and on the
+ * day for which the mapper was created. Warnings and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   readonly map: (row: Row) => Mapped
   /**
    * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
-   * rows have more columns. `uri`: address of the source, by default of the first one. `isTable`: true if all rows have these columns, as
-   * in CSV; false for XML and JSON, where each record has its own columns and a missing column does not fail the run.
+   * rows have more columns. `uri`: address of the source for messages, by default of the first source. `isTable`: true if all rows have
+   * these columns, as in CSV; false for XML and JSON, where each record has its own columns and a missing column does not fail the run.
    *
-   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some of the columns with the
-   * same name are read
+   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if several columns have the same name,
+   * and only some of them are read
    */
   readonly bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
@@ -40,17 +40,17 @@ export interface RecordMapper {
 }
 
 /** Maximum number of cached headers. Each row of JSON and XML may have its own. */
-const maxBound = 512
+const maxCachedHeaders = 512
 
 /** Mapper that also describes how it maps a header, for `init` and `check`. */
 export interface DescribingMapper extends RecordMapper {
-  /** Returns the columns that fill the fields. `hint`: how to map the missing required columns; undefined if there are none. */
+  /** Returns the columns that fill the fields. `hint`: how to map missing required fields; undefined if none is missing. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns what to add to `map:` for this header: the missing required fields, and hints for optional ones. */
   readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
-/** Returns the mapper of a pipeline. Keeps a cache of bound headers. `bind`: binds a header (destinations/destination.ts). */
+/** Returns the mapper of a pipeline, which caches bound headers. `bind`: binds a header for the type of the destination. */
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
   const known = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
@@ -60,8 +60,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     const key = columns.join('\u0000')
     let bound = known.get(key)
     if (bound === undefined) {
-      if (known.size >= maxBound) known.clear()
-      bound = asRejectsFile(withRowFilters(bind(columns), pipeline, columns), columns)
+      if (known.size >= maxCachedHeaders) known.clear()
+      bound = adaptToRejectsFile(withRowFilters(bind(columns), pipeline, columns), columns)
       known.set(key, bound)
     }
     lastColumns = columns
@@ -81,7 +81,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) return mapFaulty(row, row.fault, bound)
-      return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapSound(row, bound))
+      return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapFaultless(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
     reportUnmapped: () => last?.reportUnmapped?.() ?? nothingUnmapped,
@@ -113,12 +113,12 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. A row that matches no row of the joined file, or several that differ,
- * has correct cells, so row filters and consent apply to it. The cells of other faulty rows may be shifted.
+ * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. A row with no match in the joined file, or
+ * with several that differ, has correct cells, so row filters and consent apply to it.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
-  const isJoin = code.startsWith('JOIN_')
-  if (isJoin && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
+  const hasCorrectCells = code.startsWith('JOIN_')
+  if (hasCorrectCells && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
   const reject = {
     line: row.line,
     code,
@@ -127,17 +127,17 @@ function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>
     hint: isRecordCode(code) ? hintOf(code) : 'Correct the row in the source.',
   }
   const mapped: Mapped = { reject: row.cells.length === 0 ? reject : withKey(reject, bound, row), warnings: [] }
-  return isJoin ? withOptOuts(mapped, bound, row) : mapped
+  return hasCorrectCells ? withOptOuts(mapped, bound, row) : mapped
 }
 
-function rejectRepeatedHeader({ line, columns }: Row, { headerCells: [first] }: BoundHeader): Mapped {
+function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHeader): Mapped {
   const code = 'HEADER_REPEATED'
-  const reject = { line, code, field: columns[first?.index ?? 0] ?? '', message: 'the header is repeated here', hint: hintOf(code) }
-  return { reject, warnings: [] }
+  const field = columns[headerCells[0]?.index ?? 0] ?? ''
+  return { reject: { line, code, field, message: 'the header is repeated here', hint: hintOf(code) }, warnings: [] }
 }
 
-/** Maps a row without a fault. A rejected row keeps the identifiers that it opts out. */
-function mapSound(row: Row, bound: BoundHeader): Mapped {
+/** Maps a row in which the reader found no fault. A rejected row keeps the identifiers that it opts out. */
+function mapFaultless(row: Row, bound: BoundHeader): Mapped {
   try {
     const mapped = bound.map(row)
     return mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row)
@@ -168,10 +168,10 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 }
 
 /**
- * Adapts a bound header to a corrected file of `sluice rejects --csv`: removes the warnings about the reason columns, and restores cells
- * that were changed for spreadsheets. Returns other headers unchanged.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`: removes the warnings about its columns with the reasons, and
+ * restores the cells that this command changed for spreadsheets. Returns the header of any other file unchanged.
  */
-function asRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
+function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (ignored.size === 0) return bound
   return {
@@ -185,9 +185,8 @@ function asRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHea
 }
 
 /**
- * Stops the run if several columns have one name, and the first of them is used but not all others are.
- *
- * @throws {RunError} FILE_DUPLICATE_COLUMN
+ * Throws RunError FILE_DUPLICATE_COLUMN if several columns of the file have one name, and the mapping reads the first of them but not all
+ * others.
  */
 function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
   for (const index of used) {
@@ -216,24 +215,27 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
  * more than half of the columns, and at least three, have one parent.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
-  const below = new Map<string, number>()
+  const counts = new Map<string, number>()
   for (const column of columns) {
-    const at = column.lastIndexOf('.')
-    if (at > 0) below.set(column.slice(0, at), (below.get(column.slice(0, at)) ?? 0) + 1)
+    const dot = column.lastIndexOf('.')
+    const parent = column.slice(0, dot)
+    if (dot > 0) counts.set(parent, (counts.get(parent) ?? 0) + 1)
   }
-  const [most] = [...below].sort((a, b) => b[1] - a[1])
-  return most !== undefined && most[1] >= 3 && most[1] * 2 > columns.length ? most[0] : undefined
+  const [mostFrequent] = [...counts].sort(([, a], [, b]) => b - a)
+  if (mostFrequent === undefined) return undefined
+  const [parent, count] = mostFrequent
+  return count >= 3 && count * 2 > columns.length ? parent : undefined
 }
 
 /**
- * Returns true if every compared cell is the name of its column, ignoring case and up to eight spaces around it. Returns false if
- * `headerCells` has fewer than two columns.
+ * Returns true if the cell of every column of `headerCells` is the name of its column, ignoring case and up to eight spaces around it.
+ * Returns false if `headerCells` has fewer than two columns, because one cell may be a value that is equal to the name.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false
   for (const { index, name } of headerCells) {
     const cell = row.cells[index]
-    // Checked first, because this runs for every row and most cells have another length.
+    // The length is compared first, because this runs for every row and most cells have another length.
     if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false
     if (trimText(cell).toLowerCase() !== name) return false
   }

@@ -9,15 +9,15 @@ const digitsOf = (text: string) => text.replace(/\P{Nd}/gu, '')
 /** Returns true for a text with an @, also a full-width one. */
 const hasAt = (text: string) => /[@＠]/.test(text)
 
-/** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Also for invalid addresses; text without an @ is masked by `maskText`. */
-function maskEmail(given: string): string {
-  const text = given.toLowerCase().replaceAll('＠', '@')
+/** Masks a valid or invalid email: `jane.doe@example.com` → `j***@e***.com`. Text without an @ is masked by `maskText`. */
+function maskEmail(email: string): string {
+  const text = email.toLowerCase().replaceAll('＠', '@')
   const at = text.lastIndexOf('@')
-  if (at < 0) return maskText(given)
+  if (at < 0) return maskText(email)
   const domain = text.slice(at + 1)
   const dot = domain.lastIndexOf('.')
   const ending = dot > 0 && /^\.[a-z]{2,10}$/i.test(domain.slice(dot)) ? domain.slice(dot) : ''
-  return `${first(text.slice(0, at))}***@${first(domain)}***${ending}`
+  return `${firstCharacter(text.slice(0, at))}***@${firstCharacter(domain)}***${ending}`
 }
 
 /** Masks a phone number: `+1 202 555 0143` → `***43`; `***` if there are fewer than six digits. */
@@ -28,7 +28,7 @@ function maskPhone(text: string): string {
 
 /** Masks a text: `Jane` → `J***`. An empty text stays empty. */
 export function maskText(text: string): string {
-  return text === '' ? '' : `${first(text)}***`
+  return text === '' ? '' : `${firstCharacter(text)}***`
 }
 
 /** Masks a value of unknown type: with an @ as an email, with six or more digits as a phone number, otherwise by `maskText`. */
@@ -38,22 +38,22 @@ export function maskUnknown(text: string): string {
 }
 
 /** Masks an identifier by its type. Text with an @ is masked as an email, whatever its type. */
-export function maskFor(type: IdentifierType, text: string): string {
+export function maskIdentifier(type: IdentifierType, text: string): string {
   if (hasAt(text)) return maskEmail(text)
   if (type === 'phone_number') return maskPhone(text)
   return type === 'email' ? maskText(text) : maskUnknown(text)
 }
 
 /**
- * Returns the type of a packed identifier and the first 12 hex digits of its digest. For a `partner_user_id`, which is not hashed, returns
- * only the type.
+ * Describes a packed identifier without its value: its type and the first 12 hex digits of its digest. For a `partner_user_id`, which is
+ * not hashed, returns only the type.
  */
-export function maskedIdentifier(packed: Buffer): string {
+export function describeIdentifier(packed: Buffer): string {
   const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
   return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
-// Emails, also with `%40` for the @; phone numbers with `+`; user and password of an address.
+// Match emails, also with `%40` for the @; phone numbers with `+`; user and password of a web address.
 const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
 const credentials = /\/\/[^/\s@]*@/g
@@ -62,8 +62,8 @@ const credentials = /\/\/[^/\s@]*@/g
 const searchedLength = 2_000
 
 /**
- * Cuts a product value or a column name to `length` characters for a message. Both may contain credentials, emails and phone numbers.
- * These are masked before the cut, which could otherwise remove the `@` by which they are found.
+ * Cuts a product value or a column name to `length` characters for a message. It may contain credentials, emails and phone numbers. These
+ * are masked before the cut, which could otherwise remove the `@` by which they are found.
  */
 export function showValue(text: string, length = 60): string {
   const masked = redactPersonalData(text.slice(0, searchedLength))
@@ -80,7 +80,7 @@ export function redactPersonalData(text: string): string {
   return shown
 }
 
-function first(text: string): string {
+function firstCharacter(text: string): string {
   const point = text.codePointAt(0)
   return point === undefined ? '' : String.fromCodePoint(point)
 }

@@ -10,42 +10,43 @@ export interface EmailOptions {
   readonly wrapped: boolean
   /** Converts an international domain to its ASCII form; otherwise it stays as written, in lower case (docs/decisions/both-forms.md). */
   readonly idnToAscii: boolean
-  /** Adds the other form of an international domain, whichever was written. */
+  /** Adds the ASCII form of an international domain, or the form with its own letters, whichever was not written. */
   readonly bothForms: boolean
 }
 
 const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
 
-// 1: letter or digit; 2: other character of a local part, except the dot; 0: any other character.
+// By code of a lower-case ASCII character. 1: letter or digit; 2: other character before the @, except the dot; 0: any other character.
 const characterKinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') characterKinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 
-/** Separator in a cell with several emails or phone numbers; the parts are to be trimmed (docs/inputs.md, cases 104 and 191). */
+/** Separator in a cell with several emails or phone numbers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /[,;|]|:::/
 
-const role =
+/** Addresses of a role in a company, and `a@example.…`, which stands in examples. */
+const roleAddress =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
  * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
- * placeholders. An address of a role gets the note EMAIL_ROLE, an address of mixed scripts EMAIL_MIXED_SCRIPT. Source:
+ * placeholders. The address of a role, such as `info@`, gets the note EMAIL_ROLE, an address of mixed scripts EMAIL_MIXED_SCRIPT. Source:
  * docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
   if (isPlainAddress(lower))
     return options.bothForms && lower.includes('xn--') ? withOtherForm(classifyAddress(lower)) : classifyAddress(lower)
-  return slowEmail(text, options)
+  return normalizeOtherAddress(text, options)
 }
 
 const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
 
-/** Returns a valid address as the result: with the note EMAIL_ROLE if it is of a role, rejected if it is a placeholder. */
+/** Returns the result for a valid address: rejected if it is a placeholder, with the note EMAIL_ROLE if it is the address of a role. */
 function classifyAddress(address: string): Normalized {
   if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
     return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
-  return role.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
+  return roleAddress.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
 }
 
 /**
@@ -55,7 +56,7 @@ function classifyAddress(address: string): Normalized {
 function isPlainAddress(text: string): boolean {
   const length = text.length
   if (length > 254) return false
-  // Character codes: 45 is a hyphen, 46 a dot, 64 an @.
+  // Character codes: 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character; it starts as a dot, because none may be first.
   let at = 0
   let last = 46
   for (; at < length; at++) {
@@ -68,25 +69,25 @@ function isPlainAddress(text: string): boolean {
     last = char
   }
   if (at === 0 || at > 64 || last === 46 || at >= length - 3) return false
-  let dot = -1
+  let lastDot = -1
   last = 46
   for (let i = at + 1; i < length; i++) {
     const char = text.charCodeAt(i)
     if (char === 46) {
       if (last === 46 || last === 45) return false
-      dot = i
+      lastDot = i
     } else if (char === 45) {
       if (last === 46) return false
     } else if (char >= 128 || characterKinds[char] !== 1) return false
     last = char
   }
-  if (dot < 0 || length - dot < 3 || last === 45) return false
-  const first = text.charCodeAt(dot + 1)
-  return first >= 97 && first <= 122
+  if (lastDot < 0 || length - lastDot < 3 || last === 45) return false
+  const topLevelStart = text.charCodeAt(lastDot + 1)
+  return topLevelStart >= 97 && topLevelStart <= 122 // a to z
 }
 
 /** Normalizes an address that `isPlainAddress` does not accept, or returns why it is not valid. */
-function slowEmail(given: string, options: EmailOptions): Normalized {
+function normalizeOtherAddress(given: string, options: EmailOptions): Normalized {
   let text = trimText(given.replace(/[\u200b-\u200d\u2060\ufeff]/g, ''))
   if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
@@ -97,7 +98,8 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   if (at <= 0) return invalid('has no text before an @')
   const local = text.slice(0, at)
   const domain = text.slice(at + 1)
-  if (!/^"(?:[^"\\@]|\\.)+"$/.test(local)) {
+  const isQuoted = /^"(?:[^"\\@]|\\.)+"$/.test(local)
+  if (!isQuoted) {
     if (/\s/.test(text)) return invalid('contains a space')
     if (/[,;:()[\]\\"]/.test(text)) return invalid('contains more than one address, or characters that no address has')
     if (local.includes('@')) return invalid('has two @')
@@ -110,11 +112,12 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
     return invalid('does not have a valid domain')
   const host = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (host === undefined) return invalid('does not have a valid domain')
-  const result = options.bothForms ? withOtherForm(classifyAddress(`${local}@${host}`)) : classifyAddress(`${local}@${host}`)
+  const classified = classifyAddress(`${local}@${host}`)
+  const result = options.bothForms ? withOtherForm(classified) : classified
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Returns all addresses in a text, each in every form: also those of a list, with a name or `mailto:`. For texts that are not sent. */
+/** Returns every address of a row that opts out, in both forms of its domain: also of a list, with a name or `mailto:`. */
 export function addressesIn(text: string): readonly string[] {
   return text.split(listSeparator).flatMap((part) => {
     const result = normalizeEmail(trimText(part), { wrapped: true, idnToAscii: false, bothForms: true })
@@ -123,8 +126,7 @@ export function addressesIn(text: string): readonly string[] {
 }
 
 /**
- * Adds, as `also`, the address with the other form of an international domain: ASCII (`xn--…`) for letters beyond ASCII, and vice
- * versa.
+ * Adds, as `also`, the address with the other form of an international domain: ASCII (`xn--…`) for letters beyond ASCII, and vice versa.
  */
 function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result

@@ -31,21 +31,21 @@ export function normalizeIdentifier(
     case 'handle':
       return normalizeHandle(text)
     case 'service_id':
-      return normalizeServiceId(unquote(text))
+      return normalizeServiceId(withoutApostrophe(text))
     case 'device_id':
-      return normalizeDeviceId(unquote(text))
+      return normalizeDeviceId(withoutApostrophe(text))
     case 'partner_user_id':
-      return normalizePartnerId(unquote(text))
+      return normalizePartnerId(withoutApostrophe(text))
   }
 }
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
 
-/** Rules that return every form in which any settings may have sent a value. They reject an email with a name or `mailto:`. */
+/** Rules that return every form in which a value may have been sent, by any settings. They reject an email with a name or `mailto:`. */
 export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */
-function unquote(text: string): string {
+function withoutApostrophe(text: string): string {
   return text.replace(/^['\u2018\u2019]/, '')
 }
 
@@ -77,8 +77,8 @@ function normalizeDeviceId(text: string): Normalized {
 }
 
 /**
- * Returns a partner id unchanged, because it is sent as it is. So rejects texts that look like an email, a phone number, a card number or a
- * bank account number (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins
+ * Returns a partner id unchanged: it is sent in clear. Therefore rejects texts that look like an email, a phone number, a card number or a
+ * bank account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins
  * with 00.
  */
 function normalizePartnerId(text: string): Normalized {
@@ -94,12 +94,12 @@ function normalizePartnerId(text: string): Normalized {
   if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
     const digits = text.replace(/\D/g, '')
     if (isCardNumber(digits)) return personal('a card number')
-    const writtenAsPhone =
+    const isWrittenAsPhone =
       text.startsWith('+') ||
       text.includes('(') ||
       /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) ||
       /^0\d{1,4}[\s/-]\d/.test(text)
-    if (writtenAsPhone && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
+    if (isWrittenAsPhone && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
   }
   return { text }
 }

@@ -6,10 +6,12 @@
 import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
 
-/** Numbering plan of a country in the metadata, by position (version 4 of the library's METADATA.md). */
+/** Numbering plan of a country in the metadata: an array (version 4 of the library's METADATA.md). */
 type Plan = readonly unknown[]
+/** Indexes in a `Plan`. */
 const at = {
   callingCode: 0,
+  /** International direct dialing: the prefix for calls abroad. */
   idd: 1,
   pattern: 2,
   nationalPrefix: 5,
@@ -22,9 +24,9 @@ const at = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Pattern of a prefix that the library may strip. A number that begins with it is left to the library, unless the prefix is `trunk`. */
+  /** Pattern of a prefix that the library may strip. If a number begins with it, but not with `trunk`, the library decides. */
   readonly prefix: RegExp | undefined
-  /** The same prefix, which the fast path strips once. Undefined if it is not only digits, or has a rule that transforms the number. */
+  /** The same prefix as digits, which the fast path strips. Undefined if it is a pattern, or if a rule transforms the number too. */
   readonly trunk: string | undefined
   /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
@@ -51,33 +53,32 @@ export function isCountry(code: string): code is CountryCode {
   return Object.hasOwn(plans(), code)
 }
 
+const plus = 43
 /** Reused buffer: a plus and the digits of the current number. A string joined from parts would be copied once more for hashing. */
-const spelled = Buffer.alloc(25, '+')
+const plusAndDigits = Buffer.alloc(25, '+')
 
 /** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code for numbers without `+`. */
 export function fastPhone(text: string, country: string | undefined): string | undefined {
   const length = text.length
   if (length < 7 || length > 24) return undefined
-  const international = text.charCodeAt(0) === plus
+  const isInternational = text.charCodeAt(0) === plus
   let end = 1
-  let brackets = 0
-  for (let i = international ? 1 : 0; i < length; i++) {
+  let openBrackets = 0
+  for (let i = isInternational ? 1 : 0; i < length; i++) {
     const char = text.charCodeAt(i)
     if (char >= 48 && char <= 57) {
-      spelled[end++] = char
+      plusAndDigits[end++] = char
       continue
     }
-    if (char === 40) brackets += 1 // opening bracket
-    else if (char === 41) brackets -= 1 // closing bracket
+    if (char === 40) openBrackets += 1 // opening bracket
+    else if (char === 41) openBrackets -= 1 // closing bracket
     else if (char !== 32 && char !== 45 && char !== 46) return undefined // 32 is a space, 45 a hyphen, 46 a dot
-    if (brackets < 0 || brackets > 1) return undefined
+    if (openBrackets < 0 || openBrackets > 1) return undefined
   }
-  if (brackets !== 0) return undefined
-  if (international) return end < 9 || end > 16 ? undefined : fastInternational(spelled.latin1Slice(0, end))
-  return country === undefined ? undefined : fastNational(spelled.latin1Slice(1, end), country)
+  if (openBrackets !== 0) return undefined
+  if (isInternational) return end < 9 || end > 16 ? undefined : fastInternational(plusAndDigits.latin1Slice(0, end))
+  return country === undefined ? undefined : fastNational(plusAndDigits.latin1Slice(1, end), country)
 }
-
-const plus = 43
 
 /** Returns `number` unchanged if it is valid. `number`: a plus and 8 to 15 digits. */
 function fastInternational(number: string): string | undefined {
@@ -108,9 +109,9 @@ function fastNational(digits: string, country: string): string | undefined {
 function countryRulesOf(country: string): CountryRules | undefined {
   const known = countryRules.get(country)
   if (known !== undefined || countryRules.has(country)) return known
-  const made = compileCountry(country)
-  countryRules.set(country, made)
-  return made
+  const rules = compileCountry(country)
+  countryRules.set(country, rules)
+  return rules
 }
 
 function compileCountry(country: string): CountryRules | undefined {
@@ -129,32 +130,31 @@ function compileCountry(country: string): CountryRules | undefined {
 function codeRulesOf(code: string): CodeRules | undefined {
   const known = codeRules.get(code)
   if (known !== undefined || codeRules.has(code)) return known
-  const made = compileCode(code)
-  codeRules.set(code, made)
-  return made
+  const rules = compileCode(code)
+  codeRules.set(code, rules)
+  return rules
 }
 
 /**
- * Compiles the rules of a calling code. The library finds the country by leading digits, else by number types, and then checks the
- * types of that country. After a calling code it may strip the prefix of the code's main country.
+ * Compiles the rules of a calling code. The library finds the country by leading digits, else by number types, and then checks the types of
+ * that country. After a calling code it may strip the prefix of the code's main country, which is the first in the metadata.
  */
 function compileCode(code: string): CodeRules | undefined {
   const countries = countriesByCode()[code]
   if (countries === undefined) return undefined
-  const rules = countries.map((country) => {
+  const patterns = countries.map((country) => {
     const plan = plans()[country] ?? []
-    const types = typesOf(plan)
-    const leading = plan[at.leadingDigits]
+    const leadingDigits = plan[at.leadingDigits]
     return {
-      types: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${types})$`),
-      leading: typeof leading === 'string' && leading !== '' ? new RegExp(`^(?:${leading})`) : undefined,
+      types: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${typePattern(plan)})$`),
+      leading: typeof leadingDigits === 'string' && leadingDigits !== '' ? new RegExp(`^(?:${leadingDigits})`) : undefined,
     }
   })
   const prefix = prefixOf(plans()[countries[0] ?? ''] ?? [])
   return {
     prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     isValid: (national) => {
-      for (const { types, leading } of rules) {
+      for (const { types, leading } of patterns) {
         if (leading === undefined) {
           if (types.test(national)) return true
         } else if (leading.test(national)) return types.test(national)
@@ -164,6 +164,7 @@ function compileCode(code: string): CodeRules | undefined {
   }
 }
 
+/** Returns the pattern of the prefix that the library may strip; undefined if there is none. `transforms`: a rule changes the number. */
 function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: boolean } | undefined {
   const forParsing = plan[at.prefixForParsing]
   const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[at.nationalPrefix]
@@ -171,11 +172,8 @@ function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: 
   return { pattern, transforms: typeof plan[at.prefixRule] === 'string' && plan[at.prefixRule] !== '' }
 }
 
-/**
- * Joins the patterns of all number types into one, each with its own lengths. Without types in the metadata, returns the general
- * pattern.
- */
-function typesOf(plan: Plan): string {
+/** Joins the patterns of all number types, each with its own lengths. Without types in the metadata, returns the general pattern. */
+function typePattern(plan: Plan): string {
   const types = plan[at.types]
   if (!Array.isArray(types)) return String(plan[at.pattern])
   const patterns: string[] = []

@@ -30,7 +30,7 @@ export const placeholders: ReadonlySet<string> = new Set([
   "''",
 ])
 
-/** Valid addresses that do not belong to a person, so they must not be hashed (docs/inputs.md, cases 110 and 118). */
+/** Valid addresses that do not belong to a person, so they are not hashed (docs/inputs.md, cases 110 and 118). */
 export const placeholderAddresses: ReadonlySet<string> = new Set([
   'test@test.com',
   'test@example.com',

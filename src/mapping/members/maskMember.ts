@@ -1,5 +1,5 @@
 import { parseInstant } from '../instant.ts'
-import { maskFor, maskText, maskUnknown } from '../mask.ts'
+import { maskIdentifier, maskText, maskUnknown } from '../mask.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
@@ -25,7 +25,7 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
   const maskOne = (text: string, index: number): string => {
     if (text === '') return ''
     const type = types.get(index)
-    if (type !== undefined) return maskFor(type, trimText(text))
+    if (type !== undefined) return maskIdentifier(type, trimText(text))
     if (shown.has(index))
       return text.includes('@') ||
         text.length > 40 ||

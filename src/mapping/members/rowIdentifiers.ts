@@ -5,7 +5,7 @@ import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../iden
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
-import { maskFor } from '../mask.ts'
+import { maskIdentifier } from '../mask.ts'
 import type { Cell, IdentifierType, PackedIdentifier, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
@@ -145,11 +145,11 @@ export class RowIdentifiers {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (type === 'phone_number' && /^\+?[\s(]*(?:(?:\d{1,3}|\))[\s)]*)?$/.test(text)) return
       const misplaced = misplacedMessage(type, text)
-      const message = `${maskFor(type, text)} ${misplaced ?? result.message}`
+      const message = `${maskIdentifier(type, text)} ${misplaced ?? result.message}`
       this.#addFault({ code: result.code, field, message, ...(misplaced === undefined ? {} : { isMisplaced: true }) })
       return
     }
-    if (result.note !== undefined) this.warn(result.note, field, maskFor(type, text))
+    if (result.note !== undefined) this.warn(result.note, field, maskIdentifier(type, text))
     this.#noteKey(type, result.text)
     this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
     if (result.also === undefined) return
@@ -193,7 +193,7 @@ export class RowIdentifiers {
       this.#addFault({
         code: isRaw ? 'HASH_EXPECTED' : 'HASH_INVALID',
         field,
-        message: isRaw ? `${maskFor(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
+        message: isRaw ? `${maskIdentifier(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
       })
       return
     }

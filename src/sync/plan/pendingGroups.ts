@@ -8,7 +8,7 @@ import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { lastPlanOf } from '../../db/plans.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { maskedIdentifier } from '../../mapping/mask.ts'
+import { describeIdentifier } from '../../mapping/mask.ts'
 import { firstMembers, memberOperations } from './memberOperations.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
@@ -254,7 +254,7 @@ async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promi
      group by r.line, r.key order by r.line, r.key limit 5`,
   )
   return rows.map(
-    ({ line, key, replaced }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${replaced.map(maskedIdentifier).join(', ')}`,
+    ({ line, key, replaced }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${replaced.map(describeIdentifier).join(', ')}`,
   )
 }
 

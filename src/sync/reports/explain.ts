@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { maskedIdentifier } from '../../mapping/mask.ts'
+import { describeIdentifier } from '../../mapping/mask.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -110,7 +110,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
         : status === 'missing'
           ? `missing from the source${filterNote}; last read from line ${line}`
           : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
-    ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
+    ...(body === null ? { value: (identifiers ?? []).map(describeIdentifier).join(', ') } : { value: body }),
   }))
 }
 
@@ -371,7 +371,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
     find: findMember,
     deletesRecord: false,
     states: memberKeys,
-    nameOf: ({ key }) => maskedIdentifier(key),
+    nameOf: ({ key }) => describeIdentifier(key),
     digestsOf,
   },
 }

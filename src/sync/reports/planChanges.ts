@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.ts'
 import { entriesOf, formerEntries } from '../../db/entries/read.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Change } from '../../model/report.ts'
-import { maskedIdentifier } from '../../mapping/mask.ts'
+import { describeIdentifier } from '../../mapping/mask.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import { recordOf } from '../../unknownValue.ts'
@@ -140,9 +140,9 @@ function productFields({ action, body, body_before }: ChangeRow): readonly Field
 }
 
 function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
-  const shown = keys.map(maskedIdentifier)
+  const shown = keys.map(describeIdentifier)
   if (action === 'delete') return [{ field: 'identifiers', before: shown, after: [] }]
-  return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
+  return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(describeIdentifier) ?? null), after: shown }]
 }
 
 function reasonOfMember({ line, suppressed, ended, filtered }: ChangeRow): string {
