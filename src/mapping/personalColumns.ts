@@ -1,47 +1,55 @@
 /** Recognizes card and bank account numbers, and the columns that contain them (docs/inputs.md, cases 134 and 199). */
-import type { Row } from '../model/record.ts'
+import type { Cell, Row } from '../model/record.ts'
 
-/** Number of rows that are checked, to save time: a column of card or account numbers has one in its first rows. */
-const rowsChecked = 500
+/** Number of rows that are checked, to save time. A column of card or account numbers has one in its first rows. */
+const maxRows = 500
 
 /** Content of a column, as text for a message. */
 export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 /** Search for card and bank account numbers in the rows of one source. */
 export interface PersonalColumns {
-  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `rowsChecked` rows. */
+  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
   readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 
 /** Starts the search in one source. */
 export function createPersonalColumns(): PersonalColumns {
-  let left = rowsChecked
+  let rowsLeft = maxRows
   return {
     find: (row) => {
-      if (left <= 0) return nothing
-      left -= 1
+      if (rowsLeft <= 0) return noColumns
+      rowsLeft -= 1
       return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {
-        if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return []
-        const what = isCardNumber(cell) ? 'card numbers' : isIban(cell) ? 'bank account numbers' : undefined
+        const what = contentOf(cell)
         return what === undefined ? [] : [[row.columns[index] ?? '', what]]
       })
     },
   }
 }
 
-const nothing: readonly (readonly [string, PersonalNumbers])[] = []
+const noColumns: readonly (readonly [string, PersonalNumbers])[] = []
+
+function contentOf(cell: Cell | undefined): PersonalNumbers | undefined {
+  if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return undefined
+  if (isCardNumber(cell)) return 'card numbers'
+  return isIban(cell) ? 'bank account numbers' : undefined
+}
 
 /**
- * Returns true for a card number with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. Knows Visa with 16 digits,
- * Mastercard, American Express and Discover.
+ * Returns true for a card number with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. Recognizes Visa with 16
+ * digits, Mastercard, American Express and Discover.
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')
   if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false
   let sum = 0
-  for (let i = digits.length - 1, twice = false; i >= 0; i--, twice = !twice) {
-    const digit = digits.charCodeAt(i) - 48
-    sum += twice ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit
+  let isDoubled = false
+  for (let i = digits.length - 1; i >= 0; i--) {
+    const digit = Number(digits.charAt(i))
+    const doubled = digit > 4 ? digit * 2 - 9 : digit * 2
+    sum += isDoubled ? doubled : digit
+    isDoubled = !isDoubled
   }
   return sum % 10 === 0
 }
@@ -50,10 +58,11 @@ export function isCardNumber(text: string): boolean {
 export function isIban(text: string): boolean {
   const plain = text.replace(/[ -]/g, '').toUpperCase()
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(plain)) return false
-  let rest = 0
+  let remainder = 0
   for (const char of plain.slice(4) + plain.slice(0, 4)) {
+    // A letter counts as two digits: A is 10, Z is 35.
     const value = Number.parseInt(char, 36)
-    rest = (value > 9 ? rest * 100 + value : rest * 10 + value) % 97
+    remainder = (value > 9 ? remainder * 100 + value : remainder * 10 + value) % 97
   }
-  return rest === 1
+  return remainder === 1
 }

@@ -10,13 +10,14 @@ import { nameWords } from '../consent/columnName.ts'
 /** Column of ages or dates of birth. */
 export interface BoundAge {
   readonly index: number
-  /** `age`: its cells are ages in years; `group`: ranges of ages, or codes; `birth`: dates or years of birth. */
+  /** `age`: its cells are ages in years; `group`: ranges of ages, or codes of such ranges; `birth`: dates or years of birth. */
   readonly kind: 'age' | 'group' | 'birth'
-  /** Latest date of birth of a person who is not under 13 today (UTC), YYYY-MM-DD. */
+  /** YYYY-MM-DD: a person born later is under 13 today (UTC). */
   readonly latestBirth: string
 }
 
-const leastAge = 13
+const minAge = 13
+// Names as `normalizeHeader` returns them.
 const ageColumns: ReadonlySet<string> = new Set(['age', 'customer_age', 'alter', 'edad'])
 const birthColumns: ReadonlySet<string> = new Set([
   'birth_date',
@@ -31,7 +32,7 @@ const birthColumns: ReadonlySet<string> = new Set([
   'geburtsdatum',
 ])
 
-// Names in several languages and spellings, as `nameWords` returns them. Names of others, such as `child age`, are not among them.
+// Names in several languages and spellings, as `nameWords` returns them. Ages of other people, such as `child age`, are not among them.
 const ageNames =
   /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
 const groupNames =
@@ -39,8 +40,8 @@ const groupNames =
 const birthNames =
   /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
-/** Format, unit or note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
-const note = /[([]([^()[\]]*)[)\]]\s*$/
+/** Format, unit or other note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
+const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
 /** Words in the note of a name that is not about the person: `Birthday (child)`, `Age [account]`. */
 const otherNote =
   /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|email|mail|sms|reminder|sent|gift|coupon|voucher|campaign|vehicle|company|business|membership)\b/
@@ -57,7 +58,7 @@ const shortUnit =
 
 /** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
-  const latestBirth = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
+  const latestBirth = `${today.getUTCFullYear() - minAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
     const kind = kindOf(column) ?? kindBelowPath(column)
     return kind === undefined ? [] : [{ index, kind, latestBirth }]
@@ -66,9 +67,10 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 
 function kindOf(column: string): BoundAge['kind'] | undefined {
   const name = normalizeHeader(column)
-  const noted = nameWords(note.exec(column)?.[1] ?? '')
-  const words = nameWords(otherNote.test(noted) ? column : column.replace(note, ''))
-  if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(noted))) return 'age'
+  const note = nameWords(noteAtEnd.exec(column)?.[1] ?? '')
+  // A note about another person or thing stays in the name, which then matches none of the patterns.
+  const words = nameWords(otherNote.test(note) ? column : column.replace(noteAtEnd, ''))
+  if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(note))) return 'age'
   if (groupNames.test(words)) return 'group'
   return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? 'birth' : undefined
 }
@@ -81,12 +83,12 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
 }
 
 /**
- * Returns true if, by one text of the cell, the person is or may be under 13. Returns false for a text that is none of these:
- * - an age of one or two digits, also with decimals, years or as a range (`12 years`, `0-12`, `under 13`);
- * - a month of birth (`2013-06`), an ISO date, or a date with a year of two digits (`6/16/13`);
- * - a day number of a spreadsheet, or a Unix time;
- * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`), also at the start or end of six or eight digits
- *   (`16062013`).
+ * Returns true if, by one text of the cell, the person is or may be under 13. Returns false for any text but these:
+ * - in a column of ages or groups: an age of one or two digits, also with decimals, years or as a range (`12 years`, `0-12`, `under 13`);
+ * - in a column of births: a month (`2013-06`), an ISO date, a date with a year of two digits (`6/16/13`), a day number of a spreadsheet, a
+ *   Unix time;
+ * - in a column of births: any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`), or with a year at the
+ *   start or end of six or eight digits (`16062013`).
  */
 export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
@@ -98,12 +100,12 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
   })
 }
 
-/** Returns true for an age under 13. Accepts `12.0`: programs write a column of integers with decimals as soon as one cell is empty. */
+/** Returns true for an age under 13. Reads `12.0` too: programs write a column of integers with decimals as soon as one cell is empty. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
   // The lower end of a range counts.
   const age = /^0*(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
-  if (age !== null) return Number(age[1]) < leastAge
+  if (age !== null) return Number(age[1]) < minAge
   // A limit of up to 18, as in `under 18`, may be about a child.
   const below = /^(?:<=?|≤|u-?(?=\d)|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
   return below !== null && Number(below[1]) <= 18
@@ -114,14 +116,15 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
-  const number = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text) ? Number.parseFloat(text.replace(',', '.')) : undefined
-  if (number !== undefined) return dayOfNumber(number) > latestBirth
-  const short = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
-  if (short !== null) {
+  const isDayNumberOrUnixTime = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text)
+  if (isDayNumberOrUnixTime) return dayOfNumber(Number.parseFloat(text.replace(',', '.'))) > latestBirth
+  const twoDigitYear = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
+  if (twoDigitYear !== null) {
+    const [first, last] = [Number(twoDigitYear[1]), Number(twoDigitYear[2])]
     // `85-06-16` starts with its year, because no month has 85 days.
-    const year = Number(short[1]) > 31 ? Number(short[1]) : Number(short[2])
+    const year = first > 31 ? first : last
     // A year of two digits is in this century, unless the person would be born in the future.
-    const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + leastAge ? 2000 : 1900
+    const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + minAge ? 2000 : 1900
     return `${century + year}-12-31` > latestBirth
   }
   // Day and month may be in any order, or missing. So only the year is read, and its last day is taken. In `20102013` both ends may be

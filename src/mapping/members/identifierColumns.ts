@@ -2,21 +2,21 @@
 import { isDetailName, nameWords } from '../consent/columnName.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 
-const rules = { wrapped: true, idnToAscii: false, bothForms: false }
+const emailOptions = { wrapped: true, idnToAscii: false, bothForms: false }
 
 /** Returns true if a trimmed cell is an email, also with a name or `mailto:`. Returns false for placeholders such as `test@test.com`. */
 export function looksLikeEmail(cell: string): boolean {
-  return cell.length >= 6 && cell.length <= 254 && cell.includes('@') && 'text' in normalizeEmail(cell, rules)
+  return cell.length >= 6 && cell.length <= 254 && cell.includes('@') && 'text' in normalizeEmail(cell, emailOptions)
 }
 
-// `+49 170 5550100`, `tel:+1 (202) 555-0143 ext. 12`.
+// Matches `+49 170 5550100`, `tel:+1 (202) 555-0143 ext. 12`.
 const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2015\u00a0]{6,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
-// `(202) 555-0143 x12`, `1-202-555-0143`, `0170 5550100`.
+// Matches `(202) 555-0143 x12`, `1-202-555-0143`, `0170 5550100`.
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
-// `2025550143`, `06.12.34.56.78`.
+// Matches `2025550143`, `06.12.34.56.78`.
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
-// `2024-05-01`, `31.01.2024`, `20240501`, `20240501103000`. Stricter than `looksLikeDate`, to which `06.12.34.56.78` and `2025550143` look
-// like dates, because they start like one.
+// Matches `2024-05-01`, `31.01.2024`, `20240501`, `20240501103000`. Stricter than `looksLikeDate`, which accepts every text that starts
+// like a date or Unix time, such as `06.12.34.56.78`.
 const date =
   /^(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{6})?)$/
 
@@ -26,7 +26,7 @@ const date =
  */
 export function looksLikePhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
-  // Most cells start with a letter. Phone numbers do not, except those with `p:` or `tel:`, in upper or lower case.
+  // Fast exclusion: most cells start with a letter, but phone numbers do not, except those with `p:` or `tel:`.
   if (/^[a-oq-su-z]/i.test(cell)) return false
   if (international.test(cell) || grouped.test(cell)) return true
   if (!inPhoneColumn || !loose.test(cell) || date.test(cell)) return false
@@ -53,8 +53,8 @@ export function isColleagueName(column: string): boolean {
 }
 
 /**
- * Returns true for the name of a column with emails or numbers of others than the customer: colleagues, a referrer, an emergency contact, a
- * company or store. Also true for fax numbers.
+ * Returns true if, by its name, a column contains emails or numbers of others than the customer: colleagues, a referrer, an emergency
+ * contact, a company or store. Also true for fax numbers.
  */
 export function belongsToSomeoneElse(column: string): boolean {
   return (

@@ -24,7 +24,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isSent = mayBeSent(row, binding)
   const identifiers = new RowIdentifiers(row, binding, isSent)
   const key = identifiers.key()
-  const desired = isSent && (binding.remove.length === 0 || !binding.remove.every((test) => passesTest(row, test)))
+  const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
+  const desired = isSent && !isRemoved
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
   // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   // But a removal from a do-not-reach list needs the key, if a key column is mapped.
@@ -66,17 +67,21 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
  * without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. The missing cells say neither yes nor no, so
  * tests of their columns do not apply. A row with several different matches opts out what any of them opts out. Identifiers may repeat.
  */
-export function identifiersOptedOut(row: Row, given: MemberBinding): readonly PackedIdentifier[] {
-  const { consent, consentByType } = given
+export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined !== undefined && variants !== undefined)
-    return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), given))
-  const has = ({ index }: BoundTest) => unjoined?.includes(index) !== true
-  const binding = unjoined === undefined ? given : { ...given, consent: consent.filter(has), consentByType: consentByType.filter(has) }
-  const isSent = mayBeSent(row, binding)
-  if (isSent && binding.consentByType.length === 0) return []
-  const { all, withoutConsent } = new RowIdentifiers(row, binding, isSent)
+    return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), binding))
+  const applicable = unjoined === undefined ? binding : withoutTestsOf(unjoined, binding)
+  const isSent = mayBeSent(row, applicable)
+  if (isSent && applicable.consentByType.length === 0) return []
+  const { all, withoutConsent } = new RowIdentifiers(row, applicable, isSent)
   return isSent ? withoutConsent : all
+}
+
+/** Returns the binding without the consent tests of the columns at these indexes. */
+function withoutTestsOf(indexes: readonly number[], binding: MemberBinding): MemberBinding {
+  const isOther = ({ index }: BoundTest) => !indexes.includes(index)
+  return { ...binding, consent: binding.consent.filter(isOther), consentByType: binding.consentByType.filter(isOther) }
 }
 
 /** Returns the row without its fault, with `cells` at these indexes. */
@@ -87,28 +92,28 @@ function withCells(row: Row, indexes: readonly number[], cells: readonly (Cell |
   return { ...readable, cells: all }
 }
 
-/** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */
+/** Returns the reject with all `faults`: the first one gives its code, the others are in `more`. */
 function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
   const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
   if (first === undefined) throw new Error('a reject needs a fault')
   const isMisplaced = faults[0]?.isMisplaced
-  const made: Reject = {
+  const reject: Reject = {
     line: row.line,
     ...first,
     ...(more.length === 0 ? {} : { more }),
     ...(isMisplaced === undefined ? {} : { isMisplaced }),
   }
-  return { reject: key === undefined ? made : { ...made, key }, warnings }
+  return { reject: key === undefined ? reject : { ...reject, key }, warnings }
 }
 
 const noFaults: readonly IdentifierFault[] = []
 
 /** Returns the reasons why the row is rejected; none for a valid one. */
-function faultsOf(identifiers: RowIdentifiers, of: Readonly<RowParts>): readonly IdentifierFault[] {
-  const { binding, key, effectiveAtMs, expiresAtMs } = of
+function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): readonly IdentifierFault[] {
+  const { binding, key, effectiveAtMs, expiresAtMs } = parts
   const { packed, count, firstField } = identifiers
-  const isOrdinary = key !== undefined && packed.length > 0 && count <= maxIdentifiers
-  if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
+  const hasKeyAndIdentifiers = key !== undefined && packed.length > 0 && count <= maxIdentifiers
+  if (hasKeyAndIdentifiers && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
   if (binding.isKeyed && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (count > maxIdentifiers)
@@ -124,7 +129,7 @@ function faultsOf(identifiers: RowIdentifiers, of: Readonly<RowParts>): readonly
   return faults
 }
 
-/** Parts of a row that decide its faults. */
+/** Parts of a row that decide its faults, beside its identifiers. */
 interface RowParts {
   binding: MemberBinding
   key: Uint8Array | undefined
@@ -133,7 +138,7 @@ interface RowParts {
   expiresAtMs: number | undefined | null
 }
 
-/** Returns the faults of the row's times. */
+/** Returns the faults of the row's times; `expiresAtMs`: as in `RowParts`. */
 function timeFaults(
   binding: MemberBinding,
   effectiveAtMs: number | undefined,
@@ -141,11 +146,10 @@ function timeFaults(
 ): readonly IdentifierFault[] {
   if (expiresAtMs === null)
     return [{ code: 'EXPIRES_AT_INVALID', field: 'expires_at', message: 'is not an ISO 8601 date or time with offset' }]
-  const contradict = (message: string): IdentifierFault => ({ code: 'TIMES_CONTRADICT', field: 'effective_at', message })
-  if (effectiveAtMs === undefined) return []
-  if (expiresAtMs !== undefined) return effectiveAtMs >= expiresAtMs ? [contradict('is not before expires_at')] : []
+  if (effectiveAtMs === undefined || effectiveAtMs < (expiresAtMs ?? binding.defaultEndMs)) return []
   // The service would refuse the whole membership.
-  return effectiveAtMs >= binding.defaultEndMs ? [contradict('is not before the end set by destination.expires_in')] : []
+  const end = expiresAtMs === undefined ? 'the end set by destination.expires_in' : 'expires_at'
+  return [{ code: 'TIMES_CONTRADICT', field: 'effective_at', message: `is not before ${end}` }]
 }
 
 /**
@@ -158,8 +162,8 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
 }
 
 /**
- * Returns `effective_at` in milliseconds since 1970. Undefined if its cell is empty. Also undefined, with a warning, if the cell cannot be
- * read or its transform fails.
+ * Returns `effective_at` in milliseconds since 1970. Undefined without such a column, and for an empty cell. Also undefined, with a warning
+ * in `identifiers`, if the cell cannot be read or its transform fails.
  */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
@@ -178,8 +182,8 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: Ro
 }
 
 /**
- * Returns `expires_at` in milliseconds since 1970. Undefined if its cell is empty, or if the end is too late to be sent. Null if the cell
- * cannot be read: the row is rejected, because the default end could be later than the real one.
+ * Returns `expires_at` in milliseconds since 1970. Undefined without such a column, for an empty cell, and for an end too late to be sent.
+ * Null if the cell cannot be read: the row is rejected, because the default end could be later than the real one.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */
@@ -187,7 +191,7 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
   if (expiresAt === undefined) return undefined
   const text = trimText(firstText(expiresAt.read(row)) ?? '')
   if (isPlaceholder(text)) return undefined
-  const at = parseInstant(text, 'utc-midnight')?.ms
-  if (at === undefined) return null
-  return at >= latestEndMs ? undefined : at
+  const endMs = parseInstant(text, 'utc-midnight')?.ms
+  if (endMs === undefined) return null
+  return endMs >= latestEndMs ? undefined : endMs
 }

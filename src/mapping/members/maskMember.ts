@@ -1,13 +1,12 @@
 import { parseInstant } from '../instant.ts'
 import { maskIdentifier, maskText, maskUnknown } from '../mask.ts'
-import type { Row } from '../../model/record.ts'
+import type { IdentifierType, Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
  * Returns a function that masks the cells of a row: identifiers by their type, and other cells because they may be names or addresses.
- * Shows the cells of times, countries, removal tests, and consent tests for the whole row. Masks these cells too if they have an `@`, more
- * than 40 characters, or at least nine digits, unless they are an ISO date or time.
+ * Shows the cells of times, countries, removal tests, and consent tests for the whole row, unless they may be personal (`mayBePersonal`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([
@@ -16,23 +15,17 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     ...(binding.effectiveAt?.indexes ?? []),
     ...(binding.expiresAt?.indexes ?? []),
   ])
-  const types = new Map(
-    binding.identifiers.flatMap(({ type, indexes, country }) => {
-      if (typeof country === 'number') shown.add(country)
-      return indexes.map((index) => [index, type] as const)
-    }),
-  )
+  const typesByIndex = new Map<number, IdentifierType>()
+  for (const { type, indexes, country } of binding.identifiers) {
+    if (typeof country === 'number') shown.add(country)
+    for (const index of indexes) typesByIndex.set(index, type)
+  }
   const maskOne = (text: string, index: number): string => {
     if (text === '') return ''
-    const type = types.get(index)
+    const type = typesByIndex.get(index)
     if (type !== undefined) return maskIdentifier(type, trimText(text))
-    if (shown.has(index))
-      return text.includes('@') ||
-        text.length > 40 ||
-        (/^\D*(?:\d\D*){9,}$/.test(text) && parseInstant(trimText(text), 'utc-midnight', 'UTC') === undefined)
-        ? maskUnknown(text)
-        : text
-    return maskText(text)
+    if (!shown.has(index)) return maskText(text)
+    return mayBePersonal(text) ? maskUnknown(text) : text
   }
   return (row) =>
     row.columns.map((_, index) => {
@@ -40,4 +33,10 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
       if (cell === undefined) return ''
       return typeof cell === 'string' ? maskOne(cell, index) : cell.map((text) => maskOne(text, index)).join(',')
     })
+}
+
+/** Returns true for a text with an `@`, with more than 40 characters, or with at least nine digits that are not an ISO date or time. */
+function mayBePersonal(text: string): boolean {
+  if (text.includes('@') || text.length > 40) return true
+  return /^\D*(?:\d\D*){9,}$/.test(text) && parseInstant(trimText(text), 'utc-midnight', 'UTC') === undefined
 }

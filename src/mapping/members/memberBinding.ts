@@ -5,24 +5,24 @@ import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
-/** Columns of one header by the part of a member that is read from them, and the rules for their values. */
+/** Columns of one header, by the part of a member that is read from them, and the rules for their values. */
 export interface MemberBinding {
-  /** Undefined if the header has no key column. */
+  /** Column or columns of the key. Undefined if the header has none. */
   readonly key: BoundField | undefined
-  /** True if the key column is required or mapped. Otherwise the row's identifiers, without those of types without consent, are its key. */
+  /** True if the key column is required or mapped. Otherwise the key of a row is computed from its identifiers that have consent. */
   readonly isKeyed: boolean
-  /** Identifier type of the first column of the key. Undefined if it has none, or if the key is a constant, computed or transformed. */
+  /** Identifier type of the key's first column. Undefined if it has none, or if the key is a constant, computed or transformed. */
   readonly keyType: IdentifierType | undefined
-  /** Identifier types of the other columns of the key, in order. Empty unless all columns of the key are identifiers. */
+  /** Identifier types of the key's other columns, in order. Empty unless all columns of the key are identifiers. */
   readonly otherKeyTypes: readonly IdentifierType[]
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
-  /** End of a membership that starts today, for rows without `expires_at`; milliseconds since 1970. */
+  /** End of the membership of a row without `expires_at`, if it starts today; milliseconds since 1970. */
   readonly defaultEndMs: number
   /** An `expires_at` of this time or later counts as empty; milliseconds since 1970. */
   readonly latestEndMs: number
-  /** Tests that must all pass; without tests every row counts as consenting. */
+  /** Tests about the whole row, which must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundTest[]
   /** Tests that apply only to the identifiers of the type `appliesTo`. */
   readonly consentByType: readonly BoundTest[]

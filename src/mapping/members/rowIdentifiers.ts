@@ -11,11 +11,11 @@ import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
 import { passesTest } from '../consent/consentTest.ts'
-import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
+import type { BoundIdentifier, MemberBinding, MemberRules } from './memberBinding.ts'
 
 /** Maximum number of identifiers of a row. */
 export const maxIdentifiers = 50
-/** Texts of a key column that count as empty. */
+/** Lower-case texts of a key column that count as empty. */
 const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
@@ -24,22 +24,23 @@ const noIdentifiers: readonly PackedIdentifier[] = []
 const ordinaryAddress = /^[\w.+-]+@[a-z\d.-]+$/i
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
-/** Reason why an identifier is not usable, or why its row is rejected. Values in `message` are masked. */
+/** Reason why an identifier is not usable, or why its row is rejected. */
 export interface IdentifierFault {
   readonly code: RecordCode
   readonly field: string
+  /** Continues a sentence that begins with the field: `is missing`. Values in it are masked. */
   readonly message: string
   /** True for an email in a phone column, or the reverse. */
   readonly isMisplaced?: true
 }
 
-/** Identifiers of one row, read by the constructor, and the warnings of the row. */
+/** Identifiers of one row and the warnings about them. The constructor reads all of them. */
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
   readonly #isSent: boolean
   #warnings: Warning[] | undefined
-  /** Normalized text of the key, if the key column is an identifier too. */
+  /** Normalized identifier of the key column, if that column is an identifier too. */
   #keyText: string | undefined
   /** First normalized identifier of the key's type in other columns. It is the key if the key column has no usable identifier. */
   #sameTypeKeyText: string | undefined
@@ -51,14 +52,14 @@ export class RowIdentifiers {
   #isKeyCell = false
   /** Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. */
   readonly packed: PackedIdentifier[] = []
-  // These lists, and the warnings, are created when needed, because nearly no row needs them.
+  // Created when needed, like the warnings, because nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
-  /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
+  /** List that `#add` and `#append` add to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
   /** True if `#append` added an identifier, so that a list has to be sorted. */
   #isUnsorted = false
-  /** Number of values that are not placeholders, and of their second forms. Above `maxIdentifiers`, only opted-out values are read. */
+  /** Number of values that are not placeholders, plus their second forms. Above `maxIdentifiers`, only opted-out values are read. */
   count = 0
 
   /** `isSent`: false if the row opts out all its identifiers. */
@@ -69,8 +70,8 @@ export class RowIdentifiers {
     this.#keyCell = binding.keyType === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
     if (!this.#isUnsorted) return
-    sortOnce(this.packed)
-    if (this.#withoutConsent !== undefined) sortOnce(this.#withoutConsent)
+    sortUnique(this.packed)
+    if (this.#withoutConsent !== undefined) sortUnique(this.#withoutConsent)
   }
 
   get warnings(): readonly Warning[] {
@@ -89,31 +90,31 @@ export class RowIdentifiers {
 
   /** `packed` and `withoutConsent` together, sorted bytewise, without duplicates. */
   get all(): readonly PackedIdentifier[] {
-    return this.#withoutConsent === undefined ? this.packed : sortOnce([...this.packed, ...this.#withoutConsent])
+    return this.#withoutConsent === undefined ? this.packed : sortUnique([...this.packed, ...this.#withoutConsent])
   }
 
-  /** Field to name in a fault that concerns all identifiers. */
+  /** Field to name in a fault that is about all identifiers. */
   get firstField(): string {
     return this.#binding.identifiers[0]?.field ?? 'key'
   }
 
   #readAll(): void {
     const { identifiers, consentByType } = this.#binding
-    for (const bound of identifiers) {
+    for (const identifier of identifiers) {
+      const { type } = identifier
       if (consentByType.length > 0) {
-        const consents = consentByType.every((one) => one.test.appliesTo !== bound.type || passesTest(this.#row, one))
-        this.#target = consents ? this.packed : (this.#withoutConsent ??= [])
+        const hasConsent = consentByType.every((bound) => bound.test.appliesTo !== type || passesTest(this.#row, bound))
+        this.#target = hasConsent ? this.packed : (this.#withoutConsent ??= [])
       }
-      const cell = this.#cell(bound)
-      if (cell === undefined || cell === '') {
-        // An empty cell has no identifier.
-      } else if (typeof cell === 'string') this.#readText(bound, cell)
-      else for (const text of cell) this.#readText(bound, text)
+      const cell = this.#readCell(identifier)
+      if (cell === undefined || cell === '') continue
+      if (typeof cell === 'string') this.#readText(identifier, cell)
+      else for (const text of cell) this.#readText(identifier, text)
     }
   }
 
-  /** Returns the cell. If its transform fails, collects a fault and returns undefined: other identifiers of the row may still be usable. */
-  #cell(bound: BoundIdentifier): Cell | undefined {
+  /** Returns the cell. If its transform fails, adds a fault and returns undefined: other identifiers of the row may still be usable. */
+  #readCell(bound: BoundIdentifier): Cell | undefined {
     try {
       return bound.read(this.#row)
     } catch (error) {
@@ -130,16 +131,18 @@ export class RowIdentifiers {
     } else this.#readOne(bound, cell)
   }
 
-  #readOne(bound: BoundIdentifier, cell: string): void {
-    const text = trimText(cell)
+  /** Reads one value: normalizes and adds it, or adds a fault. Reads a row that opts out as thoroughly as possible (`#optOutParts`). */
+  #readOne(bound: BoundIdentifier, value: string): void {
+    const text = trimText(value)
     if (isPlaceholder(text)) return
     this.count += 1
     const { type, field } = bound
     const optsOut = !this.#isSent || this.#target !== this.packed
     if (!optsOut && this.count > maxIdentifiers) return
     if (optsOut) this.#optOutParts(bound, text)
-    if (type !== 'partner_user_id' && (bound.hashed || (text.length === 64 && sha256Hex.test(text)))) return this.#readDigest(bound, text)
-    const country = type === 'phone_number' ? this.#country(bound) : undefined
+    const isDigest = bound.hashed || (text.length === 64 && sha256Hex.test(text))
+    if (isDigest && type !== 'partner_user_id') return this.#readDigest(bound, text)
+    const country = type === 'phone_number' ? this.#countryOf(bound) : undefined
     const result = normalizeIdentifier(type, text, country, this.#binding.rules)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
@@ -157,38 +160,36 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds every email or phone number in a cell that the row opts out, also if the cell as a whole is not valid. */
+  /** Adds every email or phone number in a cell that the row opts out, even if the cell as a whole is not valid. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
-    if (bound.type === 'email' && (!ordinaryAddress.test(text) || /xn--/i.test(text)))
-      for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
+    const mayHaveOtherForms = !ordinaryAddress.test(text) || /xn--/i.test(text)
+    if (bound.type === 'email' && mayHaveOtherForms) this.#optOutEmails(text)
     if (bound.type === 'phone_number' && listSeparator.test(text))
       for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
     // A row that opts out all its identifiers also opts out one in the wrong column.
     if (this.#isSent || misplacedMessage(bound.type, text) === undefined) return
-    const other = this.#binding.identifiers.find(({ type }) => type === (bound.type === 'email' ? 'phone_number' : 'email'))
+    const otherType = bound.type === 'email' ? 'phone_number' : 'email'
+    const other = this.#binding.identifiers.find(({ type }) => type === otherType)
     if (other?.type === 'phone_number') this.#optOutPhone(other, text)
-    else if (other !== undefined) for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
+    else if (other !== undefined) this.#optOutEmails(text)
+  }
+
+  #optOutEmails(text: string): void {
+    for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
   }
 
   #optOutPhone(bound: BoundIdentifier, text: string): void {
-    const result = normalizeIdentifier('phone_number', text, this.#country(bound), this.#binding.rules)
+    const result = normalizeIdentifier('phone_number', text, this.#countryOf(bound), this.#binding.rules)
     if ('code' in result) return
     this.#append(hashIdentifier('phone_number', result.text))
     if (result.also !== undefined) this.#append(hashIdentifier('phone_number', result.also))
   }
 
-  /** Adds a digest. Collects a fault if the text is not a digest, or is the digest of a placeholder. */
+  /** Adds a digest. Adds a fault instead if the text is not a digest, or is the digest of a placeholder. */
   #readDigest(bound: BoundIdentifier, text: string): void {
     const { field, type, hashed } = bound
-    let hex = text
-    if (!sha256Hex.test(hex))
-      hex = hex
-        .replace(/^["'\s]+|(?<!["'\s])["'\s]+$/g, '')
-        .replace(/^(?:0x|sha-?256[:=])/i, '')
-        .replace(/\s+/g, '')
-    if (!sha256Hex.test(hex) && this.#binding.rules.base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(hex))
-      hex = Buffer.from(hex, 'base64url').toString('hex')
-    if (!sha256Hex.test(hex)) {
+    const hex = hexDigest(text, this.#binding.rules)
+    if (hex === undefined) {
       const isRaw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
       this.#addFault({
         code: isRaw ? 'HASH_EXPECTED' : 'HASH_INVALID',
@@ -197,18 +198,17 @@ export class RowIdentifiers {
       })
       return
     }
-    const lower = hex.toLowerCase()
-    if (junkDigests.has(lower)) {
+    if (junkDigests.has(hex)) {
       this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of nothing or of a placeholder' })
       return
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
-    else if (lower !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
-    this.#noteKey(type, lower)
-    this.#add(packDigest(type, lower))
+    else if (hex !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
+    this.#noteKey(type, hex)
+    this.#add(packDigest(type, hex))
   }
 
-  /** Notes a normalized identifier that may be the key. */
+  /** Notes a normalized identifier that may become the key. */
   #noteKey(type: IdentifierType, text: string): void {
     const { keyType, otherKeyTypes } = this.#binding
     if (type === keyType) {
@@ -226,7 +226,8 @@ export class RowIdentifiers {
     return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
   }
 
-  #country(bound: BoundIdentifier): string | undefined {
+  /** Returns the two-letter code of the country of phone numbers without `+`. */
+  #countryOf(bound: BoundIdentifier): string | undefined {
     const { country } = bound
     if (typeof country !== 'number') return country
     const text = firstText(this.#row.cells[country])
@@ -234,12 +235,12 @@ export class RowIdentifiers {
   }
 
   /**
-   * Inserts an identifier in sort order, unless the list has it. Types are read in the order of their type bytes, so only
-   * identifiers of the same type are compared.
+   * Inserts an identifier in sort order, unless the list has it. Types are read in the order of their type bytes, so only identifiers of
+   * the same type are compared.
    */
   #add(identifier: PackedIdentifier): void {
     const target = this.#target
-    // A cell may have thousands of opted-out identifiers.
+    // A row that opts out may have thousands.
     if (this.count > maxIdentifiers) return this.#append(identifier)
     let at = target.length
     while (at > 0) {
@@ -268,16 +269,15 @@ export class RowIdentifiers {
     this.#faults.push(fault)
   }
 
-  /** Adds one warning for all unusable identifiers together. */
+  /** Adds one warning for all unusable identifiers together, if there are any. */
   warnDropped(): void {
-    if (this.#faults === undefined) return
-    const [first] = this.#faults
-    const others = this.#faults.length - 1
+    const [first, ...others] = this.faults
     if (first === undefined) return
-    const message = `${first.message} (${first.code}${others > 0 ? ` and ${others} more` : ''})`
+    const message = `${first.message} (${first.code}${others.length > 0 ? ` and ${others.length} more` : ''})`
     this.warn('IDENTIFIER_DROPPED', first.field, message, first.isMisplaced)
   }
 
+  /** Adds a warning. `message` continues a sentence that begins with the field. */
   warn(code: RecordCode, field: string, message: string, isMisplaced?: true): void {
     this.#warnings ??= []
     this.#warnings.push({
@@ -289,9 +289,9 @@ export class RowIdentifiers {
     })
   }
 
-  /** Returns a key made of all usable identifiers of the row, also those without consent; undefined if there are none. */
+  /** Returns the hash of all usable identifiers of the row, also those without consent; undefined if there are none. */
   keyOfIdentifiers(): Buffer | undefined {
-    return keyOf(this.all)
+    return hashOfAll(this.all)
   }
 
   /**
@@ -311,13 +311,27 @@ export class RowIdentifiers {
     if (key === undefined && isKeyed) return undefined
     // All identifiers of `packed` together are the key. So two rows with one email and different phone numbers are two records, and a
     // changed row does not silently remove an identifier from the list.
-    if (key === undefined) return keyOf(this.packed)
+    if (key === undefined) return hashOfAll(this.packed)
     const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
     if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
     return hashKey(keyText(text, this.#binding.keyType))
   }
+}
+
+/**
+ * Returns the 64 lower-case hex digits of a digest, also of one with quotes, spaces or a prefix such as `0x` or `sha256:`, or in base64 if
+ * `base64` is true. Undefined for any other text.
+ */
+function hexDigest(text: string, { base64 }: MemberRules): string | undefined {
+  if (sha256Hex.test(text)) return text.toLowerCase()
+  const plain = text
+    .replace(/^["'\s]+|(?<!["'\s])["'\s]+$/g, '')
+    .replace(/^(?:0x|sha-?256[:=])/i, '')
+    .replace(/\s+/g, '')
+  if (sha256Hex.test(plain)) return plain.toLowerCase()
+  return base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(plain) ? Buffer.from(plain, 'base64url').toString('hex') : undefined
 }
 
 /**
@@ -329,8 +343,8 @@ function misplacedMessage(type: IdentifierType, text: string): string | undefine
   return type === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? 'looks like a phone number' : undefined
 }
 
-function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
-  return identifiers.length === 0 ? undefined : hashKey(identifiers.map((one) => one.toString('latin1')).join(''))
+function hashOfAll(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
+  return identifiers.length === 0 ? undefined : hashKey(identifiers.map((identifier) => identifier.toString('latin1')).join(''))
 }
 
 /** Returns true for a trimmed key that is empty or one of `absentKeys`. Skips the search for keys that start with a digit, as most do. */
@@ -341,10 +355,10 @@ function isAbsent(text: string): boolean {
   return (first < 48 || first > 57) && text.length <= 9 && absentKeys.has(text.toLowerCase())
 }
 
-/** Sorts a list of identifiers bytewise, removes repeated ones, and returns the list. */
-function sortOnce(identifiers: PackedIdentifier[]): PackedIdentifier[] {
+/** Sorts the given list of identifiers bytewise, removes repeated ones from it, and returns it. */
+function sortUnique(identifiers: PackedIdentifier[]): PackedIdentifier[] {
   identifiers.sort((a, b) => a.compare(b))
-  const unique = identifiers.filter((one, index) => index === 0 || identifiers[index - 1]?.equals(one) !== true)
+  const unique = identifiers.filter((identifier, index) => index === 0 || identifiers[index - 1]?.equals(identifier) !== true)
   identifiers.splice(0, identifiers.length, ...unique)
   return identifiers
 }

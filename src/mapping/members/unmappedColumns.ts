@@ -15,7 +15,7 @@ import { allTexts } from '../fields.ts'
 import { comparableText, trimText } from '../text.ts'
 import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from './identifierColumns.ts'
 
-/** Unmapped consent column, with the test to write. */
+/** Unmapped consent column, with the test to write in `consent:`. */
 export interface ConsentColumn extends ProposedTest {
   readonly column: string
 }
@@ -30,15 +30,15 @@ export interface IdentifierColumn {
   readonly lines: readonly number[]
 }
 
-/** Unmapped columns that decide whether a person may be reached, or that contain identifiers, with the setting to write. */
+/** Unmapped columns that decide whether a person may be reached, or that contain identifiers, with the settings to write. */
 export interface UnmappedReport {
   /** Unmapped columns of emails or phone numbers. */
   readonly identifiers: readonly (Pick<IdentifierColumn, 'column' | 'count' | 'lines'> & { readonly message: string })[]
-  /** Setting to write: a `map:` that also reads the columns of `identifiers`, or an `ignore:`. Undefined if there are no such columns. */
+  /** Setting to write: a `map:` that also reads the columns of `identifiers`, or an `ignore:`. Undefined if there are none. */
   readonly identifierHint: string | undefined
   /** Setting `consent:` to write for this file; undefined if no unmapped column is about consent. */
   readonly consentHint: string | undefined
-  /** Returns the values of an unmapped column for a message; `''` if none may be shown. */
+  /** Returns the values of an unmapped column for a message: `"yes" 140, "no" 60`; `''` if none may be shown. */
   readonly shownValues: (column: string) => string
   /** Unmapped consent columns, each with its proposed test. */
   readonly consentColumns: readonly ConsentColumn[]
@@ -64,8 +64,8 @@ export interface SearchSettings {
   /** Returns true for names that the preset or the user declares irrelevant. */
   readonly isIgnored: (column: string) => boolean
   /**
-   * Returns the values of `only:` for a column of a row filter, compared by `comparableText`; none for `except:`. Undefined for any other
-   * column. Of a filter column, only states that mean `out` are searched, because the user chose its values.
+   * Returns the values of `only:` for a column of a row filter, compared by `comparableText`; an empty set for `except:`. Undefined for any
+   * other column. Of a filter column, only cells such as `Unsubscribed` are reported, because the user chose its values.
    */
   readonly keptValues?: (column: string) => ReadonlySet<string> | undefined
 }
@@ -82,12 +82,11 @@ export interface MappedHeader {
 /** State of an unmapped column: its classified name, and counts of its cells so far. */
 interface ColumnState {
   /** Undefined if the name is not about consent, and for a filter column. */
-  readonly name: ConsentName | undefined
-  /** Values of a filter column (`SearchSettings.keptValues`); undefined for any other column. */
-  readonly kept: ReadonlySet<string> | undefined
+  readonly consentName: ConsentName | undefined
+  /** Result of `SearchSettings.keptValues`: undefined for a column without a row filter. */
+  readonly keptValues: ReadonlySet<string> | undefined
   readonly values: ColumnValues
-  /** True if the name is one of a phone column. */
-  readonly isPhone: boolean
+  readonly hasPhoneName: boolean
   readonly belongsToSomeoneElse: boolean
   /** True for a consent column: by its name, or later by its values. */
   isConsent: boolean
@@ -95,19 +94,19 @@ interface ColumnState {
   rowCount: number
   /** Number of cells that are not empty. */
   filledCount: number
-  /** First cell that is not empty; undefined before it. */
+  /** First cell that is not empty, trimmed; undefined before it. */
   firstValue: string | undefined
   /** False once another cell differs from `firstValue`. */
   isConstant: boolean
-  /** Number of emails and of phone numbers that no mapped column of their row has. */
+  /** Numbers of emails and of phone numbers that no mapped column of their row has. */
   emailCount: number
   phoneCount: number
   /** First lines with such an email or phone number, at most `linesKept`. */
   readonly lines: number[]
 }
 
-/** Smallest share of rows with an identifier that makes a column an identifier column. */
-const identifierShare = 0.05
+/** Minimum share of the rows of an identifier column that have an identifier in it. */
+const minIdentifierShare = 0.05
 
 /** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
 export class UnmappedColumns {
@@ -120,29 +119,29 @@ export class UnmappedColumns {
     this.#settings = settings
   }
 
-  /** Returns the warnings of the header, and a function that checks a row of this header and returns its warnings. */
-  bind(read: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
-    const { columns, used, identifiers } = read
+  /** Returns the warnings of the header, and a function that checks a row of this header, counts its cells and returns its warnings. */
+  bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
+    const { columns, used, identifiers } = header
     this.#phoneMapped ||= identifiers.some(({ type }) => type === 'phone_number')
     this.#othersMapped ||= identifiers.some(({ type }) => type !== 'phone_number')
     const searched = columns.flatMap((column, index) =>
       used.has(index) || this.#settings.isIgnored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
     )
-    const warnings = searched.flatMap(({ index, state }) =>
-      state.name?.certain === true && this.#settings.searchesConsent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
+    const warnings = searched.flatMap(({ index, state: { consentName } }) =>
+      consentName?.certain === true ? [this.#headerWarning(columns[index] ?? '', consentName)] : [],
     )
-    const mapped = identifiers.flatMap(({ indexes }) => indexes)
-    return { warnings, checkRow: searched.length === 0 ? () => none : (row) => this.#checkRow(row, searched, mapped) }
+    const mappedIndexes = identifiers.flatMap(({ indexes }) => indexes)
+    return { warnings, checkRow: searched.length === 0 ? () => noWarnings : (row) => this.#checkRow(row, searched, mappedIndexes) }
   }
 
   /** Returns the unmapped consent columns of used channels with a proposed test, in the order in which their names first appeared. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#settings.searchesConsent) return []
-    return [...this.#states].flatMap(([column, { name, values, isConsent }]) => {
-      if (!isConsent || this.#isOtherChannel(name)) return []
-      const proposed = proposeTest(column, name, values)
-      const phones = name?.channel === 'phone' && this.#othersMapped ? { appliesTo: 'phone_number' as const } : {}
-      return [{ ...proposed, column, test: { ...proposed.test, ...phones } }]
+    return [...this.#states].flatMap(([column, { consentName, values, isConsent }]): ConsentColumn[] => {
+      if (!isConsent || this.#isOfUnusedChannel(consentName)) return []
+      const proposed = proposeTest(column, consentName, values)
+      const isForPhones = consentName?.channel === 'phone' && this.#othersMapped
+      return [{ ...proposed, column, test: { ...proposed.test, ...(isForPhones ? { appliesTo: 'phone_number' } : {}) } }]
     })
   }
 
@@ -152,33 +151,30 @@ export class UnmappedColumns {
    * all have the same value (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
-    return [...this.#states].flatMap(
-      ([
-        column,
-        { rowCount, filledCount, emailCount, phoneCount, isConstant, lines, isConsent, belongsToSomeoneElse: other },
-      ]): IdentifierColumn[] => {
-        const type = emailCount >= phoneCount ? 'email' : 'phone_number'
-        const found = Math.max(emailCount, phoneCount)
-        // One value in every row belongs to the shop, not to its customers.
-        const isOneValue = rowCount >= 3 && isConstant
-        if (found === 0 || found < rowCount * identifierShare || found * 2 < filledCount || isConsent || other || isOneValue) return []
-        return [{ column, type, count: found, lines }]
-      },
-    )
+    return [...this.#states].flatMap(([column, state]): IdentifierColumn[] => {
+      const { rowCount, filledCount, emailCount, phoneCount, lines } = state
+      const type = emailCount >= phoneCount ? 'email' : 'phone_number'
+      const count = Math.max(emailCount, phoneCount)
+      // One value in every row belongs to the shop, not to its customers.
+      const isOneValue = rowCount >= 3 && state.isConstant
+      if (state.isConsent || state.belongsToSomeoneElse || isOneValue) return []
+      if (count === 0 || count < rowCount * minIdentifierShare || count * 2 < filledCount) return []
+      return [{ column, type, count, lines }]
+    })
   }
 
   /**
    * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
    * is no such column. Adds what the user must decide: the values of a placeholder, and whether a vague name is about consent.
    */
-  consentHint(inUse: readonly ConsentTest[]): string | undefined {
+  consentHint(testsInUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
     if (found.length === 0) return undefined
-    const asks = found.some(({ test }) => test.values?.includes(unknownYes) === true)
-    const vague = found.flatMap(({ column }) => (this.#states.get(column)?.name?.onlyFlags === true ? [column] : []))
+    const hasPlaceholder = found.some(({ test }) => test.values?.includes(unknownYes) === true)
+    const vague = found.flatMap(({ column }) => (this.#states.get(column)?.consentName?.onlyFlags === true ? [column] : []))
     return [
-      consentLine([...inUse, ...found.map(({ test }) => test)]),
-      asks ? `, with the values that mean yes instead of ${unknownYes}` : '',
+      consentLine([...testsInUse, ...found.map(({ test }) => test)]),
+      hasPlaceholder ? `, with the values that mean yes instead of ${unknownYes}` : '',
       vague.length === 0 ? '' : `; or, for columns that are not about consent: ignore: ${toFlowYaml(vague)}`,
     ].join('')
   }
@@ -187,24 +183,25 @@ export class UnmappedColumns {
   shownValues(column: string): string {
     const state = this.#states.get(column)
     if (state === undefined) return ''
-    const { shown } = proposeTest(column, state.name, state.values)
-    return shown.length > 0 ? valuesText(shown) : state.values.mostlyDates ? 'dates, or empty' : ''
+    const { shown } = proposeTest(column, state.consentName, state.values)
+    if (shown.length > 0) return valuesText(shown)
+    return state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
   /** Returns the state of a column. Creates the state for the first header with the column. */
   #stateOf(column: string, columns: readonly string[]): ColumnState {
     const known = this.#states.get(column)
     if (known !== undefined) return known
-    const kept = this.#settings.keptValues?.(column)
-    const named = this.#settings.searchesConsent && kept === undefined ? classifyColumnName(column) : undefined
-    const found = named === undefined || isDetailOf(column, columns) ? undefined : named
+    const keptValues = this.#settings.keptValues?.(column)
+    const classified = this.#settings.searchesConsent && keptValues === undefined ? classifyColumnName(column) : undefined
+    const consentName = classified !== undefined && isDetailOf(column, columns) ? undefined : classified
     const state: ColumnState = {
-      name: found,
-      kept,
+      consentName,
+      keptValues,
       values: new ColumnValues(this.#settings.today),
-      isPhone: isPhoneName(column),
+      hasPhoneName: isPhoneName(column),
       belongsToSomeoneElse: belongsToSomeoneElse(column),
-      isConsent: found?.certain === true,
+      isConsent: consentName?.certain === true,
       rowCount: 0,
       filledCount: 0,
       firstValue: undefined,
@@ -218,89 +215,95 @@ export class UnmappedColumns {
   }
 
   /** Returns true for columns about a channel that is not used: letters, push or fax, or calls and texts if no phone number is mapped. */
-  #isOtherChannel(name: ConsentName | undefined): boolean {
+  #isOfUnusedChannel(name: ConsentName | undefined): boolean {
     return name?.channel === 'other' || (name?.channel === 'phone' && !this.#phoneMapped)
   }
 
   #headerWarning(column: string, name: ConsentName): Warning {
-    if (this.#isOtherChannel(name))
-      return {
-        line: 1,
-        code: 'CONSENT_OTHER_CHANNEL',
-        field: column,
-        message: `the column "${redactPersonalData(column)}" is about ${name.channel === 'phone' ? 'calls and texts' : 'another channel'}, and no identifier of that channel is sent: it is not applied`,
-      }
-    return {
-      line: 1,
-      code: 'CONSENT_UNMAPPED',
-      field: column,
-      message: `the column "${redactPersonalData(column)}" says who may be reached, and no setting reads it`,
+    const shownColumn = `the column "${redactPersonalData(column)}"`
+    if (!this.#isOfUnusedChannel(name)) {
+      const message = `${shownColumn} says who may be reached, and no setting reads it`
+      return { line: 1, code: 'CONSENT_UNMAPPED', field: column, message }
     }
+    const channel = name.channel === 'phone' ? 'calls and texts' : 'another channel'
+    const message = `${shownColumn} is about ${channel}, and no identifier of that channel is sent: it is not applied`
+    return { line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }
   }
 
   #checkRow(
     row: Row,
     searched: readonly { readonly index: number; readonly state: ColumnState }[],
-    mapped: readonly number[],
+    mappedIndexes: readonly number[],
   ): readonly Warning[] {
-    let found: Warning[] | undefined
+    let warnings: Warning[] | undefined
     for (const { index, state } of searched) {
-      const texts = row.cells[index]
-      const first = textOf(texts)
+      const cell = row.cells[index]
+      const text = firstFilledText(cell)
       state.rowCount++
-      state.values.add(first)
-      if (first === undefined || first === '') continue
-      countFilled(state, trimText(first))
+      state.values.add(text)
+      if (text === undefined || text === '') continue
+      countFilled(state, trimText(text))
       // Any text of a cell may show that the column is about consent.
-      const cell = typeof texts === 'string' ? first : (texts?.find((text) => this.#consentCode(state, text) !== undefined) ?? first)
-      const code = this.#consentCode(state, cell)
+      const shownText = typeof cell === 'string' ? text : (cell?.find((one) => this.#consentCode(state, one) !== undefined) ?? text)
+      const code = this.#consentCode(state, shownText)
       if (code !== undefined) {
         state.isConsent = true
-        const field = row.columns[index] ?? ''
-        found ??= []
-        found.push({
-          line: row.line,
-          code,
-          field,
-          message: `the column "${redactPersonalData(field)}" says who may be reached (${code === 'LEFT_UNMAPPED' ? `"${trimText(cell)}"` : 'by its name and its values'}), and no setting ${state.kept === undefined ? 'reads it' : 'leaves these rows out'}`,
-        })
-      } else if (state.kept === undefined) this.#countIdentifier(row, state, first, mapped)
+        warnings ??= []
+        warnings.push(rowWarning(row.line, row.columns[index] ?? '', { code, state, text: shownText }))
+      } else if (state.keptValues === undefined) this.#countIdentifier(row, state, text, mappedIndexes)
     }
-    return found ?? none
+    return warnings ?? noWarnings
   }
 
-  /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
+  /**
+   * Returns the code of the warning if the cell shows that the column is about consent: LEFT_UNMAPPED for a cell such as `Unsubscribed`
+   * whatever the name of the column, CONSENT_UNMAPPED for a cell that confirms the name. Undefined if the name is certain, because the
+   * header has that warning.
+   */
   #consentCode(
-    { name, kept, isConsent, emailCount, phoneCount }: ColumnState,
-    cell: string,
+    { consentName, keptValues, isConsent, emailCount, phoneCount }: ColumnState,
+    text: string,
   ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
-    if (!this.#settings.searchesConsent || this.#isOtherChannel(name)) return undefined
-    if (kept !== undefined) return isOptOutState(cell) && !kept.has(comparableText(cell)) ? 'LEFT_UNMAPPED' : undefined
-    if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
-    if (name.certain) return undefined
-    if (name.onlyFlags === true) {
-      const isFlag = emailCount + phoneCount === 0 && /\D/.test(cell) && (isYesOrNo(cell) || isDoubtfulYes(cell))
-      return isConsent || isFlag || isStateWord(cell) ? 'CONSENT_UNMAPPED' : undefined
+    if (!this.#settings.searchesConsent || this.#isOfUnusedChannel(consentName)) return undefined
+    if (keptValues !== undefined) return isOptOutState(text) && !keptValues.has(comparableText(text)) ? 'LEFT_UNMAPPED' : undefined
+    if (consentName === undefined) return isStateWord(text) ? 'LEFT_UNMAPPED' : undefined
+    if (consentName.certain) return undefined
+    if (isConsent) return 'CONSENT_UNMAPPED'
+    if (consentName.onlyFlags === true) {
+      const isFlag = emailCount + phoneCount === 0 && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text))
+      return isFlag || isStateWord(text) ? 'CONSENT_UNMAPPED' : undefined
     }
-    const isAnswer = consentMeaning(cell) !== undefined || isDoubtfulYes(cell)
-    return isConsent || isAnswer || (name.polarity === 'out' && looksLikeDate(trimText(cell))) ? 'CONSENT_UNMAPPED' : undefined
+    const isAnswer = consentMeaning(text) !== undefined || isDoubtfulYes(text)
+    const isDateOfOptOut = consentName.polarity === 'out' && looksLikeDate(trimText(text))
+    return isAnswer || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
   }
 
-  #countIdentifier(row: Row, state: ColumnState, text: string, mapped: readonly number[]): void {
+  #countIdentifier(row: Row, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
     const { types } = this.#settings
     const cell = trimText(text)
     const isEmail = cell.includes('@') && types.includes('email') && looksLikeEmail(cell)
-    const isPhone = !isEmail && types.includes('phone_number') && looksLikePhone(cell, state.isPhone)
+    const isPhone = !isEmail && types.includes('phone_number') && looksLikePhone(cell, state.hasPhoneName)
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
-    if (mapped.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
+    if (mappedIndexes.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
     if (isEmail) state.emailCount++
     else state.phoneCount++
     if (state.lines.length < linesKept) state.lines.push(row.line)
   }
 }
 
-const none: readonly Warning[] = []
+const noWarnings: readonly Warning[] = []
+
+/** Returns the warning about a cell that shows that its unmapped column is about consent. */
+function rowWarning(
+  line: number,
+  column: string,
+  { code, state, text }: { readonly code: 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED'; readonly state: ColumnState; readonly text: string },
+): Warning {
+  const reason = code === 'LEFT_UNMAPPED' ? `"${trimText(text)}"` : 'by its name and its values'
+  const gap = state.keptValues === undefined ? 'no setting reads it' : 'no setting leaves these rows out'
+  return { line, code, field: column, message: `the column "${redactPersonalData(column)}" says who may be reached (${reason}), and ${gap}` }
+}
 
 function countFilled(state: ColumnState, value: string): void {
   if (value === '') return
@@ -310,15 +313,20 @@ function countFilled(state: ColumnState, value: string): void {
 }
 
 /** Returns the text of a cell, or the first one of several that is not empty; undefined if there is none. */
-function textOf(cell: Cell | undefined): string | undefined {
+function firstFilledText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 
-/** Compares emails ignoring case. Compares phone numbers by their last nine digits, because one of the two may lack the country code. */
+/**
+ * Returns true for equal emails, ignoring case, or equal phone numbers. Compares only the last nine digits of phone numbers, because one of
+ * the two may lack the country code.
+ */
 function sameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
   if (mapped === '') return false
   if (mapped === cell) return true
   if (isEmail) return trimText(mapped).toLowerCase() === cell.toLowerCase()
-  const [a, b] = [mapped.replace(/\D/g, ''), cell.replace(/\D/g, '')]
-  return a.length >= 7 && b.length >= 7 && (a.endsWith(b.slice(-9)) || b.endsWith(a.slice(-9)))
+  const mappedDigits = mapped.replace(/\D/g, '')
+  const digits = cell.replace(/\D/g, '')
+  if (mappedDigits.length < 7 || digits.length < 7) return false
+  return mappedDigits.endsWith(digits.slice(-9)) || digits.endsWith(mappedDigits.slice(-9))
 }

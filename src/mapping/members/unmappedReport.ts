@@ -1,4 +1,4 @@
-/** Reports the unmapped columns of consent, emails and phone numbers, with one hint for the identifiers and one for consent. */
+/** Reports the unmapped columns of consent, emails and phone numbers, with one hint for identifiers and one for consent. */
 import { toFlowYaml } from '../consent/consentText.ts'
 import { readsCells } from '../fields.ts'
 import { columnForField } from '../headerWords.ts'
@@ -14,8 +14,8 @@ export interface ReportedHeader {
   readonly identifiers: readonly BoundIdentifier[]
 }
 
-/** Returns the report on the unmapped columns, from the rows so far. `headerOf`: returns the first header that had an unmapped column. */
-export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: string) => ReportedHeader): UnmappedReport {
+/** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: returns the first header that had the column. */
+export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column: string) => ReportedHeader): UnmappedReport {
   const found = unmapped.identifierColumns()
   const consentColumns = unmapped.consentColumns()
   const [firstConsent] = consentColumns
@@ -26,8 +26,8 @@ export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: str
       lines,
       message: `the column "${redactPersonalData(column)}" contains ${type === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
     })),
-    identifierHint: found.length === 0 ? undefined : identifierHint(found, headerOf),
-    consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(consentTestsOf(headerOf(firstConsent.column).header)),
+    identifierHint: found.length === 0 ? undefined : identifierHint(found, firstHeaderOf),
+    consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(consentTestsOf(firstHeaderOf(firstConsent.column).header)),
     shownValues: (column) => unmapped.shownValues(column),
     consentColumns,
   }
@@ -35,33 +35,37 @@ export function unmappedReport(unmapped: UnmappedColumns, headerOf: (column: str
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. For a field that does more than read cells, says only which columns
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. For a field that does more than read cells, names only the columns
  * to add by hand, because a new `map:` would drop its settings.
  */
-function identifierHint(found: readonly IdentifierColumn[], headerOf: (column: string) => ReportedHeader): string {
+function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
   const fields: string[] = []
-  const byHand: string[] = []
+  const toAddByHand: string[] = []
   let presetPart = ''
   for (const type of ['email', 'phone_number'] as const) {
     const unmappedNames = found.flatMap((one) => (one.type === type ? [one.column] : []))
     const [first] = unmappedNames
     if (first === undefined) continue
-    const { header, identifiers } = headerOf(first)
+    const { header, identifiers } = firstHeaderOf(first)
     const { pipeline, columns, preset } = header
     const configured = pipeline.map[type]
     const bound = identifiers.find((one) => one.type === type)
     const mapping = configured ?? bound?.mapping
-    if (mapping !== undefined && (!readsCells(mapping) || mapping.hashed === true || mapping.default !== undefined)) {
-      byHand.push(`add ${unmappedNames.map((name) => JSON.stringify(name)).join(', ')} to map.${type} by hand`)
+    const hasOtherSettings = mapping !== undefined && (!readsCells(mapping) || mapping.hashed === true || mapping.default !== undefined)
+    if (hasOtherSettings) {
+      toAddByHand.push(`add ${unmappedNames.map((name) => JSON.stringify(name)).join(', ')} to map.${type} by hand`)
       continue
     }
     // The configured names, because this header may lack columns that other sources have.
-    const names = [...(configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []), ...unmappedNames]
-    const country = mapping === undefined && type === 'phone_number' ? columnForField('default_country', columns) : mapping?.defaultCountry
-    const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
-    fields.push(`${type}: ${toFlowYaml(value)}`)
+    const mappedNames = configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []
+    const names = [...mappedNames, ...unmappedNames]
+    const isNewPhone = mapping === undefined && type === 'phone_number'
+    const country = isNewPhone ? columnForField('default_country', columns) : mapping?.defaultCountry
+    const nameOrNames = names.length === 1 ? names[0] : names
+    fields.push(`${type}: ${toFlowYaml(country === undefined ? nameOrNames : { columns: names, default_country: country })}`)
     if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `
   }
-  const settings = [...(fields.length === 0 ? [] : [`${presetPart}map: { ${fields.join(', ')} }`]), ...byHand].join(', and ')
-  return `${settings}; or, for columns that are not the customer's: ignore: ${toFlowYaml(found.map(({ column }) => column))}`
+  const settings = fields.length === 0 ? toAddByHand : [`${presetPart}map: { ${fields.join(', ')} }`, ...toAddByHand]
+  const ignored = toFlowYaml(found.map(({ column }) => column))
+  return `${settings.join(', and ')}; or, for columns that are not the customer's: ignore: ${ignored}`
 }

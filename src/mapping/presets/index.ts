@@ -16,7 +16,7 @@ import { woocommerceProducts } from './woocommerceProducts.ts'
 
 export type { Preset } from './preset.ts'
 
-/** All presets. If a header fits several that require equally many columns, the first is used. */
+/** All presets. If several fit a header by equally many columns, the first is used. */
 export const presets: readonly Preset[] = [
   googleShopping,
   metaCatalog,
@@ -32,32 +32,37 @@ export const presets: readonly Preset[] = [
   metaCustomerList,
 ]
 
-/** Returns the preset with this name, configured or recognized; undefined if there is none. */
+/** Returns the preset with this name; undefined if there is none. */
 export function presetByName(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name)
 }
 
 /**
- * Returns the preset for these records that fits the header; undefined if none does. A preset fits if its `recognize`, or a set of
- * `recognizeAlso`, is completely in the header, and no column of `columnsOfOtherExports` is. An upload template must also know at least
+ * Returns the preset for these records that fits the header; undefined if none does. A preset fits if the header has all columns of its
+ * `recognize`, or of a set of `recognizeAlso`, and no column of its `columnsOfOtherExports`. An upload template must also know at least
  * half of the columns, because its names are common words. If several presets fit, returns the one whose fitting set is the largest.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
-  const fits = (required: readonly string[]) => required.every((column) => names.has(normalizeHeader(column)))
-  return presets
-    .filter(
-      (preset) => preset.records === records && !(preset.columnsOfOtherExports ?? []).some((column) => names.has(normalizeHeader(column))),
-    )
-    .filter((preset) => preset.isTemplate !== true || knownColumns(preset, [...names]) * 2 >= names.size)
-    .flatMap((preset) => [preset.recognize, ...(preset.recognizeAlso ?? [])].filter(fits).map(({ length }) => ({ preset, length })))
-    .sort((a, b) => b.length - a.length)[0]?.preset
+  const hasColumn = (column: string) => names.has(normalizeHeader(column))
+  let best: Preset | undefined
+  let largestSet = 0
+  for (const preset of presets) {
+    if (preset.records !== records || preset.columnsOfOtherExports?.some(hasColumn) === true) continue
+    if (preset.isTemplate === true && knownColumns(preset, [...names]) * 2 < names.size) continue
+    for (const required of [preset.recognize, ...(preset.recognizeAlso ?? [])]) {
+      if (required.length <= largestSet || !required.every(hasColumn)) continue
+      best = preset
+      largestSet = required.length
+    }
+  }
+  return best
 }
 
-/** Returns the number of columns of the header that the preset names anywhere, repeated columns included. */
+/** Returns the number of columns of the header that the preset names anywhere. Counts repeated columns each time. */
 export function knownColumns(preset: Preset, columns: readonly string[]): number {
   const { sample, recognize, recognizeAlso = [], map, consent = [], irrelevant = [] } = preset
-  const own = [
+  const presetColumns = [
     ...sample,
     ...recognize,
     ...recognizeAlso.flat(),
@@ -65,6 +70,6 @@ export function knownColumns(preset: Preset, columns: readonly string[]): number
     ...consent.flatMap((test) => test.columns),
     ...Object.values(map).flatMap((field) => [...field.columns, ...(field.defaultCountry ?? [])]),
   ]
-  const names = new Set(own.map(normalizeHeader))
+  const names = new Set(presetColumns.map(normalizeHeader))
   return columns.filter((column) => names.has(normalizeHeader(column))).length
 }
