@@ -26,7 +26,7 @@ import { cellText } from './rejectsFile.ts'
 /** Fields of a product bound to one header, with the missing required fields and the warnings. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
-  /** Indexes of the columns in use. */
+  /** Indexes of the columns that the mapping reads. */
   readonly used: Set<number>
   /** Required fields without a column, and how to map them. */
   readonly missing: MissingColumn[]

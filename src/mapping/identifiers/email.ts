@@ -117,7 +117,7 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Normalized
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Returns every address of a row that opts out, in both forms of its domain: also of a list, with a name or `mailto:`. */
+/** Returns every address in a text of a row that opts out, in both forms of its domain. Reads lists, names and `mailto:` too. */
 export function addressesIn(text: string): readonly string[] {
   return text.split(listSeparator).flatMap((part) => {
     const result = normalizeEmail(trimText(part), { wrapped: true, idnToAscii: false, bothForms: true })
