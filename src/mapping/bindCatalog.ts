@@ -79,7 +79,7 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
       fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissing(field, mapping.columns, columns))
     fields.warnings.push(
       ...(configured === undefined
-        ? guessWarnings(bound, columns)
+        ? unconfiguredWarnings(bound, columns)
         : bound.missing.map((name) => missingColumnWarning(field, name, columns))),
     )
   }
@@ -99,10 +99,10 @@ function unconfiguredMapping(preset: Preset | undefined, field: string, columns:
 }
 
 /**
- * Returns the warnings for a field that no setting maps. COLUMN_SPELLED: its column has the name of the field in another spelling.
+ * Returns the warning for a field that no setting maps; none for most. COLUMN_SPELLED: its column has the name of the field in another spelling.
  * PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
  */
-function guessWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
+function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const [name, nextName] = indexes.map((index) => columns[index] ?? '')
   if (name === undefined) return []
   const hasPrefix = name.includes(':')

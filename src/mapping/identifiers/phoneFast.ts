@@ -82,14 +82,20 @@ export function fastPhone(text: string, country: string | undefined): string | u
 
 /** Returns `number` unchanged if it is valid. `number`: a plus and 8 to 15 digits. */
 function fastInternational(number: string): string | undefined {
-  const first = number.charCodeAt(1)
-  // 1 and 7 are calling codes, and no other code begins with 1 or 7.
-  const codeLength = first === 49 || first === 55 ? 1 : countriesByCode()[number.slice(1, 3)] !== undefined ? 2 : 3
-  const code = number.slice(1, 1 + codeLength)
-  const national = number.slice(1 + codeLength)
+  const code = callingCodeOf(number)
+  const national = number.slice(1 + code.length)
   const rules = codeRulesOf(code)
   if (rules === undefined || rules.prefix?.test(national) === true) return undefined
   return rules.isValid(national) ? number : undefined
+}
+
+/** Returns the digits after the plus that can be a calling code; a code of three digits may not exist. */
+function callingCodeOf(number: string): string {
+  const first = number.charAt(1)
+  // 1 and 7 are calling codes, and no other code begins with 1 or 7.
+  if (first === '1' || first === '7') return first
+  const twoDigits = number.slice(1, 3)
+  return countriesByCode()[twoDigits] === undefined ? number.slice(1, 4) : twoDigits
 }
 
 /** Returns E.164 for digits without `+`, if the number is valid under the calling code of the country and has no other reading. */
