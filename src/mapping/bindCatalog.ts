@@ -99,8 +99,8 @@ function unconfiguredMapping(preset: Preset | undefined, field: string, columns:
 }
 
 /**
- * Returns the warning for a field that no setting maps; none for most. COLUMN_SPELLED: its column has the name of the field in another spelling.
- * PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
+ * Returns the warning for a field that no setting maps; none for most. COLUMN_SPELLED: its column has the name of the field in another
+ * spelling. PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
  */
 function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const [name, nextName] = indexes.map((index) => columns[index] ?? '')
@@ -109,9 +109,7 @@ function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly 
   if (!hasPrefix && name !== field && normalizeHeader(name) === field)
     return [{ line: 1, code: 'COLUMN_SPELLED', field: name, message: `the column "${redactPersonalData(name)}" is read as ${field}` }]
   if (hasPrefix && nextName !== undefined && normalizeHeader(name) === normalizeHeader(nextName))
-    return [
-      { line: 1, code: 'PREFIX_CONFLICT', field, message: `several columns match ${field}; "${redactPersonalData(name)}" is used` },
-    ]
+    return [{ line: 1, code: 'PREFIX_CONFLICT', field, message: `several columns match ${field}; "${redactPersonalData(name)}" is used` }]
   return []
 }
 

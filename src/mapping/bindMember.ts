@@ -182,11 +182,7 @@ function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly Boun
  * Returns the identifier types without a column. Leaves out the type that `missing` reports, and `handle`, because a user name is not a
  * handle at the service (docs/inputs.md, case 200).
  */
-function unboundTypes(
-  policy: MemberPolicy,
-  { missing }: MemberHeader,
-  { identifiers }: MemberBinding,
-): readonly IdentifierType[] {
+function unboundTypes(policy: MemberPolicy, { missing }: MemberHeader, { identifiers }: MemberBinding): readonly IdentifierType[] {
   return policy.identifiers.filter(
     (type) => type !== 'handle' && !missing.some(({ field }) => field === type) && !identifiers.some((bound) => bound.type === type),
   )

@@ -87,9 +87,7 @@ export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>
 /** Returns the header cell of each field's first column, without repeated columns and empty names. */
 export function headerCellsOf(fields: readonly (BoundField | undefined)[], columns: readonly string[]): HeaderCell[] {
   const indexes = new Set(fields.flatMap((field) => field?.indexes.slice(0, 1) ?? []))
-  return [...indexes]
-    .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
-    .filter(({ name }) => name !== '')
+  return [...indexes].map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() })).filter(({ name }) => name !== '')
 }
 
 /**

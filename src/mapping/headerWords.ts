@@ -62,14 +62,16 @@ function namesOf(field: string): readonly string[] {
 
 /** Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. */
 function foldedName(column: string): string {
-  return column
-    .toLowerCase()
-    // NFKD does not decompose these three.
-    .replaceAll('ß', 'ss')
-    .replaceAll('ı', 'i')
-    .replaceAll('ł', 'l')
-    .normalize('NFKD')
-    .replace(/[^\p{L}\p{N}]/gu, '')
+  return (
+    column
+      .toLowerCase()
+      // NFKD does not decompose these three.
+      .replaceAll('ß', 'ss')
+      .replaceAll('ı', 'i')
+      .replaceAll('ł', 'l')
+      .normalize('NFKD')
+      .replace(/[^\p{L}\p{N}]/gu, '')
+  )
 }
 
 /** Returns the fields that, by its name, a column may contain; most often none or one. */

@@ -11,8 +11,7 @@ export interface Instant {
   readonly text: string
 }
 
-const isoForm =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
+const isoForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
  * Parses a trimmed date or time. If `zone` (IANA name) is given, reads a time without an offset in that zone. If `dateOnly` is given, reads

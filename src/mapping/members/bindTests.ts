@@ -28,8 +28,7 @@ export function bindTests(
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
   // If `consent:` replaces the tests of the preset, a column of the preset that it does not name is reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : ofPreset), ...ages]) used.add(index)
-  const tests =
-    hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
+  const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
   const onlyPhones = types.every((type) => type === 'phone_number')
   // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
   // row. A test for a type that is not mapped does not apply.

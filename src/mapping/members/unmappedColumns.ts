@@ -302,7 +302,12 @@ function rowWarning(
 ): Warning {
   const reason = code === 'LEFT_UNMAPPED' ? `"${trimText(text)}"` : 'by its name and its values'
   const gap = state.keptValues === undefined ? 'no setting reads it' : 'no setting leaves these rows out'
-  return { line, code, field: column, message: `the column "${redactPersonalData(column)}" says who may be reached (${reason}), and ${gap}` }
+  return {
+    line,
+    code,
+    field: column,
+    message: `the column "${redactPersonalData(column)}" says who may be reached (${reason}), and ${gap}`,
+  }
 }
 
 function countFilled(state: ColumnState, value: string): void {

@@ -132,7 +132,10 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
         consentQuestion(
           column,
           column.certain &&
-            sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(inPipelineKeys)), inPipelineKeys(column.test)]),
+            sendsSomeRow(inspection, target, settings, [
+              ...(given.length > 0 ? given : fromPreset.map(inPipelineKeys)),
+              inPipelineKeys(column.test),
+            ]),
           options,
         ),
       ),
