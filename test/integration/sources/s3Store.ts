@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import S3rver from 's3rver'
+import { expect } from 'vitest'
 import { temporaryFolder } from './support.ts'
 
 /** Credentials that the store below accepts. */
@@ -19,12 +21,17 @@ export async function openStore() {
     credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
   })
   await client.send(new CreateBucketCommand({ Bucket: 'exports' }))
+  const file = (key: string) => join(folder.path, 'exports', `${key}._S3rver_object`)
   return {
     port,
     endpoint,
-    put: (key: string, body: string) => client.send(new PutObjectCommand({ Bucket: 'exports', Key: key, Body: body })),
+    /** Stores an object, and waits until its file is complete: s3rver answers before that. */
+    put: async (key: string, body: string) => {
+      await client.send(new PutObjectCommand({ Bucket: 'exports', Key: key, Body: body }))
+      await expect.poll(() => readFile(file(key), 'utf8').catch(() => undefined)).toBe(body)
+    },
     /** The file behind an object. */
-    file: (key: string) => join(folder.path, 'exports', `${key}._S3rver_object`),
+    file,
     [Symbol.asyncDispose]: async () => {
       client.destroy()
       await server.close()
