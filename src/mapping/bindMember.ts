@@ -64,7 +64,7 @@ export function memberBinder(
     const header = new MemberHeader(pipeline, columns)
     const { preset, used, missing, warnings } = header
     const binding = bindHeader(header, { policy, today, rules })
-    for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
+    for (const name of preset?.ignore ?? []) ignored.add(normalizeHeader(name))
     // `bindHeader` has added all columns that the mapping reads to `used`. The others are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))

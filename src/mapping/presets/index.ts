@@ -61,12 +61,12 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
 
 /** Returns the number of columns of the header that the preset names anywhere. Counts repeated columns each time. */
 export function knownColumns(preset: Preset, columns: readonly string[]): number {
-  const { sample, recognize, recognizeAlso = [], map, consent = [], irrelevant = [] } = preset
+  const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [
     ...sample,
     ...recognize,
     ...recognizeAlso.flat(),
-    ...irrelevant,
+    ...ignore,
     ...consent.flatMap((test) => test.columns),
     ...Object.values(map).flatMap((field) => [...field.columns, ...(field.defaultCountry ?? [])]),
   ]

@@ -1,10 +1,11 @@
 /**
- * Returns a function that reads one option of a variant, such as its size. `names`: possible names of the option, in lower case. The
- * function takes the texts of the option columns in the order name, value, name, value … It returns `''` if no option has such a name.
+ * Returns a function that returns the value of one option of a variant, such as its size. `names`: possible names of the option, in lower
+ * case. The function takes the texts of the option columns in the order name, value, name, value … It returns `''` if no option has one of
+ * these names.
  */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {
-    const at = texts.findIndex((text, index) => index % 2 === 0 && names.includes(text.toLowerCase()))
-    return at < 0 ? '' : (texts[at + 1] ?? '')
+    const nameIndex = texts.findIndex((text, index) => index % 2 === 0 && names.includes(text.toLowerCase()))
+    return nameIndex < 0 ? '' : (texts[nameIndex + 1] ?? '')
   }
 }

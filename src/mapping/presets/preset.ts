@@ -13,11 +13,11 @@ export interface Preset {
   /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
   readonly recognizeAlso?: readonly (readonly string[])[]
   /**
-   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. It is recognized only if it knows at
-   * least half of the columns of the header.
+   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. The preset is recognized only if it
+   * names at least half of the columns of the header.
    */
   readonly isTemplate?: boolean
-  /** Columns that only exports of other systems have. A header with one of them is not this export. */
+  /** Columns that only exports of other systems have. A header with one of them is not recognized as this export. */
   readonly columnsOfOtherExports?: readonly string[]
   /**
    * Target field → the possible names of its columns. The field takes the first filled column of a row. Identifiers,
@@ -25,23 +25,25 @@ export interface Preset {
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required field that the export never has → how the hint derives it: put a prefix before the values of a column. The hint names the
-   * first of `columns` that is in the header with exactly this name. `prefix` is an example.
+   * Required field that the export never has → the hint that suggests to put a prefix before the values of a column. The hint names the
+   * first of `columns` that is in the header with exactly this name, and `prefix` as an example.
    */
   readonly suggestedPrefix?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /**
    * Consent tests, used if the pipeline has no `consent:`. A test is skipped if its column is not in the header. A row must pass every
-   * other test; `appliesTo` limits a test to the identifiers of one type. On a do-not-reach list without `map: { remove }`, a row that
-   * passes all tests without `appliesTo` is removed; no row is removed if the column of an `expected` test is missing.
+   * other test; `appliesTo` limits a test to the identifiers of one type.
+   *
+   * On a do-not-reach list without `map: { remove }`, the tests without `appliesTo` decide instead: a row that passes all of them is
+   * removed from the list. No row is removed if the column of an `expected` test is missing.
    */
   readonly consent?: readonly PresetTest[]
   /**
-   * Matches the name of a file of this export whose people did not agree, although it has the columns of those who did. Without `consent:`,
-   * such a file causes the warning `CONSENT_UNKNOWN`.
+   * Matches the name of a file whose people did not consent, if its columns do not show this. Unless the pipeline has a `consent:`, such a
+   * file causes the warning `CONSENT_UNKNOWN`.
    */
   readonly unconsentedFile?: RegExp
-  /** Columns that look like consent columns by their names, but do not decide about consent. They cause no warning. */
-  readonly irrelevant?: readonly string[]
+  /** Columns in which neither consent nor identifiers are looked for, as with the pipeline's `ignore:`. They cause no warning. */
+  readonly ignore?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
 }
@@ -58,14 +60,15 @@ export interface HandleRowGroups {
   readonly image: readonly string[]
   /** Columns of an offer. A row with an image and with all of these empty only adds the image to its product. */
   readonly offer: readonly string[]
-  /** Columns whose empty cells are filled from the first row of the product; also all columns that match `inheritedLike`. */
+  /** Columns whose empty cells are filled from the first row of the product. */
   readonly inherited: readonly string[]
+  /** Matches the names of further inherited columns. */
   readonly inheritedLike: RegExp
 }
 
 /**
- * Row groups by parent: a product with variations has its own row. Its variations refer to it by SKU, or as `id:` and a number. The
- * properties are names of columns.
+ * Row groups by parent: a product with variations has a row, and so has each variation. A variation refers to its product by SKU, or by
+ * `id:` and the id of the product. The properties except `kind` are names of columns.
  */
 export interface ParentRowGroups {
   readonly kind: 'parent'
@@ -85,11 +88,11 @@ export interface PresetTest {
   readonly columns: readonly string[]
   /** Values that pass, compared by `comparableText`; `''` is an empty cell. */
   readonly values: readonly string[]
-  /** True if an export without the column causes the warning `CONSENT_UNKNOWN`. */
+  /** True if an export without the column causes the warning `CONSENT_UNKNOWN`, unless the pipeline defines the tests. */
   readonly expected?: boolean
   /**
-   * Identifier type that the test is about. A row that fails the test loses its identifiers of this type. The whole row fails if
-   * `appliesTo` is undefined, or if no other type is mapped. The test is skipped if this type is not mapped.
+   * Identifier type that the test is about; undefined if the test is about the whole row. A row that fails the test loses its identifiers
+   * of this type. The whole row fails if no other type is mapped. The test is skipped if this type is not mapped.
    */
   readonly appliesTo?: 'phone_number'
 }

@@ -4,29 +4,65 @@ import type { Preset } from './preset.ts'
 /** Names of the option columns, in the order that `optionCalled` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
-/** Names of the columns of the price and of the compare-at price, each in the header before 2025 and in the present header. */
+/** Names of the price column and of the compare-at price column, each in the header before 2025 and in the present header. */
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. If the compare-at price is higher than the
- * price, the compare-at price is the regular price, and the price is the sale price. Otherwise, or if one of them is not a plain decimal
- * number, the price is the regular price, and there is no sale price (`''`).
+ * Returns the regular price and the sale price from the texts of `priceColumns`. If price and compare-at price are plain decimal numbers,
+ * and the compare-at price is higher, it is the regular price, and the price is the sale price. Otherwise the price is the regular price,
+ * and there is no sale price (`''`).
  */
-function pricesOf([old = '', present = '', oldCompareAt = '', presentCompareAt = '']: readonly string[]): {
+function pricesOf([oldPrice = '', presentPrice = '', oldCompareAt = '', presentCompareAt = '']: readonly string[]): {
   readonly regular: string
   readonly sale: string
 } {
-  const [price, compareAt] = [old || present, oldCompareAt || presentCompareAt]
-  const plain = /^\d+(?:\.\d+)?$/
-  return plain.test(price) && plain.test(compareAt) && Number(compareAt) > Number(price)
-    ? { regular: compareAt, sale: price }
-    : { regular: price, sale: '' }
+  const price = oldPrice || presentPrice
+  const compareAt = oldCompareAt || presentCompareAt
+  const isReduced = plainDecimal.test(price) && plainDecimal.test(compareAt) && Number(compareAt) > Number(price)
+  return isReduced ? { regular: compareAt, sale: price } : { regular: price, sale: '' }
+}
+
+const plainDecimal = /^\d+(?:\.\d+)?$/
+
+/** Names of the columns that decide the availability, in the order that `availabilityOf` takes. */
+const availabilityColumns = [
+  'Status',
+  'Published',
+  'Published on online store',
+  'Variant Inventory Tracker',
+  'Inventory tracker',
+  'Variant Inventory Policy',
+  'Continue selling when out of stock',
+  'Variant Inventory Qty',
+  'Inventory quantity',
+]
+
+/** Returns the availability from the texts of `availabilityColumns`. */
+function availabilityOf([
+  status = '',
+  oldPublished = '',
+  presentPublished = '',
+  oldTracker = '',
+  presentTracker = '',
+  oldPolicy = '',
+  presentPolicy = '',
+  oldQuantity = '',
+  presentQuantity = '',
+]: readonly string[]): string {
+  const isHidden = ['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(oldPublished || presentPublished)
+  if (isHidden) return 'discontinued'
+  // Without a stock tracker, the shop sells without a limit.
+  const isTracked = (oldTracker || presentTracker) !== ''
+  if (!isTracked || Number(oldQuantity || presentQuantity) > 0) return 'in stock'
+  // `continue` is the word of the old column, `true` that of the present one.
+  const sellsWithoutStock = /^(?:continue|true)$/i.test(oldPolicy || presentPolicy)
+  return sellsWithoutStock ? 'available for order' : 'out of stock'
 }
 
 /**
  * Products of a Shopify shop, with the present header or the header before 2025. The export has no columns for currency and link: set
- * `options.default_currency` and map the link. A row is a variant. The first row of a handle also describes the product. A row with only
- * an image adds the image to its product.
+ * `options.default_currency` and map the link. A row is a variant, or has only a further image of the product. The first row of a handle
+ * also describes the product.
  */
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
@@ -67,7 +103,7 @@ export const shopifyProducts: Preset = {
   recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
     // The export puts an apostrophe before a SKU that begins with a digit.
-    id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
+    id: { columns: ['Variant SKU', 'SKU'], compute: ([oldSku = '', presentSku = '']) => (oldSku || presentSku).replace(/^'(?=\d)/, '') },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
     price: { columns: priceColumns, compute: (texts) => pricesOf(texts).regular },
@@ -84,38 +120,12 @@ export const shopifyProducts: Preset = {
     age_group: { columns: ['Google Shopping / Age Group'] },
     google_product_category: { columns: ['Google Shopping / Google Product Category'] },
     product_type: { columns: ['Type'] },
-    availability: {
-      columns: [
-        'Status',
-        'Published',
-        'Published on online store',
-        'Variant Inventory Tracker',
-        'Inventory tracker',
-        'Variant Inventory Policy',
-        'Continue selling when out of stock',
-        'Variant Inventory Qty',
-        'Inventory quantity',
-      ],
-      compute: ([
-        status = '',
-        published = '',
-        online = '',
-        oldTracker = '',
-        tracker = '',
-        policy = '',
-        continueSelling = '',
-        oldQty = '',
-        qty = '',
-      ]) => {
-        if (['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(published || online)) return 'discontinued'
-        // A published product without stock tracking is always available. With `continue` or `true`, the shop sells without stock.
-        if ((oldTracker || tracker) === '' || Number(oldQty || qty) > 0) return 'in stock'
-        return /^(?:continue|true)$/i.test(policy || continueSelling) ? 'available for order' : 'out of stock'
-      },
-    },
+    availability: { columns: availabilityColumns, compute: availabilityOf },
     inventory: {
       columns: ['Variant Inventory Tracker', 'Inventory tracker', 'Variant Inventory Qty', 'Inventory quantity'],
-      compute: ([oldTracker = '', tracker = '', oldQty = '', qty = '']) => ((oldTracker || tracker) === '' ? '' : oldQty || qty),
+      // Without a stock tracker, the quantity does not count.
+      compute: ([oldTracker = '', presentTracker = '', oldQuantity = '', presentQuantity = '']) =>
+        (oldTracker || presentTracker) === '' ? '' : oldQuantity || presentQuantity,
     },
     item_group_id: { columns: ['Handle', 'URL handle'] },
   },

@@ -9,19 +9,19 @@ function withoutApostrophe(text: string): string {
   return text.replace(/^'(?=[=+\-@])/, '')
 }
 
-/** Returns the first filled text, as the shop has it. */
+/** Returns the first filled text, without the apostrophe of the export; `''` if there is none. */
 function firstFilled(texts: readonly string[]): string {
   return withoutApostrophe(texts.find((text) => text !== '') ?? '')
 }
 
-/** Returns the description. The export writes a line end as the characters `\n`, and these characters as `\\n`. */
-function description(texts: readonly string[]): string {
+/** Returns the first filled description. The export writes a line end as the characters `\n`, and these characters as `\\n`. */
+function descriptionOf(texts: readonly string[]): string {
   return firstFilled(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
 }
 
 /**
- * Returns the period of a sale; `''` if it has no dates. A missing start becomes 2000-01-01, a missing end 2099-12-31. The export writes
- * hours without a leading zero.
+ * Returns the period of a sale; `''` if it has no dates. A missing start becomes 2000-01-01, a missing end 2099-12-31. Adds the leading
+ * zero that the export omits from hours.
  */
 function salePeriod([starts = '', ends = '']: readonly string[]): string {
   if (starts === '' && ends === '') return ''
@@ -30,16 +30,25 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
 }
 
 /**
- * Returns a function that reads an option of a variation. The function returns `''` for a list of values: a product with variations has the
- * values of all its variations. The export writes a comma inside a value as `\,`.
+ * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. The
+ * function returns `''` for a list of values, which a product with variations has. Commas or `|` separate the values. The export writes a
+ * comma inside a value as `\,`.
  */
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)
   return (texts) => {
     const value = withoutApostrophe(read(texts))
-    return /(?<!\\),|\|/.test(value) ? '' : value.replaceAll('\\,', ',')
+    const isList = /(?<!\\),|\|/.test(value)
+    return isList ? '' : value.replaceAll('\\,', ',')
   }
 }
+
+/** Text of the column `In stock?` → availability. */
+const availabilities: ReadonlyMap<string, string> = new Map([
+  ['1', 'in stock'],
+  ['0', 'out of stock'],
+  ['backorder', 'available for order'],
+])
 
 /**
  * Product export of a WooCommerce shop. The condition of every product is `new`. An unpublished product is `discontinued`. The export has
@@ -80,7 +89,7 @@ export const woocommerceProducts: Preset = {
   map: {
     id: { columns: ['SKU'], compute: firstFilled },
     title: { columns: ['Name'], compute: firstFilled },
-    description: { columns: ['Description', 'Short description'], compute: description },
+    description: { columns: ['Description', 'Short description'], compute: descriptionOf },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
     // The dates of the export have no offset, so a sale with dates is sent only with `options.timezone`.
@@ -98,7 +107,7 @@ export const woocommerceProducts: Preset = {
       compute: ([published = '', stock = '']) => {
         // 1 published, 0 private, -1 draft.
         if (published === '0' || withoutApostrophe(published) === '-1') return 'discontinued'
-        return stock === '1' ? 'in stock' : stock === '0' ? 'out of stock' : stock === 'backorder' ? 'available for order' : stock
+        return availabilities.get(stock) ?? stock
       },
     },
     image_link: { columns: ['Images'], transforms: [{ name: 'split', args: { at: ',', part: 1 } }] },

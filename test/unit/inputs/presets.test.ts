@@ -148,9 +148,9 @@ test.for([
 })
 
 test('case 201: every preset reads the states of its own sample', () => {
-  for (const { name, records, sample, consent = [], irrelevant = [] } of presets)
+  for (const { name, records, sample, consent = [], ignore = [] } of presets)
     if (records === 'members') {
-      const read = [...consent.flatMap(({ columns }) => columns), ...irrelevant]
+      const read = [...consent.flatMap(({ columns }) => columns), ...ignore]
       const states = sample.filter((column) => classifyColumnName(column)?.certain === true && !isDetailOf(column, sample))
       expect([name, states.filter((column) => !read.includes(column))]).toEqual([name, []])
     }
