@@ -1,6 +1,6 @@
 /** Resolves a parsed file to a `Pipeline` with every default, or to all its problems. */
 import { hash } from 'node:crypto'
-import { minorUnits } from '../mapping/products/currencies.ts'
+import { currencyDecimals } from '../mapping/products/currencies.ts'
 import { presetByName, presets } from '../mapping/presets/index.ts'
 import type {
   CompletenessProof,
@@ -100,7 +100,7 @@ function checkNames({ preset, options }: ParsedPipeline): PathProblem[] {
     problems.push(problemAt(['preset'], unknownName('preset', preset, known)))
   }
   const currency = options?.default_currency?.toUpperCase()
-  if (currency !== undefined && !minorUnits.has(currency))
+  if (currency !== undefined && !currencyDecimals.has(currency))
     problems.push(problemAt(['options', 'default_currency'], `"${currency}" is not an active ISO 4217 currency`))
   return problems
 }

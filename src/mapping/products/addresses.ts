@@ -29,9 +29,10 @@ export function linkOf(row: ProductRow): string {
 }
 
 /**
- * Returns the mobile link. Undefined as for `ProductRow.optional`, or, with a warning, if it is invalid or http.
+ * Returns the mobile link. Undefined if the cell is empty, or, with a warning, if the link is a placeholder, invalid or http, or if its
+ * transform fails.
  *
- * @throws {RowRejected} as `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function mobileLinkOf(row: ProductRow): string | undefined {
   const text = row.optional('mobile_link')
@@ -45,7 +46,8 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, unless they are additional images.
+ * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, unless the additional images come
+ * from the same column.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformError} if a transform fails
@@ -71,17 +73,19 @@ export function imageOf(row: ProductRow): string {
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
-  const first = parseImage(images[0] ?? '')
-  const isOne = !/\s/.test(text) && transformEnd.test(images[0] ?? '') && !('typeKnown' in first && first.typeKnown)
-  return isOne ? [text] : images
+  const first = images[0] ?? ''
+  if (/\s/.test(text) || !transformEnd.test(first)) return images
+  const parsed = parseImage(first)
+  const isImage = 'typeKnown' in parsed && parsed.typeKnown
+  return isImage ? images : [text]
 }
 
 /** Matches an address that ends with parameters of an image transform, such as `/w_300,h_200`. */
 const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
- * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. Drops invalid, repeated and
- * excess addresses with a warning. `main`: address of the main image, which is left out.
+ * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. `main`: address of the main
+ * image. Drops invalid, repeated and excess addresses and `main` with a warning. Drops placeholders without one.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')

@@ -1,4 +1,7 @@
-/** Active ISO 4217 codes that have minor units (list of January 2026), and retired codes with their month. */
+/**
+ * Active ISO 4217 codes with their number of decimals (list of January 2026), and retired codes with their month. Codes without a defined
+ * number of decimals, such as that of gold, are left out.
+ */
 
 const twoDecimals =
   'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG'
@@ -8,10 +11,10 @@ const otherDecimals = {
   4: 'CLF UYW',
 }
 
-/** Active currency code → number of decimals. */
-export const minorUnits: ReadonlyMap<string, number> = new Map([
+/** Active currency code → number of decimals of its amounts. */
+export const currencyDecimals: ReadonlyMap<string, number> = new Map([
   ...twoDecimals.split(' ').map((code) => [code, 2] as const),
-  ...Object.entries(otherDecimals).flatMap(([units, codes]) => codes.split(' ').map((code) => [code, Number(units)] as const)),
+  ...Object.entries(otherDecimals).flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, Number(decimals)] as const)),
 ])
 
 /**

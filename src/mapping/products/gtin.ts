@@ -22,8 +22,9 @@ export function parseGtin(text: string): GtinResult {
   if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
   // Leading zeros do not change the number, so all lengths are compared in the form of 14 digits: an indicator, then a number of 13.
   const padded = plain.padStart(14, '0')
-  const isShort = padded.startsWith('000000')
-  if (isShort ? padded[6] === '2' : /^.(?:2|02)/.test(padded)) return { invalid: 'is in the range for use inside a store' }
+  const isGtin8 = padded.startsWith('000000')
+  const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)
+  if (isForStores) return { invalid: 'is in the range for use inside a store' }
   if (/^.9[89]/.test(padded)) return { invalid: 'is in the range for coupons' }
   return { gtin: plain, normalized: plain !== text }
 }

@@ -12,9 +12,10 @@ export type LinkResult = { readonly link: string; readonly toAscii: boolean; rea
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
-// Without ports of five digits, because they may be too high.
+// A host that matches both patterns needs no check by `URL`: ASCII labels, the last of which begins with a letter. Ports of five digits do
+// not match, because they may be too high.
 const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
-const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
+const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
  * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host as an A-label, and
@@ -34,14 +35,15 @@ export function parseAnyLink(text: string): LinkResult {
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
   if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
   if (/[\s\u0000-\u001f\u007f\\<>"]/.test(text)) return { invalid: 'contains spaces or characters that are not allowed in an address' }
-  const end = text.slice(scheme.length).search(/[/?#]/)
-  const given = end < 0 ? text.slice(scheme.length) : text.slice(scheme.length, scheme.length + end)
-  const rest = text.slice(scheme.length + given.length)
+  const afterScheme = text.slice(scheme.length)
+  const end = afterScheme.search(/[/?#]/)
+  const given = end < 0 ? afterScheme : afterScheme.slice(0, end)
+  const rest = afterScheme.slice(given.length)
   if (given.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
-  const http = scheme.length === 7
+  const http = scheme.length === 'http://'.length
   const authority = http ? given.replace(/:80$/, '') : given
   const start = http ? 'http://' : 'https://'
-  if (simpleHost.test(authority) && letterEnd.test(authority) && !authority.includes('..'))
+  if (simpleHost.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
     return { link: `${start}${authority}${rest}`, toAscii: false, http }
   const url = URL.parse(`${start}${authority}/`)
   // `URL` accepts empty labels, which no name server has.
@@ -69,11 +71,12 @@ export type ImageResult =
 
 /**
  * Parses a trimmed image address like `parseLink`, and percent-encodes its spaces and commas. A comma must be encoded, because it separates
- * the addresses of a list. An address that ends with another file type than an image type is not valid.
+ * the addresses of a list. An address whose path ends with one of `otherTypes` is not valid.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)
+  // An image may be http, so the message of `parseLink` about an absolute https address becomes one about an absolute address.
   if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
   const { link, http } = parsed
   const path = link.includes('?') || link.includes('#') ? link.replace(/[?#].*$/s, '') : link

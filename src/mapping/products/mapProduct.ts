@@ -76,7 +76,7 @@ function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns only the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid.
+ * Returns the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid. Reads no other field.
  *
  * @throws {TransformError} if a transform of the id fails
  */

@@ -9,7 +9,8 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 /**
  * Returns the price.
  *
- * @throws {RowRejected} if the price is missing, broken or invalid; if it is zero and `options.refuse` names zero_price; as `withCurrency`
+ * @throws {RowRejected} if the price is missing, broken or invalid, if it is zero and `options.refuse` names zero_price, or if
+ * `withCurrency` rejects the row
  * @throws {TransformError} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
@@ -42,13 +43,11 @@ function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
 function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
   const { currency } = row.binding
   if (currency === undefined) return text
-  const isBare = !/[^\d.,'’\s]/u.test(text)
-  const added = row.binding[field]?.mapping.transforms.find(({ name }) => name === 'price')?.args['currency']
-  const ofTransform = typeof added === 'string' && text.endsWith(added) ? added : undefined
-  const setByPipeline = isBare ? row.rules.price.defaultCurrency?.toUpperCase() : ofTransform
-  if (!isBare && setByPipeline === undefined) return text
+  const isAmountOnly = !/[^\d.,'’\s]/u.test(text)
+  const setByPipeline = isAmountOnly ? row.rules.price.defaultCurrency?.toUpperCase() : currencyOfTransform(row, field, text)
+  if (!isAmountOnly && setByPipeline === undefined) return text
   const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()
-  const code = currencySigns.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
+  const code = currencyBySign.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
   if (code === undefined) return text
   if (setByPipeline !== undefined && setByPipeline !== code)
     throw new RowRejected(
@@ -56,11 +55,17 @@ function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: stri
       field,
       `is in ${code} by the column "${showValue(currency.name)}", but the pipeline sets ${setByPipeline}`,
     )
-  return isBare ? `${text} ${code}` : text
+  return isAmountOnly ? `${text} ${code}` : text
 }
 
-/** Signs that a currency column may contain. Not `$` and `¥`, which several currencies use. */
-const currencySigns: ReadonlyMap<string, string> = new Map([
+/** Returns the currency that the field's price transform sets, if the price ends with it; else undefined. */
+function currencyOfTransform(row: ProductRow, field: 'price' | 'sale_price', text: string): string | undefined {
+  const currency = row.binding[field]?.mapping.transforms.find(({ name }) => name === 'price')?.args['currency']
+  return typeof currency === 'string' && text.endsWith(currency) ? currency : undefined
+}
+
+/** Sign in a currency column → its currency. `$` and `¥` are left out, because several currencies use them. */
+const currencyBySign: ReadonlyMap<string, string> = new Map([
   ['€', 'EUR'],
   ['£', 'GBP'],
 ])
@@ -72,8 +77,8 @@ export interface Sale {
 }
 
 /**
- * Returns the sale. An invalid period is left out with a warning, and so is the sale price: without its period it would be advertised from
- * now on and without an end.
+ * Returns the sale. An invalid period is left out with a warning, and so is the sale price. Without its period, the sale price would be
+ * advertised immediately and without an end.
  *
  * @throws {RowRejected} as `salePriceOf` and `salePeriodOf`
  */
@@ -81,32 +86,23 @@ export function saleOf(row: ProductRow, price: Price): Sale {
   const salePrice = salePriceOf(row, price)
   const period = salePeriodOf(row)
   if (typeof period !== 'object') return { price: salePrice, period }
-  const left = salePrice === undefined ? 'it was left out' : 'it was left out, and sale_price with it'
-  row.warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `${period.invalid}; ${left}`)
+  const leftOut = salePrice === undefined ? 'it was left out' : 'it was left out, and sale_price with it'
+  row.warn('SALE_DATE_DROPPED', 'sale_price_effective_date', `${period.invalid}; ${leftOut}`)
   return { price: undefined, period: undefined }
 }
 
 /**
- * Returns the sale price as it is sent. Undefined as for `ProductRow.optional`. Also undefined, with a warning, if it is invalid, not below
- * the price, in another currency, or zero without `options.allow: [zero_price]`.
+ * Returns the sale price as it is sent. Undefined if the cell is empty, or, with a warning, if it is a placeholder or its transform fails.
+ * Also undefined, with a warning, for an invalid sale price and for a fault of `salePriceFault`.
  *
- * @throws {RowRejected} as `withCurrency` and `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`), or if `withCurrency` rejects the row
  */
 function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
   const result = parsedOnce(row, text)
-  const fault =
-    'code' in result
-      ? result.message
-      : result.price.minor === 0n && !row.rules.allowed.has('zero_price')
-        ? 'is zero'
-        : result.price.currency !== price.currency
-          ? 'has another currency than the price'
-          : result.price.minor >= price.minor
-            ? 'is not below the price'
-            : undefined
+  const fault = 'code' in result ? result.message : salePriceFault(row, result.price, price)
   if (fault !== undefined || 'code' in result) {
     row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
     return undefined
@@ -115,11 +111,18 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   return result.price.text
 }
 
+/** Returns why a sale price cannot be sent beside the price; undefined if it can. Zero needs `options.allow: [zero_price]`. */
+function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string | undefined {
+  if (salePrice.minor === 0n && !row.rules.allowed.has('zero_price')) return 'is zero'
+  if (salePrice.currency !== price.currency) return 'has another currency than the price'
+  return salePrice.minor >= price.minor ? 'is not below the price' : undefined
+}
+
 /**
- * Returns the sale period as `start/end`, or the reason why it is not valid. Undefined if it is empty or a placeholder. A time without an
- * offset is read in `options.timezone`; without that option it is not valid.
+ * Returns the sale period as `start/end`, or the reason why it is not valid. Undefined if it is empty, or, with a warning, a placeholder. A
+ * time without an offset is read in `options.timezone`; without that option it is not valid.
  *
- * @throws {RowRejected} as `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | undefined {
   const text = row.optional('sale_price_effective_date')
@@ -136,7 +139,7 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   return period
 }
 
-/** Returns what is wrong with the times of a period, at least one of which is not valid. */
+/** Returns what is wrong with the times of a period. At least one of them must be invalid. */
 function timeFault(...times: readonly string[]): string {
   if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
   const dated = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
@@ -144,10 +147,10 @@ function timeFault(...times: readonly string[]): string {
 }
 
 /**
- * Returns the stock in pieces. Undefined as for `ProductRow.optional`, or, with a warning, if it is not a whole number from 0 to
- * 2147483647.
+ * Returns the stock in pieces. Undefined if the cell is empty, or, with a warning, if it is a placeholder, its transform fails, or it is
+ * not a whole number from 0 to 2147483647.
  *
- * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or as `ProductRow.optional`
+ * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or if the text is broken (`isBroken`)
  */
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
   const text = row.optional('inventory')

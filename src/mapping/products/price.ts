@@ -1,4 +1,4 @@
-import { minorUnits, retiredCurrencies } from './currencies.ts'
+import { currencyDecimals, retiredCurrencies } from './currencies.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
 /** Exact amount: the text that is sent, and the integer number of minor units such as cents (docs/inputs.md, case 77). */
@@ -9,8 +9,8 @@ export interface Price {
 }
 
 /**
- * Parsed price, or the code and message of a reject. `warning`: set if the text of the price differs from the parsed text. `message`
- * continues a sentence that begins with the value: `"12" has no currency`.
+ * Parsed price, or the code and message of a reject. `warning`: code of a warning, if the text that is sent differs from the parsed text.
+ * `message` continues a sentence that begins with the value: `"12" has no currency`.
  */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
 
@@ -24,7 +24,7 @@ export interface PriceOptions {
   readonly wideAllowed: boolean
 }
 
-const form = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
+const amountFirst = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
 
 // Only full-width characters are normalized: NFKC of the whole text would turn `1²` into `12`.
@@ -36,30 +36,30 @@ const wide = /[\uff01-\uff5e\u3000]+/g
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {
   const plain = options.wideAllowed ? text.replace(wide, (run) => run.normalize('NFKC')) : text
-  let match = form.exec(plain)
+  let match = amountFirst.exec(plain)
   if (match === null && options.codeFirstAllowed) {
-    const turned = codeFirst.exec(plain)
-    if (turned !== null) match = form.exec(`${turned[2]} ${turned[1]}`)
+    const swapped = codeFirst.exec(plain)
+    if (swapped !== null) match = amountFirst.exec(`${swapped[2]} ${swapped[1]}`)
   }
   if (match === null) return { code: 'PRICE_INVALID', message: 'is not a decimal number followed by a currency' }
   const [, whole = '', fraction = '', written] = match
   if (written === undefined && options.defaultCurrency === undefined) return { code: 'PRICE_CURRENCY_MISSING', message: 'has no currency' }
   const currency = (written ?? options.defaultCurrency ?? '').toUpperCase()
-  const units = minorUnits.get(currency)
-  if (units === undefined) {
+  const decimalCount = currencyDecimals.get(currency)
+  if (decimalCount === undefined) {
     const since = retiredCurrencies.get(currency)
     return {
       code: 'PRICE_CURRENCY_UNKNOWN',
       message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, not used since ${since}`,
     }
   }
-  const significant = fraction.length > units ? fraction.replace(/(?<!0)0+$/, '') : fraction
-  if (significant.length > units) return { code: 'PRICE_PRECISION', message: `has more than ${units} decimals` }
+  const significant = fraction.length > decimalCount ? fraction.replace(/(?<!0)0+$/, '') : fraction
+  if (significant.length > decimalCount) return { code: 'PRICE_PRECISION', message: `has more than ${decimalCount} decimals` }
   const integer = whole.replace(/^0+(?=\d)/, '')
   if (integer.length > 15) return { code: 'PRICE_INVALID', message: 'has more than 15 digits' }
-  const decimals = significant.padEnd(units, '0')
+  const decimals = significant.padEnd(decimalCount, '0')
   const minor = BigInt(integer + decimals)
-  const price = { text: `${integer}${units > 0 ? `.${decimals}` : ''} ${currency}`, minor, currency }
+  const price = { text: `${integer}${decimalCount > 0 ? `.${decimals}` : ''} ${currency}`, minor, currency }
   if (written === undefined) return { price, warning: 'PRICE_CURRENCY_ADDED' }
   return price.text === text ? { price } : { price, warning: 'PRICE_NORMALIZED' }
 }

@@ -41,7 +41,7 @@ export function idOf(row: ProductRow): string {
  * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89), the brand as JSON, the others as text; undefined for a missing
  * one. Drops an invalid gtin with a warning if there is a brand or mpn.
  *
- * @throws {RowRejected} if none of the three is valid, or as `ProductRow.optional`
+ * @throws {RowRejected} if none of the three is valid, or if the text of one is broken (`isBroken`)
  */
 export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
   const brand = row.json('brand', brandOf)

@@ -9,7 +9,7 @@ import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
-/** Product field → the columns of one header that fill the field. */
+/** Product field → the columns of one header that fill the field; and the currency column, if the header has one that no field reads. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -109,8 +109,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the text that `read` returns for an optional field, as JSON; undefined as `read`. Reuses the result of an earlier row with the
-   * same cell, unless that cell caused a warning. Apart from the rules, the result of `read` must depend only on the cell.
+   * Returns the text that `read` returns for an optional field, as JSON; undefined if `read` returns undefined. Reuses the result of an
+   * earlier row with the same cell, unless that cell caused a warning. So the result of `read` must depend only on the cell and the rules.
    *
    * @throws {RowRejected} as `read`
    */
@@ -130,7 +130,7 @@ export class ProductRow {
     return json
   }
 
-  /** Returns the cell of an optional field. Undefined with a warning if a transform fails. */
+  /** Returns the cell of an optional field. Undefined if the field has no cell, or, with a warning, if a transform fails. */
   cell(field: ProductField): Cell | undefined {
     try {
       return this.binding[field]?.read(this.source)

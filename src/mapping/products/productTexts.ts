@@ -48,8 +48,8 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// A name of letters and digits in angle brackets, the start of a comment, or a document type (spec 2.2: plain text). `stripHtml` has
-// already removed HTML tags.
+// A name of letters and digits in angle brackets, the start of a comment, or a document type. The service wants plain text (spec 2.2), and
+// `stripHtml` removes only tags of HTML.
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
@@ -71,10 +71,10 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
 }
 
 /**
- * Returns the service's word for an optional field, as `knownWord`. Undefined as for `ProductRow.optional`, or, with a warning, if the word
- * is not known.
+ * Returns the service's word for an optional field, as `knownWord`. Undefined if the cell is empty, or, with a warning, if it is a
+ * placeholder, its transform fails, or the word is not known.
  *
- * @throws {RowRejected} as `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
   const text = row.optional(field)
@@ -84,28 +84,30 @@ export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_gr
   return word
 }
 
-/** Returns true for a hex code, with or without `#`. A word such as `fade` has no digit. */
+/** Returns true for a hex code. Without `#`, it must have a digit, because words such as `beaded` consist of the same letters. */
 const isHexCode = (color: string): boolean =>
   /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 
 /**
- * Returns the color. Undefined as for `ProductRow.cleanText`. Also undefined, with a warning, for a hex code, a text over 100 characters
+ * Returns the color. Undefined if `ProductRow.cleanText` returns undefined, or, with a warning, for a hex code, a text over 100 characters
  * and a list of more than ten colors.
  *
- * @throws {RowRejected} as `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function colorOf(row: ProductRow): string | undefined {
   const color = row.cleanText('color')
-  if (color === undefined || (!isHexCode(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
+  if (color === undefined) return undefined
+  const isColor = !isHexCode(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10
+  if (isColor) return color
   row.warn('VALUE_DROPPED', 'color', 'is not a color word')
   return undefined
 }
 
 /**
- * Returns a category with ` > ` between its levels; undefined as for `ProductRow.cleanText`. Warns about a `google_product_category` that
- * is not a number from 1 and does not begin with a level of `topCategories`, and keeps it.
+ * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. Keeps, with a warning, a
+ * `google_product_category` that is neither a number from 1 nor a path that begins with one of `topCategories`.
  *
- * @throws {RowRejected} as `ProductRow.optional`
+ * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function categoryOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
   const text = row.cleanText(field)
@@ -120,16 +122,21 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
 
 /**
  * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word that `options.values` has for
- * it. For an address such as `https://schema.org/InStock`, `options.values` needs only the last part. Undefined for an unknown word. Warns
- * if the word differs from the text.
+ * it. Undefined for an unknown word. Warns if the word differs from the text.
  */
 function knownWord(row: ProductRow, field: keyof typeof serviceWords, text: string): string | undefined {
   if (serviceWords[field].has(text)) return text
   const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
-  const mapped = row.rules.values.get(field)
-  const found = serviceWords[field].has(spelled)
-    ? spelled
-    : (mapped?.get(text.toLowerCase()) ?? mapped?.get(spelled) ?? mapped?.get(text.slice(text.lastIndexOf('/') + 1).toLowerCase()))
+  const found = serviceWords[field].has(spelled) ? spelled : configuredWord(row.rules.values.get(field), text, spelled)
   if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
   return found
+}
+
+/**
+ * Returns the word that `options.values` has for a text, for its spelling, or for its part after the last slash, as in
+ * `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
+ */
+function configuredWord(words: ReadonlyMap<string, string> | undefined, text: string, spelled: string): string | undefined {
+  const lastPart = text.slice(text.lastIndexOf('/') + 1)
+  return words?.get(text.toLowerCase()) ?? words?.get(spelled) ?? words?.get(lastPart.toLowerCase())
 }
