@@ -1,4 +1,4 @@
-import { isRepeat, numberRepeats } from '../mapping/repeatedColumns.ts'
+import { isRepeat, renameRepeats } from '../mapping/repeatedColumns.ts'
 import { isBroken } from '../mapping/text.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
@@ -58,7 +58,7 @@ export function chooseHeader(
       hint: 'Set `csv.header_row` to the line of the header, or leave it out.',
     })
   }
-  const header = numberRepeats(found.fields.map((field) => field.trim()))
+  const header = renameRepeats(found.fields.map((field) => field.trim()))
   checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
   return {
     header,

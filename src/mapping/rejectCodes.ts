@@ -6,8 +6,8 @@
 /** Entry of one code: its outcome, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * `reject`: the row is not used. If a member has another usable identifier, only the bad identifier is not used. `warning`: a value was
-   * repaired or dropped, or looks wrong; or the warning is about a column or the whole source.
+   * `reject`: the row is not used. If the code is about one identifier of a member that has other usable ones, only that identifier is not
+   * used. `warning`: a value was repaired or dropped, or looks wrong; or the warning is about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string
@@ -30,7 +30,7 @@ export const recordCodes = {
   ),
   PRICE_ZERO: warning(
     'The price is zero.',
-    'Correct the price; where it is right, options.allow: [zero_price]. options.refuse: [zero_price] rejects such rows, guards.hold: [PRICE_ZERO] withholds the run.',
+    'Correct the price; or, where it is right, set options.allow: [zero_price]. options.refuse: [zero_price] rejects such rows, guards.hold: [PRICE_ZERO] withholds the run.',
   ),
   TEXT_GARBLED: warning('A text looks wrongly decoded.', 'Set `encoding` to the encoding of the file, or correct the export.'),
   VALUE_PLACEHOLDER: warning('A placeholder (n/a, xx, TBD, test) was left out of an optional field.', 'Leave the field empty, or fill it.'),
@@ -43,14 +43,14 @@ export const recordCodes = {
     'A quote inside a cell that is not quoted was taken as text.',
     'Quote the whole cell and double the quotes inside it.',
   ),
-  ROW_COMMENT: reject('A comment or totals row is among the data.', 'Remove the comment or totals row from the export.'),
+  ROW_COMMENT: reject('A comment row, which begins with #, is among the data.', 'Remove the comment row from the export.'),
   ROW_JSON: reject('The record is not a valid JSON object.', 'Write one valid JSON object.'),
   ROW_JSON_KEYS: reject('A JSON object has one key twice.', 'Write every key once in an object.'),
   ROW_JSON_NAME: reject(
     'A key of a JSON object is an email or phone number. Keys become names of columns, which are stored and shown.',
     'Write emails and phone numbers as values, under one fixed name such as "email".',
   ),
-  ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deep.'),
+  ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deeply.'),
   ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
   DUPLICATE_CONFLICT: reject(
     'Several rows with different content have one key; none of them is used.',
@@ -190,7 +190,7 @@ export const recordCodes = {
     'Correct the value, or map your words: for gender and age_group in options.values, for color with the transform map.',
   ),
   VALUE_TOO_LONG: warning('An optional field is too long and was left out.', 'Shorten the value.'),
-  SEPARATOR_NORMALIZED: warning('Levels of a category were separated by " > ".', 'Nothing.'),
+  SEPARATOR_NORMALIZED: warning('Other separators between the levels of a category were replaced by " > ".', 'Nothing.'),
   SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
   PREFIX_CONFLICT: warning('Several columns name one field; the first one with a prefix is used.', 'Keep one of them.'),
   COLUMN_SPELLED: warning('The column has the name of a field in another spelling, and is read as that field.', 'Nothing.'),
@@ -204,7 +204,7 @@ export const recordCodes = {
     'Write the consent: line that the run shows for the file; for a column that decides nothing, ignore: [column].',
   ),
   CONSENT_UNKNOWN: warning(
-    'The export has no column of consent.',
+    'The export has no column of consent, or the name of the file says that its people did not subscribe.',
     'Export the column; or, where every person in the file agreed, set consent: none.',
   ),
   FILTER_UNKNOWN: warning(
@@ -220,7 +220,7 @@ export const recordCodes = {
     'Nothing; or write consent: with the column, where it decides.',
   ),
   IDENTIFIER_OPTED_OUT: warning(
-    'An email or phone number of the row is also on a row that opted out, and is not sent.',
+    'An identifier of the row is also on a row that opted out, and is not sent.',
     'Nothing; or correct the consent of one of the rows in the source.',
   ),
   OWNER_COLUMN: warning(
@@ -235,7 +235,7 @@ export const recordCodes = {
     'The email address is not valid.',
     'Correct it; one address in a cell, without name or mailto:; or set options.allow: [split_lists, wrapped_email].',
   ),
-  EMAIL_ROLE: warning('The address is one of a role or an example, not of a person.', 'Check that such addresses are wanted.'),
+  EMAIL_ROLE: warning('The address is that of a role, such as info@, or an example; it is not that of a person.', 'Check that such addresses are wanted.'),
   EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),
   PHONE_INVALID: reject('The phone number is not valid in its country.', 'Write it with + and country code.'),
   PHONE_COUNTRY_MISSING: reject(
@@ -262,7 +262,7 @@ export const recordCodes = {
     'A raw value is in a column that is declared as hashed.',
     'Hash the column, or remove hashed: true. Look for where raw values come from.',
   ),
-  HASH_OF_PLACEHOLDER: reject('The digest is that of nothing or of a placeholder.', 'Leave the cell empty before hashing.'),
+  HASH_OF_PLACEHOLDER: reject('The digest is that of an empty text or of a placeholder.', 'Leave the cell empty before hashing.'),
   ALREADY_HASHED: warning('The value was hashed already and was taken as it is.', 'Declare the column with hashed: true.'),
   HASH_NORMALIZED: warning('The digest was written in another form (upper case, 0x, quotes).', 'Nothing.'),
   IDENTIFIER_DROPPED: warning('One of several identifiers of the row is not usable and was left out.', 'Correct it in the source.'),

@@ -8,7 +8,10 @@ const reasons = ['line', 'code', 'field', 'message', 'hint']
 /** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before the formula. */
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
-/** Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. */
+/**
+ * Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. A reason column has
+ * the prefix `reject_` if the merchant's file has a column with the same name.
+ */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasons.length
   if (from < 1 || !reasons.every((name, i) => [name, `reject_${name}`].includes(columns[from + i] ?? ''))) return []
@@ -54,6 +57,7 @@ function originalCell(cell: string): Cell {
   return parseTexts(cell) ?? cell
 }
 
+/** Returns the texts of a JSON array of at least two texts; undefined for any other cell. */
 function parseTexts(cell: string): readonly string[] | undefined {
   if (!cell.startsWith('["') || !cell.endsWith('"]')) return undefined
   try {

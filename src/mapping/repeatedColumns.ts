@@ -1,9 +1,10 @@
 /** Renames repeated columns by position: a second `Email`, in the fifth column, becomes `Email (column 5)`. */
 
-const repeat = /^(.*) \(column \d+\)$/s
+/** Matches the name of a renamed column. Its group is the repeated name. */
+const renamed = /^(.*) \(column \d+\)$/s
 
-/** Returns the header with its repeated names renamed by position. The first column of a name keeps it. Empty names stay empty. */
-export function numberRepeats(header: readonly string[]): readonly string[] {
+/** Returns the header with its repeated names renamed by position. The first column with a name keeps the name. Empty names stay empty. */
+export function renameRepeats(header: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return header.map((column, index) => {
     if (column === '' || !seen.has(column)) {
@@ -14,12 +15,12 @@ export function numberRepeats(header: readonly string[]): readonly string[] {
   })
 }
 
-/** Returns true for a name that has the form of a renamed column. */
+/** Returns true for a name in the form that `renameRepeats` gives to a repeated column. */
 export function isRepeat(column: string): boolean {
-  return repeat.test(column)
+  return renamed.test(column)
 }
 
-/** Returns the new names of the columns that repeat `name` in the file; empty for most names. */
+/** Returns the names that `renameRepeats` gave to the columns that repeat `name`; empty for most names. */
 export function repeatsOf(name: string, columns: readonly string[]): readonly string[] {
-  return columns.filter((column) => repeat.exec(column)?.[1] === name)
+  return columns.filter((column) => renamed.exec(column)?.[1] === name)
 }

@@ -7,14 +7,15 @@ import type { Cell, Row } from '../model/record.ts'
 import { comparableText, foldedText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. For members it keeps the identifiers that lack
- * consent (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a missing required field.
- * In JSON and XML, a missing column counts as an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. The result of an excluded row of a member still
+ * lists its identifiers without consent (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported
+ * like a missing required field. In JSON and XML, a missing column counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // In a file of people, a value of `except:` may mean no. So it also matches cells that only look like it, as `not_values` does.
+    // In a file of people, a value of `except:` may mean no. So it also matches cells that only look the same, as `not_values` does: with
+    // invisible or full-width characters.
     const mayBeNo = !keep && bound.optedOut !== undefined
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
@@ -45,6 +46,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   }
 }
 
+/** Returns true if a text of the cell has one of the values. A missing cell counts as empty. `formOf`: form in which both are compared. */
 function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>, formOf: (text: string) => string): boolean {
   if (cell === undefined) return values.has('')
   return typeof cell === 'string' ? values.has(formOf(cell)) : cell.some((text) => values.has(formOf(text)))

@@ -5,12 +5,13 @@ import type { MappedRecord, Reject, Row } from '../model/record.ts'
  * the messages of its reject also name the record.
  */
 export class SharedLines {
+  /** Line of the row registered last, and the position of the row among the rows of this line, from 1. */
   #line = 0
-  #nth = 0
+  #position = 0
 
   /** Registers a row; called for every row, in the order of the source. */
   register(row: Row): void {
-    this.#nth = row.line === this.#line ? this.#nth + 1 : 1
+    this.#position = row.line === this.#line ? this.#position + 1 : 1
     this.#line = row.line
   }
 
@@ -19,12 +20,12 @@ export class SharedLines {
    * reject unchanged if no other row has its line. `next`: the row after the row registered last; undefined at the end.
    */
   nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
-    if (this.#nth === 1 && next?.line !== reject.line) return reject
+    if (this.#position === 1 && next?.line !== reject.line) return reject
     // The key of a member is a digest, which the user cannot find in the source.
     const record =
       kind === 'product' && reject.key !== undefined
         ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`
-        : `record ${this.#nth} of the line`
+        : `record ${this.#position} of the line`
     const named = (message: string) => `${message} (${record})`
     const more = reject.more?.map((fault) => ({ ...fault, message: named(fault.message) }))
     return { ...reject, message: named(reject.message), ...(more === undefined ? {} : { more }) }

@@ -1,4 +1,4 @@
-/** Reads and changes the cells of rows in row groups. */
+/** Reads and fills the cells of rows in row groups. */
 import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
@@ -9,7 +9,7 @@ export function textAt(row: Row, index: number): string {
 }
 
 /** Returns the indexes of the columns with these names, in the order of `names`, without missing ones. */
-export function positions(columns: readonly string[], names: readonly string[]): number[] {
+export function indexesOf(columns: readonly string[], names: readonly string[]): number[] {
   return names.map((name) => findColumn(columns, name)).filter((index) => index >= 0)
 }
 

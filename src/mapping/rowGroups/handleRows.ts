@@ -1,10 +1,12 @@
 import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, withJoinWarnings, positions, textAt, textSize } from './cells.ts'
+import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
-/** Maximum number of buffered rows. A product of a shop has at most 2,048 variants and 250 images. */
+/**
+ * Maximum number of buffered rows, and of image-only rows of one product. A product of a shop has at most 2,048 variants and 250 images.
+ */
 const mostRows = 4_096
 /** Maximum number of buffered characters, without the texts that were copied from the first row. The last buffered row may exceed it. */
 const mostText = 8_388_608
@@ -12,7 +14,7 @@ const mostText = 8_388_608
 const mostImages = 250
 
 /** Indexes of columns. */
-interface Places {
+interface ColumnIndexes {
   readonly handle: number
   readonly title: number
   readonly image: number
@@ -21,14 +23,18 @@ interface Places {
 }
 
 /**
- * Joins rows of one product, which follow each other and have the same handle. Only the first row describes the product. The export writes
- * one image into a row, so a product with more images than variants has rows with only an image. The rows of a product are buffered until
- * its last image is known, up to `mostRows` rows or `mostText` characters. Later rows are returned immediately, with the images known at
- * that limit.
+ * Joins the rows of one product, which follow each other and have the same handle. Only the first row describes the product. The export
+ * writes one image into a row, so a product with more images than variants has image-only rows. These are not returned. Every other row is
+ * returned with the values of the first row that it inherits, and with all images of the product.
+ *
+ * The rows of a product are buffered until its last image is known, up to `mostRows` rows or `mostText` characters. Later rows are returned
+ * immediately, with the images known at that limit.
  */
 export class HandleRows implements RowJoiner {
-  readonly #at: Places
-  #current = ''
+  readonly #at: ColumnIndexes
+  /** Handle of the current product; `''` if the last row has none. */
+  #currentHandle = ''
+  /** First row of the current product; undefined if there is none, or if that row has no title. */
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
@@ -40,26 +46,26 @@ export class HandleRows implements RowJoiner {
   #currentJoinedCount = 0
   /** Number of image-only rows that were joined to all products. */
   #joinedCount = 0
-  /** Number of image-only rows that were left out, because their product reached the limit of the buffer, or had `mostRows` such rows. */
+  /** Number of image-only rows that were left out: their product had reached a limit of the buffer, or had `mostRows` of them. */
   #leftOutCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the handle, the title or the image. */
   static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
-    const [handle] = positions(columns, rowGroups.handle)
-    const [title] = positions(columns, rowGroups.title)
-    const [image] = positions(columns, rowGroups.image)
+    const [handle] = indexesOf(columns, rowGroups.handle)
+    const [title] = indexesOf(columns, rowGroups.title)
+    const [image] = indexesOf(columns, rowGroups.image)
     if (handle === undefined || title === undefined || image === undefined) return undefined
-    const inherited = columns.flatMap((column, index) => (rowGroups.inheritedLike.test(column) ? [index] : []))
+    const alsoInherited = columns.flatMap((column, index) => (rowGroups.inheritedLike.test(column) ? [index] : []))
     return new HandleRows({
       handle,
       title,
       image,
-      offer: positions(columns, rowGroups.offer),
-      inherited: [...new Set([...positions(columns, rowGroups.inherited), ...inherited])],
+      offer: indexesOf(columns, rowGroups.offer),
+      inherited: [...new Set([...indexesOf(columns, rowGroups.inherited), ...alsoInherited])],
     })
   }
 
-  private constructor(at: Places) {
+  private constructor(at: ColumnIndexes) {
     this.#at = at
   }
 
@@ -67,8 +73,8 @@ export class HandleRows implements RowJoiner {
     // The cells of a faulty row may be shifted, so its product is not known. The row is buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#at.handle)
-    if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
-    if (this.#first === undefined) return [withMissingFirst(row)]
+    if (handle === '' || handle !== this.#currentHandle) return [...this.#release(), ...this.#begin(row, handle)]
+    if (this.#first === undefined) return [withMissingFirstRow(row)]
     if (this.#isImageOnly(row)) {
       if (this.#isFull || this.#currentJoinedCount === mostRows) this.#leftOutCount++
       else {
@@ -80,7 +86,7 @@ export class HandleRows implements RowJoiner {
     }
     if (!this.#isFull) this.#addImages(row)
     const filled = filledFrom(row, this.#first, this.#at.inherited)
-    return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, row)
+    return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
   }
 
   end(): readonly Row[] {
@@ -101,12 +107,12 @@ export class HandleRows implements RowJoiner {
    * fault if it has no title.
    */
   #begin(row: Row, handle: string): readonly Row[] {
-    this.#current = handle
+    this.#currentHandle = handle
     this.#first = undefined
     this.#isFull = false
     this.#images = []
     if (handle === '') return [row]
-    if (textAt(row, this.#at.title) === '') return [withMissingFirst(row)]
+    if (textAt(row, this.#at.title) === '') return [withMissingFirstRow(row)]
     this.#first = row
     this.#addImages(row)
     return this.#buffer(row)
@@ -124,12 +130,12 @@ export class HandleRows implements RowJoiner {
   }
 
   /**
-   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `own`: the row before it was filled from the first row. Only
-   * its text counts, because copied texts take no further memory.
+   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `ownTextSize`: number of characters of the row before it
+   * was filled from the first row. Copied texts do not count, because they take no further memory.
    */
-  #buffer(row: Row, own = row): readonly Row[] {
+  #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
     this.#buffered.push(row)
-    this.#bufferedText += textSize(own)
+    this.#bufferedText += ownTextSize
     if (this.#buffered.length < mostRows && this.#bufferedText < mostText) return []
     this.#isFull = true
     return this.#release()
@@ -143,7 +149,7 @@ export class HandleRows implements RowJoiner {
     this.#bufferedText = 0
     this.#currentJoinedCount = 0
     // `first` is the first row of the product, because that row is buffered before all others. It has no fault.
-    return first === undefined ? others : [withJoinWarnings(first, joined), ...others]
+    return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]
   }
 
   /** Returns the row with all known images of the current product in its image column. */
@@ -156,7 +162,7 @@ export class HandleRows implements RowJoiner {
 }
 
 /** Returns the row with a fault, because the first row of its product, which has the title, is not above it. */
-function withMissingFirst(row: Row): Row {
+function withMissingFirstRow(row: Row): Row {
   return {
     ...row,
     fault: {

@@ -1,6 +1,6 @@
 /**
- * Joins row groups, for exports that write one product over several rows. Each resulting row can be mapped without the other rows.
- * Exception: a variation lacks the values of its parent if the parent is not above it, or is no longer in memory (`parentRows.ts`).
+ * Joins row groups, for exports that write one product over several rows. A joined row can be mapped without the other rows. Exception: a
+ * variation lacks the values of its parent if the parent is not above it, or is no longer in memory (`parentRows.ts`).
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'

@@ -1,7 +1,7 @@
 import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, withJoinWarnings, positions, textAt, textSize } from './cells.ts'
+import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { RowJoiner } from './rowJoiner.ts'
 const mostText = 16_777_216
 
 /** Indexes of columns; -1 for a missing column. `type` and `parent` are never missing. */
-interface Places {
+interface ColumnIndexes {
   readonly type: number
   readonly id: number
   readonly sku: number
@@ -21,18 +21,18 @@ interface Places {
 }
 
 /**
- * Fills variations from the row of their product, their parent. The rows of the variations refer to the row of the parent, omit shared
- * values, and may come anywhere after it. The row of a parent is not a record and is not returned.
+ * Fills variations from the row of their product, their parent. The row of a variation refers to the row of its parent, omits the values
+ * that all variations share, and may come anywhere after that row. The row of a parent is not a record and is not returned.
  */
 export class ParentRows implements RowJoiner {
-  readonly #at: Places
+  readonly #at: ColumnIndexes
   /** Name that a variation may use for its parent (`id:7`, or the SKU) → the row of the parent. */
   readonly #parents = new Map<string, Row>()
   /** Row of a parent → its names; the oldest row first. */
   readonly #names = new Map<Row, readonly string[]>()
   /** Number of characters of the stored parents. */
   #storedSize = 0
-  /** Number of rows of parents that no warning counts yet. The next variation that is joined has one `ROWS_JOINED` for each of them. */
+  /** Number of rows of parents without a warning so far. The next variation that is filled gets one `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
   /** Number of rows of parents. */
   #parentCount = 0
@@ -49,11 +49,11 @@ export class ParentRows implements RowJoiner {
       id: findColumn(columns, rowGroups.id),
       sku: findColumn(columns, rowGroups.sku),
       published: findColumn(columns, rowGroups.published),
-      inherited: positions(columns, rowGroups.inherited),
+      inherited: indexesOf(columns, rowGroups.inherited),
     })
   }
 
-  private constructor(at: Places) {
+  private constructor(at: ColumnIndexes) {
     this.#at = at
   }
 
@@ -63,7 +63,7 @@ export class ParentRows implements RowJoiner {
     // The type of a parent is `variable`, that of a variation for example `variation, downloadable, virtual`.
     const type = textAt(row, at.type).toLowerCase()
     if (/^variable\b/.test(type)) {
-      this.#remember(row)
+      this.#storeParent(row)
       this.#parentCount++
       this.#uncountedParents++
       return []
@@ -75,9 +75,10 @@ export class ParentRows implements RowJoiner {
       this.#aloneCount++
       return [row]
     }
-    const joined = this.#uncountedParents
+    const filled = this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent)
+    const joinedParents = this.#uncountedParents
     this.#uncountedParents = 0
-    return [withJoinWarnings(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
+    return [withJoinWarnings(filled, joinedParents)]
   }
 
   end(): readonly Row[] {
@@ -94,7 +95,7 @@ export class ParentRows implements RowJoiner {
   }
 
   /** Stores a parent under its names. Drops the oldest parents until the others have at most `mostText` characters. */
-  #remember(row: Row): void {
+  #storeParent(row: Row): void {
     const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
@@ -111,7 +112,8 @@ export class ParentRows implements RowJoiner {
   /** Returns a published variation as unpublished if its parent is not published. Returns any other variation unchanged. */
   #unpublishedLike(row: Row, parent: Row): Row {
     const { published } = this.#at
-    if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row
+    const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'
+    if (!isOnlyParentUnpublished) return row
     const cells = [...row.cells]
     cells[published] = parent.cells[published]
     return { ...row, cells }

@@ -11,7 +11,7 @@ export const qualityCodes = {
   ENCODING_DOUBTFUL: 'More than 5 % of the products (in files of fewer than 100: more than half) contain wrongly decoded text.',
   IDENTIFIER_REPEATED: 'One identifier is on more than 50 rows.',
   IDENTIFIER_SHARE: 'More than 30 % of the members (of 100 or more) have one and the same identifier.',
-  FILL_RATE_FELL: 'Far fewer members than in the last run have an identifier of one type.',
+  FILL_RATE_FELL: 'A far smaller share of the members than in the last run has an identifier of one type.',
   OPT_OUTS_FELL:
     'Fewer than half as many rows opt out as in the last run, and these people would be sent: often another spelling of the values of consent:.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
@@ -28,7 +28,7 @@ export const qualityCodes = {
     'More than half of the products of the last sync link to a host that no changed product had before, or all to one address.',
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
-    'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
+    'Another pipeline read its source for this destination last. Each deletes what the other sends; after the pipeline was renamed, this is expected once.',
   DESTINATION_CHANGED:
     'The pipeline wrote to another destination before. No run updates that one any more, or removes content from it, not even people who opt out.',
   PAUSE_ELSEWHERE: 'The pipeline is paused for the destination that it wrote to before. The pause is not valid for the present one.',
