@@ -2,9 +2,9 @@ import { typeByte } from '../identifiers/digest.ts'
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 /**
- * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
- * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
- * be too low, as in `FrequentTexts`. They are too high only if two identifiers have the same 64 bits in `add`.
+ * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would allocate a
+ * string for every identifier of every row. Keeps every value that makes up more than 1/`size` of all added values. After n added values,
+ * a count is too low by at most n / (`size` + 1). It is too high only if two identifiers have the same 64 bits in `add`.
  */
 export class FrequentDigests {
   readonly #size: number
@@ -29,7 +29,7 @@ export class FrequentDigests {
     this.#otherCounts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value: from then on, `add` returns `item`, the number of its `CountedItem`. `hex`: 16 hex digits, as in `entries()`. */
+  /** Makes `add` return `item` for a value from now on. `hex`: the value, as in `entries()`. `item`: number of its `CountedItem`. */
   watch(hex: string, item: number): void {
     const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []
@@ -39,15 +39,17 @@ export class FrequentDigests {
   /** Counts an identifier. Returns the number of its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
-    // Eight bytes of a digest are enough. A `partner_user_id`, which is not a digest, is hashed to 64 bits.
-    let high = identifier[0] ?? 0
-    let low = 0
-    if (high !== typeByte.partner_user_id && length === identifierBytes) {
+    const type = identifier[0] ?? 0
+    let high: number
+    let low: number
+    // Eight bytes of a digest are enough, mixed with the type. A `partner_user_id`, which is not a digest, is hashed to 64 bits.
+    if (type !== typeByte.partner_user_id && length === identifierBytes) {
       high =
-        Math.imul(high, 0x9e3779b1) ^
+        Math.imul(type, 0x9e3779b1) ^
         ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))
       low = (identifier[5] ?? 0) | ((identifier[6] ?? 0) << 8) | ((identifier[7] ?? 0) << 16) | ((identifier[8] ?? 0) << 24)
     } else {
+      high = type
       low = 0x811c9dc5
       for (let i = 1; i < length; i++) {
         low = Math.imul(low ^ (identifier[i] ?? 0), 0x01000193)

@@ -1,6 +1,6 @@
 /**
- * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added values. Counts are
- * never too high. After n added values, they are too low by at most n / (`size` + 1).
+ * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that makes up more than 1/`size` of all added values. Counts
+ * are never too high. After n added values, they are too low by at most n / (`size` + 1).
  */
 export class FrequentTexts {
   readonly #size: number

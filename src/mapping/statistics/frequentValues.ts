@@ -1,11 +1,11 @@
 /**
  * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again
  * (docs/architecture.md#three-gates-work-that-is-skipped-safely). It still counts the most frequent values exactly: the stored feature set
- * of a row names those that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the count of the last full read,
- * plus the new rows since.
+ * of a row names the ones that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the count of the last full
+ * read, plus the new rows since.
  *
- * A full read counts with sketches of 2,048 values. If a source has more values, a count, and so the bound, may be too low by 1/2,049 of
- * the added values: by 12 for 24,588 identifiers, by 25 for 51,225 products with a group.
+ * A full read counts with sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a count, and so the bound,
+ * may be too low by 1/2,049 of the added values: by 12 for 24,588 identifiers, by 25 for 51,225 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
@@ -24,7 +24,7 @@ const mostStored = 1_000
 
 /** Frequent values of one source. */
 export interface FrequentRows {
-  /** Values that are known to be on more rows than the limit, most frequent first. */
+  /** Values above the limit by their count, or by a stored bound that already was above it; most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
    * Number of rows with the most frequent value. A gated read considers only the values that are counted exactly and, if it has a single
@@ -49,9 +49,9 @@ export class FrequentValues {
   readonly #sources: number
   /** Values that are counted exactly. */
   readonly #exact: ReadonlySet<string>
-  /** Counts to store. */
-  readonly #now = new Map<string, number>()
-  /** Upper bound of the rows of any value that is not in `#now`. */
+  /** Counts to store for the next read. */
+  readonly #toStore = new Map<string, number>()
+  /** Upper bound of the rows of any value that is not in `#toStore`. */
   #slack: number
 
   /**
@@ -80,9 +80,9 @@ export class FrequentValues {
     // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
-    for (const [value, count] of this.#earlier) this.#now.set(value, count)
+    for (const [value, count] of this.#earlier) this.#toStore.set(value, count)
     // `addSource` adds the exact counts.
-    for (const value of this.#exact) this.#now.delete(value)
+    for (const value of this.#exact) this.#toStore.delete(value)
   }
 
   /**
@@ -96,45 +96,46 @@ export class FrequentValues {
     for (const [value, count] of exact) {
       highestCount = Math.max(highestCount, count)
       if (count > this.#limit) above.push([value, count])
-      this.#now.set(value, (this.#now.get(value) ?? 0) + count)
+      this.#toStore.set(value, (this.#toStore.get(value) ?? 0) + count)
     }
-    // A value that is not stored may have up to `slack` rows.
-    const unstored = this.#gated ? this.#slack : 0
-    let highestBound = Math.max(highestCount, unstored)
-    const counted = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
-    const bounds = new Map([...counted].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstored)]))
+    // In a gated read, a value without a stored count may have up to `#slack` rows.
+    const unstoredBound = this.#gated ? this.#slack : 0
+    let highestBound = Math.max(highestCount, unstoredBound)
+    const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
+    const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstoredBound)]))
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
-      const isKnown = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
+      // In a full read, the bound is a count. A gated read reports only a value whose stored bound was above the limit already.
+      const isReported = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
       // A stored bound counts the rows of all sources, so it is not a share of one of them.
-      if (isKnown && (!this.#gated || this.#sources === 1)) highestCount = Math.max(highestCount, bound)
+      if (isReported && (!this.#gated || this.#sources === 1)) highestCount = Math.max(highestCount, bound)
       if (bound <= this.#limit) continue
-      if (isKnown) above.push([value, bound])
+      if (isReported) above.push([value, bound])
       else doubtful = true
     }
-    this.#keep(counted)
+    this.#addMapped(mappedCounts)
     return { above: sorted(above), highestCount, highestBound, doubtful }
   }
 
-  /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and fewer than `mostTracked` are. */
+  /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and there is room for it. */
   get needsFullRead(): boolean {
-    return this.#exact.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
+    return this.#exact.size < mostTracked && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
 
   /** Returns the counts for the next read. */
   stored(): StoredFrequent {
-    const kept = sorted([...this.#now].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
+    const kept = sorted([...this.#toStore].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
     return { counts: Object.fromEntries(kept.slice(0, mostStored)), slack: Math.max(this.#slack, kept[mostStored]?.[1] ?? 0) }
   }
 
   /** Adds the counts of the mapped rows of one source to the counts to store. */
-  #keep(counted: ReadonlyMap<string, number>): void {
+  #addMapped(mappedCounts: ReadonlyMap<string, number>): void {
     let hasSingle = false
-    for (const [value, count] of counted) {
-      const before = this.#now.get(value)
-      if (!this.#gated || before !== undefined) this.#now.set(value, (before ?? 0) + count)
-      else if (count > 1) this.#now.set(value, this.#slack + count)
+    for (const [value, count] of mappedCounts) {
+      const before = this.#toStore.get(value)
+      if (!this.#gated || before !== undefined) this.#toStore.set(value, (before ?? 0) + count)
+      else if (count > 1) this.#toStore.set(value, this.#slack + count)
       else hasSingle = true
     }
     // New values on a single row are too many to store. They raise the bound of all values that are not stored.

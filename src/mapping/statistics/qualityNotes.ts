@@ -19,7 +19,7 @@ export interface QualityNote {
 const maxExamples = 5
 /**
  * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. From this number of products
- * on, `isEncodingDoubtful` has a lower limit.
+ * on, `isEncodingDoubtful` is true for a smaller share.
  */
 const minRowsForShare = 100
 /** Minimum number of products for `GROUP_SAME`. In a smaller file, all products may be variants of one. */
@@ -40,14 +40,14 @@ interface NoteInputs {
   /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentRows
   readonly identifiers: FrequentRows
-  /** First brand and item group, as in `SourceFigures` (`sourceStatistics.ts`). */
+  /** First brand, as key and value of JSON (`"brand":"Acme"`), and first item group, as JSON text without quotes; `''` for none. */
   readonly brand: string
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly known: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source, and the `doubts` of `SourceFigures`. */
+/** Returns the notes on a source, and as `doubts` the codes of notes that cannot be decided without mapping the unchanged rows too. */
 export function qualityNotes({ total, groups, identifiers, brand, group, known }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]
@@ -77,7 +77,8 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only that its brand differs from the first one. If all rows differ, they may share another.
+  // The feature set of an unchanged row shows only that its brand differs from the first one. If all brands differ from it, they may be the
+  // same other brand. The item groups below are checked in the same way.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.
@@ -85,7 +86,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
   if (known !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
     note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [group.slice(0, 60)])
-  if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products are a group of their own id`)
+  if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)
   if (garbled.count > 0)
     note(
       isEncodingDoubtful(garbled.count, products) ? 'ENCODING_DOUBTFUL' : 'MOJIBAKE',

@@ -7,7 +7,7 @@ const quote = 34
 const backslash = 92
 /** Maximum number of values that each sketch keeps. */
 const sketchSize = 2048
-/** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
+/** Matches UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
 /** Computes the feature bits of the mapped records of one source, and finds item groups and identifiers that are on many of them. */
@@ -33,7 +33,7 @@ export class RecordFeatures {
       this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
   }
 
-  /** Returns the feature bits of a record. Adds the numbers of its exactly counted groups and identifiers to `items`. */
+  /** Returns the feature bits of a record. Appends the item numbers of its exactly counted groups and identifiers to `items`. */
   bitsOf(record: MappedRecord, items: number[]): number {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }

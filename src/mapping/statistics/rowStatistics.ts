@@ -40,8 +40,8 @@ export interface CountedItem {
 /** Codes of exactly counted values: an item group, or an identifier, that is on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
-/** Either `[null, feature bits]`, or `[number of a shorter set, number of the item that it adds]`. */
-type FeatureSet = readonly [of: number | null, more: number]
+/** Feature set without items: `[null, feature bits]`. With items: `[number of the set without its last item, number of that item]`. */
+type FeatureSet = readonly [shorter: number | null, added: number]
 
 /** Feature sets as stored in JSON. */
 export interface StoredFeatureSets {
@@ -68,23 +68,24 @@ export class FeatureSets {
   readonly #items: CountedItem[] = []
   readonly #itemAt = new Map<string, Map<string, number>>()
   readonly #sets: FeatureSet[] = []
-  /** Feature bits → number of their set without items. */
+  /** Feature bits → number of the set with these bits and without items. */
   readonly #bare = new Map<number, number>()
   /** `set * mostItems + item` → number of the set with that item added. */
   readonly #longer = new Map<number, number>()
   readonly #currencies: string[] = []
+  /** Bits of the last row, and the number of the set with them and without items: most rows have the bits of the row before. */
   #lastBits = -1
-  #lastSet = -1
+  #lastBareSet = -1
 
   /** `stored`: sets of the last read; undefined in a full read, which maps all rows. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)
     this.#currencies.push(...stored.currencies)
-    for (const [of, more] of stored.sets) {
-      if (of === null) this.#bare.set(more, this.#sets.length)
-      else this.#longer.set(of * mostItems + more, this.#sets.length)
-      this.#sets.push([of, more])
+    for (const [shorter, added] of stored.sets) {
+      if (shorter === null) this.#bare.set(added, this.#sets.length)
+      else this.#longer.set(shorter * mostItems + added, this.#sets.length)
+      this.#sets.push([shorter, added])
     }
   }
 
@@ -122,9 +123,9 @@ export class FeatureSets {
    * `count` with a set for the bits and a set for each item, and returns `unknownSet`.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
-    const bare = bits === this.#lastBits ? this.#lastSet : this.#bareSet(bits)
+    const bare = bits === this.#lastBits ? this.#lastBareSet : this.#bareSet(bits)
     this.#lastBits = bits
-    this.#lastSet = bare
+    this.#lastBareSet = bare
     if (items.length === 0) {
       count(bare)
       return bare < unknownSet ? bare : unknownSet
@@ -134,9 +135,9 @@ export class FeatureSets {
       const next = this.#longer.get(set * mostItems + item) ?? this.#lengthen(set, item)
       if (next === undefined) {
         count(bare)
-        const nothing = this.#bareSet(0)
+        const emptySet = this.#bareSet(0)
         // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
-        for (const each of new Set(items)) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
+        for (const each of new Set(items)) count(this.#longer.get(emptySet * mostItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }
       set = next
@@ -152,10 +153,10 @@ export class FeatureSets {
     let bits = 0
     while (at !== null) {
       // Every number was given by `setOf`.
-      const [of, more]: FeatureSet = this.#sets[at] as FeatureSet
-      if (of === null) bits = more
-      else items.push(this.#items[more] as CountedItem)
-      at = of
+      const [shorter, added]: FeatureSet = this.#sets[at] as FeatureSet
+      if (shorter === null) bits = added
+      else items.push(this.#items[added] as CountedItem)
+      at = shorter
     }
     return { bits: bits % currencyFactor, currency: this.#currencies[Math.floor(bits / currencyFactor) - 1], items }
   }
@@ -169,6 +170,7 @@ export class FeatureSets {
     }
   }
 
+  /** Returns the number of the set with these bits and without items, which is added if it is new. */
   #bareSet(bits: number): number {
     const known = this.#bare.get(bits)
     if (known !== undefined) return known
@@ -177,6 +179,7 @@ export class FeatureSets {
     return this.#sets.push([null, bits]) - 1
   }
 
+  /** Adds the set with one more item, and returns its number; undefined if there are too many sets. */
   #lengthen(set: number, item: number): number | undefined {
     return this.#sets.length >= mostSets ? undefined : this.#add(set, item)
   }

@@ -1,6 +1,6 @@
 /**
- * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: it
- * is one counter for each feature set (`rowStatistics.ts`), and two sketches.
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: there
+ * is a counter for each feature set (`rowStatistics.ts`), and there are two sketches.
  */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
@@ -59,13 +59,14 @@ export function createSourceStatistics(
   const counts = new FeatureSetCounts()
   let rows = 0
   return {
-    add: ({ record, reject, warnings }, given = noItems, givenBits = 0) => {
+    add: ({ record, reject, warnings }, givenItems = noItems, givenBits = 0) => {
       rows += 1
-      const items = warnings.length === 0 && given.length === 0 ? [] : [...itemsOf(featureSets, warnings), ...given]
-      const found = record === undefined ? 0 : features.bitsOf(record, items)
-      const bits = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED') ? found | feature.garbled : found
+      const items = warnings.length === 0 && givenItems.length === 0 ? [] : [...itemsOf(featureSets, warnings), ...givenItems]
+      const recordBits = record === undefined ? 0 : features.bitsOf(record, items)
+      const isGarbled = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED')
+      const bits = recordBits | (isGarbled ? feature.garbled : 0) | givenBits
       const line = record?.line ?? reject?.line ?? 0
-      return featureSets.setOf(bits | givenBits, items, (set) => counts.add(set, line))
+      return featureSets.setOf(bits, items, (set) => counts.add(set, line))
     },
     finish: (known) => {
       const total = sumUp(featureSets, counts, known)

@@ -13,19 +13,19 @@ export interface CountedLines {
 /** Sum of the counts and lines of several feature sets. */
 class LineSum {
   count = 0
-  readonly #all: number[] = []
+  readonly #allLines: number[] = []
 
   add(count: number, lines: readonly number[]): void {
     this.count += count
-    this.#all.push(...lines)
+    this.#allLines.push(...lines)
   }
 
   get lines(): readonly number[] {
-    return this.#all.sort((a, b) => a - b).slice(0, linesKept)
+    return this.#allLines.sort((a, b) => a - b).slice(0, linesKept)
   }
 }
 
-/** Sums of one source: rows by feature, by currency, by identifier type (`filled`) and by item. */
+/** Sums of one source: its rows by feature, by currency, by identifier type (`filled`) and by item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
 /** Returns the sums of one source. `mapped`: counts of the mapped rows. `known`: counts of the unchanged rows; undefined in a full read. */
@@ -38,7 +38,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known:
   for (const set of new Set([...mapped.sets(), ...(known?.sets() ?? [])])) {
     const count = mapped.of(set) + (known?.of(set) ?? 0)
     const lines = [...mapped.linesOf(set), ...(known?.linesOf(set) ?? [])]
-    const { bits, currency, items: listed } = featureSets.describe(set)
+    const { bits, currency, items: itemsOfSet } = featureSets.describe(set)
     const has = (bit: number) => (bits & bit) !== 0
     if (has(feature.product)) sums.products += count
     if (has(feature.member)) sums.members += count
@@ -49,9 +49,9 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known:
     if (has(feature.garbled)) garbled.add(count, lines)
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
-    for (const [at, type] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(type, (filled.get(type) ?? 0) + count)
+    for (const [index, type] of identifierTypes.entries()) if (has(feature.fills << index)) filled.set(type, (filled.get(type) ?? 0) + count)
     // A row may have an item twice, such as two addresses of a role.
-    for (const item of new Set(listed)) {
+    for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)
       items.set(item, sum)
