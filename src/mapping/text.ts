@@ -1,13 +1,13 @@
 /** Cleans, checks, compares and cuts text of any field: spaces, invisible characters, control characters. */
 
-// Characters that `trimText` removes: spaces, zero-width characters and the byte order mark (docs/inputs.md, case 103). `trim()` does not
-// remove U+0085, U+180E, U+200B to U+200D and U+2060.
-const edge = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
-// Control characters except tab, LF and CR, direction marks, zero-width characters and fillers. Not among them: characters that change the
-// letter or emoji beside them, such as the joiners U+200C and U+200D and variation selectors (docs/inputs.md, case 15).
+// Matches a character that `trimText` removes: a space, zero-width character or byte order mark (docs/inputs.md, case 103). `trim()` does
+// not remove U+0085, U+180E, U+200B to U+200D and U+2060.
+const trimmable = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
+// Matches control characters (but not tab, LF and CR), direction marks, zero-width characters and fillers. Does not match characters that
+// change the letter or emoji beside them, such as the joiners U+200C and U+200D and variation selectors (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-// Control and invisible characters, without variation selectors, and without signs before numbers such as U+0600, which are visible.
+// Matches a control or invisible character. Does not match variation selectors, and signs before numbers such as U+0600, which are visible.
 const controlsOrInvisible =
   /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
@@ -21,8 +21,8 @@ export function trimText(text: string): string {
   // A pattern with `+$` would take quadratic time for a long run of spaces inside the text.
   let start = 0
   let end = length
-  while (start < end && edge.test(text.charAt(start))) start++
-  while (end > start && edge.test(text.charAt(end - 1))) end--
+  while (start < end && trimmable.test(text.charAt(start))) start++
+  while (end > start && trimmable.test(text.charAt(end - 1))) end--
   return text.slice(start, end)
 }
 
@@ -53,7 +53,7 @@ export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
 
-/** Returns true for text with NUL, which Postgres cannot store, or half of a surrogate pair, which UTF-8 cannot encode. */
+/** Returns true for a text with NUL, which Postgres cannot store, or half of a surrogate pair, which UTF-8 cannot encode. */
 export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
@@ -63,14 +63,15 @@ export function storableText(text: string): string {
   return text.replaceAll('\0', '␀').toWellFormed()
 }
 
-const beyondPlain = /[^ -%'-~]/
+/** Matches a character that is not printable ASCII, and `&`. */
+const notPlain = /[^ -%'-~]/
 
 /**
  * Returns true for text that is only printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible
  * characters, so the caller need not search for each of these.
  */
 export function isPlainText(text: string): boolean {
-  return !beyondPlain.test(text)
+  return !notPlain.test(text)
 }
 
 /**

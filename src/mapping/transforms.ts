@@ -20,7 +20,10 @@ export interface TransformEntry {
   readonly textArguments?: readonly string[]
   /** Names of its other arguments. Only `check` checks their types. */
   readonly otherArguments?: readonly string[]
-  /** Returns a fault as `argumentFault`. Not called if an argument is unknown, or if one of `textArguments` is not a text. */
+  /**
+   * Returns what is wrong with the arguments, such as `needs from as text`; undefined if nothing is. Not called if an argument is unknown,
+   * or if one of `textArguments` is not a text.
+   */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
 
@@ -56,7 +59,7 @@ export function faultOfTransform({ transform, message, place }: TransformError):
 }
 
 /** Returns a check that an argument is given as text. */
-const needs = (name: string) => (args: Readonly<Record<string, unknown>>) =>
+const needsText = (name: string) => (args: Readonly<Record<string, unknown>>) =>
   typeof args[name] === 'string' ? undefined : `needs ${name} as text`
 /** Returns a text argument; `fallback` if it is not given. */
 const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
@@ -72,19 +75,19 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     apply: (texts) => texts.map(trimText),
   },
   lower: {
-    meaning: 'Lower case, the same in every locale.',
+    meaning: 'Converts to lower case, the same in every locale.',
     example: '{ column: State, transform: lower }   "NEW" → "new"',
     apply: (texts) => texts.map((text) => text.toLowerCase()),
   },
   upper: {
-    meaning: 'Upper case, the same in every locale.',
+    meaning: 'Converts to upper case, the same in every locale.',
     example: '{ column: Currency, transform: upper }   "eur" → "EUR"',
     apply: (texts) => texts.map((text) => text.toUpperCase()),
   },
   replace: {
     meaning: 'Replaces every occurrence of a text (no pattern) by another.',
     example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
-    check: (args) => needs('from')(args) ?? (args['from'] === '' ? 'needs from with at least one character' : undefined),
+    check: (args) => needsText('from')(args) ?? (args['from'] === '' ? 'needs from with at least one character' : undefined),
     apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
     textArguments: ['from', 'to'],
   },
@@ -92,7 +95,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones are left out.',
     example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
     check: (args) =>
-      needs('at')(args) ??
+      needsText('at')(args) ??
       (args['at'] === '' ? 'needs at with at least one character' : undefined) ??
       (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0)
         ? undefined
@@ -133,7 +136,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   prefix: {
     meaning: 'Puts a text before every value. Empty values, absolute addresses and values that begin with the text stay as they are.',
     example: '{ column: path, transform: { prefix: { with: "https://shop.example" } } }   "/p/1" → "https://shop.example/p/1"',
-    check: needs('with'),
+    check: needsText('with'),
     apply: (texts, args) => {
       const prefix = textOf(args, 'with')
       return texts.map((text) => {
@@ -150,7 +153,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
       '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
     check: (args) => {
       const missing = ['YYYY', 'MM', 'DD'].find((part) => !textOf(args, 'form').includes(part))
-      if (missing !== undefined) return needs('form')(args) ?? `needs form with ${missing}`
+      if (missing !== undefined) return needsText('form')(args) ?? `needs form with ${missing}`
       return /^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'
     },
     apply: (texts, args) =>
@@ -241,21 +244,21 @@ function isTextMapping(value: unknown): boolean {
 }
 
 /** `values` of a `map` transform → result of `valuesByText`. */
-const lookups = new WeakMap<object, ReadonlyMap<string, string>>()
+const convertedValues = new WeakMap<object, ReadonlyMap<string, string>>()
 
 /** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
 function valuesByText(values: unknown): ReadonlyMap<string, string> {
   if (typeof values !== 'object' || values === null) return new Map()
-  const known = lookups.get(values)
+  const known = convertedValues.get(values)
   if (known !== undefined) return known
-  const made = new Map(Object.entries(values).map(([key, text]) => [trimText(key).toLowerCase(), String(text)]))
-  lookups.set(values, made)
-  return made
+  const converted = new Map(Object.entries(values).map(([key, text]) => [trimText(key).toLowerCase(), String(text)]))
+  convertedValues.set(values, converted)
+  return converted
 }
 
 /**
- * Returns ISO 8601. A part of the time that `form` does not contain is zero. Does not check that the date exists. `form` contains YYYY, MM
- * and DD.
+ * Converts a text of the form `form`, which contains YYYY, MM and DD, to ISO 8601. Parts of the time that `form` does not contain become
+ * zero. Does not check that the date exists.
  *
  * @throws {TransformError} if the text does not have the form
  */
@@ -307,15 +310,15 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. The last
- * group must have three digits. Groups between the first and the last have two or three, as in India.
+ * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. The last group must have
+ * three digits. Groups between the first and the last have two or three, as in India.
  *
  * @throws {TransformError} if the text is not an amount, or its currency is not clear
  */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
   const group = plainSigns(textOf(args, 'group'))
-  // The search takes quadratic time, and no amount is as long.
+  // Currency, amount, `,-` in place of decimals, currency. The search takes quadratic time, and no amount has 200 characters.
   const match = text.length > 200 ? null : /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
   if (match === null) throw new TransformError('price', 'is not an amount')
   const [, before = '', amount = '', behind = ''] = match
@@ -324,14 +327,16 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   // `1.299` with a decimal comma and no group sign may be 1299 or 1.299.
   if (decimal !== '.' && group === '' && /\.\d{3}$/.test(whole)) throw new TransformError('price', 'may be in thousands: set group')
   const grouped = group === '' ? [whole] : whole.split(group)
-  const inGroups = grouped.every((part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1))
+  const hasValidGroups = grouped.every(
+    (part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1),
+  )
   const plain = [grouped.join(''), ...fraction].join('.')
-  if (!inGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformError('price', 'is not an amount with these decimal and group signs')
+  if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformError('price', 'is not an amount with these decimal and group signs')
   const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
   return currency === '' ? plain : `${plain} ${currency}`
 }
 
-/** Replaces white space by spaces, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
+/** Replaces each white space by a space, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
 function plainSigns(text: string): string {
   return text
     .replace(/[\s\u00a0\u202f]/g, ' ')
@@ -347,8 +352,8 @@ function plainSigns(text: string): string {
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured
   if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()
-  const own = signs[sign.toLowerCase()]
-  if (own !== undefined) return own
+  const onlyCurrency = signs[sign.toLowerCase()]
+  if (onlyCurrency !== undefined) return onlyCurrency
   if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
   throw new TransformError(
     'price',
