@@ -235,7 +235,10 @@ export const recordCodes = {
     'The email address is not valid.',
     'Correct it; one address in a cell, without name or mailto:; or set options.allow: [split_lists, wrapped_email].',
   ),
-  EMAIL_ROLE: warning('The address is that of a role, such as info@, or an example; it is not that of a person.', 'Check that such addresses are wanted.'),
+  EMAIL_ROLE: warning(
+    'The address is that of a role, such as info@, or an example; it is not that of a person.',
+    'Check that such addresses are wanted.',
+  ),
   EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),
   PHONE_INVALID: reject('The phone number is not valid in its country.', 'Write it with + and country code.'),
   PHONE_COUNTRY_MISSING: reject(

@@ -48,7 +48,7 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Returns true if at least one character is visible: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
+/** Returns true if a character is visible: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }

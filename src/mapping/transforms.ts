@@ -331,7 +331,8 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
     (part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1),
   )
   const plain = [grouped.join(''), ...fraction].join('.')
-  if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain)) throw new TransformError('price', 'is not an amount with these decimal and group signs')
+  if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain))
+    throw new TransformError('price', 'is not an amount with these decimal and group signs')
   const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
   return currency === '' ? plain : `${plain} ${currency}`
 }

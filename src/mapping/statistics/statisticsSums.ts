@@ -49,7 +49,8 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known:
     if (has(feature.garbled)) garbled.add(count, lines)
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
-    for (const [index, type] of identifierTypes.entries()) if (has(feature.fills << index)) filled.set(type, (filled.get(type) ?? 0) + count)
+    for (const [index, type] of identifierTypes.entries())
+      if (has(feature.fills << index)) filled.set(type, (filled.get(type) ?? 0) + count)
     // A row may have an item twice, such as two addresses of a role.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
