@@ -123,7 +123,7 @@ export const shopifyProducts: Preset = {
     availability: { columns: availabilityColumns, compute: availabilityOf },
     inventory: {
       columns: ['Variant Inventory Tracker', 'Inventory tracker', 'Variant Inventory Qty', 'Inventory quantity'],
-      // Without a stock tracker, the quantity does not count.
+      // Without a stock tracker, the shop does not maintain the quantity.
       compute: ([oldTracker = '', presentTracker = '', oldQuantity = '', presentQuantity = '']) =>
         (oldTracker || presentTracker) === '' ? '' : oldQuantity || presentQuantity,
     },
