@@ -35,7 +35,7 @@ export const recordCodes = {
   TEXT_GARBLED: warning('A text looks wrongly decoded.', 'Set `encoding` to the encoding of the file, or correct the export.'),
   VALUE_PLACEHOLDER: warning('A placeholder (n/a, xx, TBD, test) was left out of an optional field.', 'Leave the field empty, or fill it.'),
   ENTITY_HTML: warning(
-    'A named entity of HTML, which XML does not know, was read as its character.',
+    'A named entity of HTML, which XML does not define, was read as its character.',
     'Write the character itself, or its number, in the export.',
   ),
   AMPERSAND_MENDED: warning('A raw & in an address was read as &amp;.', 'Write &amp; in the export.'),
@@ -108,11 +108,11 @@ export const recordCodes = {
   DESCRIPTION_TOO_LONG: reject('The description is longer than 5,000 characters.', 'Shorten it, or set options.allow: [cut_description].'),
   DESCRIPTION_CUT: warning('The description was cut at 5,000 characters.', 'Shorten the description.'),
   AVAILABILITY_UNKNOWN: reject(
-    'The availability is none of the words the service knows.',
+    'The availability is not a word that the service accepts.',
     'Use in stock, available for order, preorder, out of stock or discontinued, or map your words in options.values.availability.',
   ),
   CONDITION_UNKNOWN: reject(
-    'The condition is none of the words the service knows.',
+    'The condition is not a word that the service accepts.',
     'Use new, used or refurbished, or map your words in options.values.condition.',
   ),
   WORD_NORMALIZED: warning('An enumerated word was written in another case or spelling.', 'Nothing.'),
