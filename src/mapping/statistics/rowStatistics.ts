@@ -66,7 +66,8 @@ export const unknownSet = 32_767
 /** Gives numbers to feature sets, in the order of their first rows. Stored sets keep their numbers. */
 export class FeatureSets {
   readonly #items: CountedItem[] = []
-  readonly #itemAt = new Map<string, Map<string, number>>()
+  /** Code of an item → its field → its number. */
+  readonly #itemNumbers = new Map<string, Map<string, number>>()
   readonly #sets: FeatureSet[] = []
   /** Feature bits → number of the set with these bits and without items. */
   readonly #bare = new Map<number, number>()
@@ -91,8 +92,8 @@ export class FeatureSets {
 
   /** Returns the number of an item, which is added if it is new; -1 for a new one above `mostItems`. */
   addItem(code: string, field: string, message: string): number {
-    let fields = this.#itemAt.get(code)
-    if (fields === undefined) this.#itemAt.set(code, (fields = new Map()))
+    let fields = this.#itemNumbers.get(code)
+    if (fields === undefined) this.#itemNumbers.set(code, (fields = new Map()))
     const known = fields.get(field)
     if (known !== undefined) return known
     if (this.#items.length === mostItems) return -1
@@ -103,12 +104,12 @@ export class FeatureSets {
 
   /** Returns the item number of an exactly counted value; -1 for any other value. */
   trackedItem(code: (typeof tracked)[keyof typeof tracked], value: string): number {
-    return this.#itemAt.get(code)?.get(value) ?? -1
+    return this.#itemNumbers.get(code)?.get(value) ?? -1
   }
 
   /** Returns the exactly counted values. */
   trackedValues(code: (typeof tracked)[keyof typeof tracked]): readonly string[] {
-    return [...(this.#itemAt.get(code)?.keys() ?? [])]
+    return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
 
   /** Returns the bits of a currency, which is added if it is new; 0 for a new one above `mostCurrencies`. */
