@@ -1,13 +1,12 @@
 /** Named points at which a test can kill the process (docs/faults.md, W1). */
 
-const [wantedLabel, wantedCount] = (process.env['CRASH_AT'] ?? '').split(':')
-let passed = 0
+const [crashLabel, crashCall = '1'] = (process.env['CRASH_AT'] ?? '').split(':')
+/** Number of calls with `crashLabel` so far. */
+let calls = 0
 
-/**
- * Kills the process with SIGKILL in the n-th call if `CRASH_AT=label:n` has this label; otherwise does nothing. The default of n is 1.
- */
+/** Kills the process with SIGKILL in the n-th call with `label`, if the environment has `CRASH_AT=label:n`. Without `:n`, n is 1. */
 export function crashPoint(label: string): void {
-  if (label !== wantedLabel) return
-  passed++
-  if (passed === Number(wantedCount ?? 1)) process.kill(process.pid, 'SIGKILL')
+  if (label !== crashLabel) return
+  calls++
+  if (calls === Number(crashCall)) process.kill(process.pid, 'SIGKILL')
 }

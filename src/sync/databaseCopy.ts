@@ -4,23 +4,22 @@ import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Checks that the destination was synced from this database last, or never. A destination that was never synced belongs to this database
- * from now on.
+ * Throws if the destination was synced from another database last. Binds a destination that was never synced to this database.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
-export async function assertOwnDatabase(deps: Pick<EngineDeps, 'db'>, run: { readonly destinationId: number; readonly pipeline: string }) {
+export async function assertSyncedHere(deps: Pick<EngineDeps, 'db'>, run: { readonly destinationId: number; readonly pipeline: string }) {
   if (await bindToThisDatabase(deps.db, run.destinationId)) return
   throw copiedError(`${run.pipeline} was synced from another database`, run.pipeline)
 }
 
 /**
- * Checks that no destination of this environment was synced from another database last. Another database would not have an erasure that is
+ * Throws if any destination of this environment was synced from another database last. The other database would not have an erasure that is
  * made here, and would send the person again with the next renewal.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
-export async function assertErasesHere({ db, service }: Pick<EngineDeps, 'db' | 'service'>): Promise<void> {
+export async function assertAllSyncedHere({ db, service }: Pick<EngineDeps, 'db' | 'service'>): Promise<void> {
   const elsewhere = await countSyncedElsewhere(db, service)
   if (elsewhere > 0) throw copiedError('destinations of these credentials were synced from another database', 'forget')
 }

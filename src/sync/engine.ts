@@ -49,7 +49,7 @@ export interface EngineSettings {
   readonly httpTimeoutMs: number
   /** Time during which an abandoned request may still reach the service (docs/decisions/late-arrival-horizon.md). */
   readonly horizonMs: number
-  /** Time during which the service may still return the state before a write. */
+  /** Time after a write during which a read may still return the state before it. */
   readonly readLagMs: number
   /** Maximum number of attempts of one request in a run. */
   readonly maxAttempts: number
@@ -61,23 +61,20 @@ export interface EngineSettings {
   readonly concurrency: number
   /** Time after which a queued run is skipped if no worker has the requested version of its pipeline. */
   readonly unclaimedAfterMs: number
-  /**
-   * Approximate maximum of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
-   */
-  readonly bytesInHand: number
+  /** Approximate maximum of request bytes per push: of batches that are claimed, in flight, or answered and not yet recorded. */
+  readonly maxBytesInMemory: number
   /** Maximum number of users in the first part of a first load (docs/decisions/first-load-in-parts.md): those of three requests. */
   readonly usersInFirstPart: number
   /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number
 }
 
-/** Maximum number of answers that a push records concurrently. Each uses a connection of the pool. */
-export const maxRecordedAtOnce = 4
+/** Maximum number of answers that a push records in parallel. Each uses a connection of the pool. */
+export const maxParallelRecordings = 4
 
 /**
- * Returns the default settings. Four are shorter on loopback, because there is no network, gateway or replica between
- * Sluice and the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both
- * limits of the backoff.
+ * Returns the default settings. Four are shorter on loopback, because there is no network, gateway or replica between Sluice and the
+ * service: `horizonMs` (docs/decisions/late-arrival-horizon.md), `readLagMs` (docs/faults.md, C1), and both limits of the backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)
@@ -93,13 +90,13 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
     retryAfterCapMs: longestRequestedWaitMs,
     concurrency,
     unclaimedAfterMs: 10 * 60_000,
-    bytesInHand: 48 * 1024 * 1024,
+    maxBytesInMemory: 48 * 1024 * 1024,
     usersInFirstPart: 3 * batchLimits.userOperations.entries,
     keepRunsDays: defaultKeepRunsDays,
   }
 }
 
-/** Returns the error of a run that a signal stopped, or that another process ended. */
+/** Returns the error `RUN_INTERRUPTED` of a run that a signal stopped, or that another process ended or replaced. */
 export function interrupted(by: 'signal' | 'otherProcess' = 'signal'): RunError {
   const what = by === 'signal' ? 'stopped by a signal' : 'ended or replaced by another process'
   return new RunError('RUN_INTERRUPTED', `${what}; what was confirmed is kept`, {

@@ -1,6 +1,7 @@
 /**
- * Classifies the products of a listing. Compares each page with the confirmed content, and stores one short row per product in a
- * temporary table. Memory therefore stays that of one page, and one join at the end finds the products that were not listed.
+ * Classifies the products that the service lists for a catalog. Compares each page with the confirmed content, and stores one short row
+ * per product in a temporary table. Memory therefore stays that of one page, and one query at the end finds the products that were not
+ * listed.
  */
 import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
@@ -18,22 +19,23 @@ import type { ShownDifference } from './report.ts'
  * - `same` or `changed`: listed, with equal or different content. Another product_key is a difference too.
  * - `notListed`: desired and confirmed, but not listed.
  * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
- * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
- * - `unresolved`: not compared, because a request for the product was unresolved, or was confirmed, during the audit. This is also the
- *   outcome if the confirmed content is no longer stored and the listed content has another hash.
+ * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have deleted it.
+ * - `unresolved`: a request for the product was unresolved, or was confirmed, during the audit, so a comparison proves nothing. This is
+ *   also the outcome if the confirmed content is no longer stored and the listed content has another hash.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
 /** Maximum number of changed products whose differing values are stored. For the others only the names of the fields are stored. */
-const maxKeptInFull = 1_000
-/** Number of characters to which a longer value is shortened. */
-const shownLength = 200
+const maxStoredDetails = 1_000
+/** Number of characters after which a stored value is cut. */
+const maxValueLength = 200
 
-/** Stored state of a listed product; the columns are null for a product that Sluice does not know. */
-type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
+/** Stored state of a listed product. The columns of `remote` are null if the product has no row there. */
+type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
   /** Place of the product in the page, from 1. */
   readonly ord: string
+  /** True if a request for the product was unresolved when the audit began. */
   readonly unresolved: boolean
   /** Confirmed content as JSON; null if the product is not desired, nothing is confirmed, or the content is no longer stored. */
   readonly ours: string | null
@@ -42,16 +44,16 @@ type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_has
 }
 
 /**
- * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. If the key is in sync or
- * invalidated (`db/invalidated.ts`), this is the content of the record. Otherwise it is the bytes of the request that confirmed the key,
- * or null if these bytes are no longer stored.
+ * SQL of the confirmed content of a product as JSON. `m` and `r` are the aliases of its rows in `remote` and `record`. If the product is in
+ * sync or invalidated (`db/invalidated.ts`), this is the content of the record. Otherwise it is cut out of the body of the request that
+ * confirmed the product; null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
     from entry e join batch b on b.id = e.batch_id
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
-/** Classifies a listing page by page. Its temporary tables belong to the connection, so a connection has only one classifier. */
+/** Classifies a listing page by page. Its temporary tables belong to the connection, so a connection can have only one classifier. */
 export class ListingClassifier {
   readonly #tx: Transaction
   readonly #destinationId: number
@@ -74,17 +76,18 @@ export class ListingClassifier {
     return new ListingClassifier(tx, destinationId)
   }
 
-  /** Compared fields that no listed product had. Empty if no product was listed. */
+  /** Returns the compared fields that no listed product had. Empty if no product was listed. */
   get notReturned(): readonly string[] {
     return this.#returnedFields.size === 0 ? [] : comparedFields.filter((field) => !this.#returnedFields.has(field))
   }
 
-  /** Classifies one page. If a product was listed before, its new outcome replaces the earlier one. */
+  /** Classifies one page. If a product is listed several times, on one page or on several, the last one decides its outcome. */
   async classifyPage(listed: readonly ListedProduct[]): Promise<void> {
-    const products = [...new Map(listed.map((product) => [product.id, product])).values()]
+    const lastById = new Map(listed.map((product) => [product.id, product]))
+    const products = [...lastById.values()]
     if (products.length === 0) return
     const keys = products.map(({ id }) => Buffer.from(id))
-    const rows = await this.#tx.query<KnownProduct>(
+    const rows = await this.#tx.query<StoredProduct>(
       `select k.ord, m.ref_count, m.remote_key, m.synced_hash, exists (select from audit_unresolved u where u.key = k.key) as unresolved,
          case when m.ref_count > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
          case when m.ref_count > 0 and m.synced_hash <> r.hash then r.body end as desired
@@ -93,23 +96,25 @@ export class ListingClassifier {
          left join record r on r.destination_id = $1 and r.key = k.key`,
       [this.#destinationId, keys],
     )
-    const classified = rows.flatMap((known) => {
-      const product = products[Number(known.ord) - 1]
+    const classified = rows.flatMap((stored) => {
+      const product = products[Number(stored.ord) - 1]
       if (product === undefined) return []
       for (const field in product.fields) this.#returnedFields.add(field)
       return {
         id: product.id,
         productKey: product.productKey,
         group: product.fields['item_group_id'],
-        syncedHash: known.synced_hash,
-        ...this.#classify(product, known),
+        syncedHash: stored.synced_hash,
+        ...this.#classify(product, stored),
       }
     })
     await this.#tx.query(
       `insert into audited (key, outcome, listed, product_key, group_id, synced_hash, fields, detail)
-       select k, v, true, p, g, h, string_to_array(f, ','), d::jsonb
-       from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[]) as x (k, v, p, g, h, f, d)
-       on conflict (key) do update set outcome = excluded.outcome, product_key = excluded.product_key, group_id = excluded.group_id, synced_hash = excluded.synced_hash, fields = excluded.fields, detail = excluded.detail`,
+       select x.key, x.outcome, true, x.product_key, x.group_id, x.synced_hash, string_to_array(x.fields, ','), x.detail::jsonb
+       from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[])
+         as x (key, outcome, product_key, group_id, synced_hash, fields, detail)
+       on conflict (key) do update set outcome = excluded.outcome, product_key = excluded.product_key, group_id = excluded.group_id,
+         synced_hash = excluded.synced_hash, fields = excluded.fields, detail = excluded.detail`,
       [
         classified.map(({ id }) => Buffer.from(id)),
         classified.map(({ outcome }) => outcome),
@@ -123,25 +128,28 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds the confirmed products that were not listed. A group lists only its first variant (spec 2.2), so the other variants of a listed
-   * group may exist: they become `hidden` (docs/faults.md, C1). So do products whose confirmed content is no longer stored.
-   * Afterwards any product, listed or not, becomes `unresolved` if a request for it is unresolved now, or was confirmed since the audit
-   * began.
+   * Adds the desired and confirmed products that were not listed. A listing shows only the first variant of a group (spec 2.2), so the
+   * other variants of a listed group may exist: they become `hidden` (docs/faults.md, C1). Products whose confirmed content is no longer
+   * stored become `hidden` too. Afterwards any product, listed or not, becomes `unresolved` if a request for it was unresolved when the
+   * audit began, is unresolved now, or was confirmed in between.
    */
   async finish(): Promise<void> {
-    const id = this.#destinationId
+    const destinationId = this.#destinationId
     await this.#tx.query('analyze audited')
     await this.#tx.query(
       `insert into audited (key, outcome, listed, synced_hash)
-       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'notListed' end,
+       select o.key,
+         case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null)
+           then 'hidden' else 'notListed' end,
          false, o.synced_hash
        from (select m.key, m.synced_hash, ${confirmedContent} as body
          from remote m left join record r on r.destination_id = m.destination_id and r.key = m.key
-         where m.destination_id = ${id} and m.ref_count > 0 and m.synced_hash is not null and not exists (select from audited a where a.key = m.key)) o`,
+         where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is not null
+           and not exists (select from audited a where a.key = m.key)) o`,
     )
     await this.#tx.query(
-      `insert into audit_unresolved ${unresolvedKeys(id)}
-       union select m.key from remote m, audit_began b where m.destination_id = ${id} and m.synced_at >= b.at`,
+      `insert into audit_unresolved ${unresolvedKeys(destinationId)}
+       union select m.key from remote m, audit_began b where m.destination_id = ${destinationId} and m.synced_at >= b.at`,
     )
     await this.#tx.query(
       `update audited a set outcome = 'unresolved' where exists (select from audit_unresolved u where u.key = a.key) and outcome <> 'unresolved'`,
@@ -151,29 +159,30 @@ export class ListingClassifier {
 
   #classify(
     product: ListedProduct,
-    known: KnownProduct,
+    stored: StoredProduct,
   ): { readonly outcome: ListingOutcome; readonly differences: readonly ShownDifference[] } {
-    if (known.unresolved) return { outcome: 'unresolved', differences: [] }
-    if (known.ref_count === null || (known.ref_count <= 0 && known.synced_hash === null)) return { outcome: 'unmanaged', differences: [] }
-    if (known.ref_count <= 0 || known.synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
-    if (known.ours === null) {
-      // The confirmed bytes have expired. An equal hash means the same content; with another hash there is nothing to compare.
-      const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
+    const { ref_count, synced_hash, remote_key, ours, desired } = stored
+    if (stored.unresolved) return { outcome: 'unresolved', differences: [] }
+    const isDesired = ref_count !== null && ref_count > 0
+    if (!isDesired && synced_hash === null) return { outcome: 'unmanaged', differences: [] }
+    if (!isDesired || synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
+    if (ours === null) {
+      // The confirmed content is no longer stored. Only its hash can be compared.
+      const same = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
       return { outcome: same ? 'same' : 'unresolved', differences: [] }
     }
-    const differences: ShownDifference[] = compareProducts(contentOf(known.ours), product.fields)
-    if (known.remote_key !== null && product.productKey !== null && known.remote_key !== product.productKey)
-      differences.unshift({ field: 'product_key', ours: known.remote_key, theirs: product.productKey })
+    const differences: ShownDifference[] = compareProducts(contentOf(ours), product.fields)
+    if (remote_key !== null && product.productKey !== null && remote_key !== product.productKey)
+      differences.unshift({ field: 'product_key', ours: remote_key, theirs: product.productKey })
     if (differences.length === 0) return { outcome: 'same', differences }
-    return {
-      outcome: 'changed',
-      differences: known.desired === null ? differences : withDesired(differences, contentOf(known.desired)),
-    }
+    return { outcome: 'changed', differences: desired === null ? differences : withDesired(differences, contentOf(desired)) }
   }
 
-  /** Returns the differences of a changed product as JSON, shortened. Null for others, and after `maxKeptInFull` changed products. */
+  /** Returns the differences of a changed product as JSON, shortened. Null for others, and after `maxStoredDetails` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
-    if (outcome !== 'changed' || ++this.#changedCount > maxKeptInFull) return null
+    if (outcome !== 'changed') return null
+    this.#changedCount++
+    if (this.#changedCount > maxStoredDetails) return null
     return JSON.stringify(
       differences.map((difference) => ({
         ...difference,
@@ -200,5 +209,5 @@ function withDesired(differences: readonly ShownDifference[], desired: ProductCo
 
 function shortened(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
-  return text.length <= shownLength ? text : `${cutText(text, shownLength)}…`
+  return text.length <= maxValueLength ? text : `${cutText(text, maxValueLength)}…`
 }

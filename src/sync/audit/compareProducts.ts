@@ -1,6 +1,6 @@
 /**
- * Compares a sent product with the listed one, field by field, in a normal form. A service may return `12.9 EUR` for `12.90 EUR`, or an
- * address with its host in lower case; these differences are not drift.
+ * Compares a sent product with the listed one, field by field. Values are compared in a normal form: a service may return `12.9 EUR` for
+ * `12.90 EUR`, or an address with its host in lower case, and neither is drift.
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
@@ -17,7 +17,7 @@ export interface FieldDifference {
   readonly theirs: string | null
 }
 
-/** Written fields, without the id. Fields that the service generates are not compared (spec 2.2). */
+/** Fields that are compared: all except the id and those that the service generates (spec 2.2). */
 export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
@@ -33,11 +33,11 @@ export function compareProducts(ours: ProductContent, theirs: ProductContent): F
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
     if (!(field in theirs)) continue
-    const mine = textOf(ours[field])
+    const sent = textOf(ours[field])
     const listed = textOf(theirs[field])
-    if (mine === listed) continue
-    const normalize = normalizers.get(field) ?? plain
-    if (mine === null || listed === null || normalize(mine) !== normalize(listed)) found.push({ field, ours: mine, theirs: listed })
+    if (sent === listed) continue
+    const normalize = normalizers.get(field) ?? normalizeText
+    if (sent === null || listed === null || normalize(sent) !== normalize(listed)) found.push({ field, ours: sent, theirs: listed })
   }
   return found
 }
@@ -59,54 +59,62 @@ function isGenerated(field: Field): boolean {
 /** Returns the value as text; null for an unset field, which a service may return as the empty text (docs/spec-notes.md#catalogs). */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null
-  return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (typeof value === 'string') return value
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
+// In the expressions below, a lookbehind such as `(?<!0)` lets a match start only at the first of several zeros. So the time is linear.
+
 function normalizerOf({ name, type, format }: Field): (text: string) => string {
-  if (type === 'enum') return word
-  if (format === 'price') return price
-  if (format === 'https-url' || name === 'image_link') return address
-  if (format === 'url-list') return (text) => text.split(',').map(address).join(',')
-  if (format === 'date-range') return (text) => text.split('/').map(moment).join('/')
-  if (name === 'gtin' || type === 'integer') return digits
-  if (name === 'product_type' || name === 'google_product_category') return (text) => plain(text).replace(/(?:(?<!\s)\s+)?>\s*/g, '>')
-  return plain
+  if (type === 'enum') return normalizeEnum
+  if (format === 'price') return normalizePrice
+  if (format === 'https-url' || name === 'image_link') return normalizeUrl
+  if (format === 'url-list') return (text) => text.split(',').map(normalizeUrl).join(',')
+  if (format === 'date-range') return (text) => text.split('/').map(normalizeTime).join('/')
+  if (name === 'gtin' || type === 'integer') return withoutLeadingZeros
+  if (name === 'product_type' || name === 'google_product_category') return normalizeCategory
+  return normalizeText
 }
 
 /** Normalizes a text: composed letters, equal line ends, no spaces at both ends. */
-function plain(text: string): string {
+function normalizeText(text: string): string {
   return text.normalize('NFC').replace(/\r\n?/g, '\n').trim()
 }
 
 /** Normalizes an enum value: `In_Stock` is `in stock`. */
-function word(text: string): string {
-  return plain(text)
+function normalizeEnum(text: string): string {
+  return normalizeText(text)
     .toLowerCase()
     .replace(/[_\s]+/g, ' ')
 }
 
 /** Normalizes a price: `0012.50 eur` is `12.5 EUR`. */
-function price(text: string): string {
-  const match = /^(\d+)(?:\.(\d*))?\s*([A-Za-z]{3})$/.exec(plain(text))
-  if (match === null) return plain(text)
+function normalizePrice(text: string): string {
+  const match = /^(\d+)(?:\.(\d*))?\s*([A-Za-z]{3})$/.exec(normalizeText(text))
+  if (match === null) return normalizeText(text)
   const [, whole = '', fraction = '', currency = ''] = match
   const decimals = fraction.replace(/(?<!0)0+$/, '')
-  return `${whole.replace(/^0+(?=\d)/, '')}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
+  return `${withoutLeadingZeros(whole)}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
 /** Normalizes an address as browsers do: host in lower case, no default port; also writes percent-encoding in upper-case hex. */
-function address(text: string): string {
-  const url = URL.parse(plain(text))
-  return (url?.href ?? plain(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())
+function normalizeUrl(text: string): string {
+  const url = URL.parse(normalizeText(text))
+  return (url?.href ?? normalizeText(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())
 }
 
 /** Normalizes a time to UTC, so that `10:00+0100`, `10:00+01:00` and `09:00Z` of one day are equal. */
-function moment(text: string): string {
-  const at = Date.parse(plain(text).replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
-  return Number.isNaN(at) ? plain(text) : new Date(at).toISOString()
+function normalizeTime(text: string): string {
+  const at = Date.parse(normalizeText(text).replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
+  return Number.isNaN(at) ? normalizeText(text) : new Date(at).toISOString()
 }
 
-/** Normalizes item numbers and counts: removes leading zeros. */
-function digits(text: string): string {
-  return plain(text).replace(/^0+(?=\d)/, '')
+/** Normalizes a path of categories: `Home > Mugs` is `Home>Mugs`. */
+function normalizeCategory(text: string): string {
+  return normalizeText(text).replace(/(?:(?<!\s)\s+)?>\s*/g, '>')
+}
+
+/** Normalizes a GTIN or a count: `0012` is `12`, and `0` stays `0`. */
+function withoutLeadingZeros(text: string): string {
+  return normalizeText(text).replace(/^0+(?=\d)/, '')
 }

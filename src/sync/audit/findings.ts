@@ -32,17 +32,17 @@ export async function loadFindings(
 }
 
 /**
- * Counts the products by outcome, and the keys that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only in
+ * Counts the products by outcome, and the products that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only in
  * `listed` and `waiting`.
  */
 async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
-  const rows = await tx.query<{ outcome: ListingOutcome; n: number; listed: number }>(
-    `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
+  const rows = await tx.query<{ outcome: ListingOutcome; count: number; listed: number }>(
+    `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
-  const waiting = await tx.query<{ n: number }>(
-    `select count(*)::int as n from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
+  const [waiting] = await tx.query<{ count: number }>(
+    `select count(*)::int as count from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
   )
-  const countOf = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.n ?? 0
+  const countOf = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.count ?? 0
   return {
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
     same: countOf('same'),
@@ -51,24 +51,23 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
     hidden: countOf('hidden'),
     unmanaged: countOf('unmanaged'),
     unresolved: countOf('unresolved'),
-    waiting: waiting[0]?.n ?? 0,
+    waiting: waiting?.count ?? 0,
   }
 }
 
 /** Counts the changed products by field that differs, the most frequent field first. */
 async function countFields(tx: Transaction): Promise<AuditFindings['changedFields']> {
-  const rows = await tx.query<{ field: string; count: number }>(
+  return tx.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
      where a.outcome = 'changed' group by f.field order by count desc, f.field`,
   )
-  return rows
 }
 
 /** Returns the first products of each outcome in `shownOutcomes`, by id. */
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const found of shownOutcomes) {
-    // Sluice may have deleted an unmanaged product: then `deleted_by` is the last run whose delete of the product was confirmed.
+    // An earlier run may have deleted an unmanaged product. `deleted_by` is the last run whose delete of the product was confirmed.
     const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id

@@ -1,4 +1,4 @@
-/** Repairs drift: invalidates products that differ, are not listed or are hidden, so that an ordinary plan sends them again. */
+/** Prepares the repair of drift: marks synced content as invalidated, so that an ordinary plan sends it again. */
 import { logRun } from '../../db/auditLog.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
@@ -11,8 +11,8 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
  * a put can check them (docs/decisions/invalidated.md). Leaves out a product that is not desired, whose confirmed content changed since the
  * audit compared it, or for which a request is unresolved or may still arrive.
  *
- * Stores the listed product keys, except those of unmanaged and unresolved products. Runs in the plan's transaction, so that the plan and
- * the invalidation are committed together. Earlier plans become stale, because the synced state changes.
+ * Stores the listed product keys, except those of unmanaged and unresolved products. Must run in the plan's transaction, so that the plan
+ * and the invalidation are committed together. Makes earlier plans of the destination stale, because the synced state changes.
  */
 export async function invalidateDrifted(
   tx: Transaction,
@@ -26,8 +26,8 @@ export async function invalidateDrifted(
     run,
     `select key, product_key from audited where product_key is not null and outcome not in ('unmanaged', 'unresolved')`,
   )
-  const kinds = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
-  const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
+  const counts = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
+  const detail = Object.fromEntries(counts.map(({ kind, n }) => [kind, n]))
   await logRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
-  return kinds.reduce((sum, { n }) => sum + n, 0)
+  return counts.reduce((sum, { n }) => sum + n, 0)
 }

@@ -1,7 +1,7 @@
 /**
- * Reads a catalog back, page by page, within the budget that all processes share. A read changes nothing, so a request without a clear
- * answer is repeated, up to a limit (docs/guarantees.md#bounded-retry). An incomplete listing is an error, because the products of the
- * unread pages would count as not listed.
+ * Reads a catalog back, page by page, within the rate limit that all processes share. A read changes nothing, so a request without a
+ * clear answer is repeated, up to a limit (docs/guarantees.md#bounded-retry). An incomplete listing is an error, because the products of
+ * the unread pages would count as not listed.
  */
 import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
@@ -27,13 +27,13 @@ type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 
 /**
  * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. If the service refuses a cursor,
- * which may have expired, the listing starts again, once (docs/spec-notes.md#unknown), and yields the products a second time.
+ * which may have expired, starts again from the first page, at most once (docs/spec-notes.md#unknown). Then products are yielded twice.
  *
  * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */
 export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(read.deps, read.listing.limitClass)
-  const seen = new Set<string>()
+  const seenCursors = new Set<string>()
   let restarted = false
   let cursor: string | undefined
   for (;;) {
@@ -41,25 +41,27 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
     if (page.kind === 'refused') {
       if (restarted) throw unreadable(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
       restarted = true
-      seen.clear()
+      seenCursors.clear()
       cursor = undefined
       continue
     }
     yield page.products
     cursor = page.cursor
     if (cursor === undefined) return
-    if (seen.has(cursor)) throw unreadable(read, 'the service gave the same cursor twice')
-    seen.add(cursor)
+    if (seenCursors.has(cursor)) throw unreadable(read, 'the service gave the same cursor twice')
+    seenCursors.add(cursor)
   }
 }
 
 /**
- * Requests one page, and repeats the request after an unclear answer. Returns a 400 to a request with a cursor as the
- * refusal of this cursor, because the service accepted all other parameters for the first page.
+ * Requests one page, and repeats the request after an unclear answer. A 400 to a request with a cursor is returned as the refusal of this
+ * cursor, because the service accepted all other parameters for the first page.
+ *
+ * @throws {RunError} `CATALOG_UNREADABLE` after any other refusal, a second 401, or too many attempts
  */
 async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string | undefined): Promise<Page | Refusal> {
   const { clock, settings, signal } = read.deps
-  let unauthorized = false
+  let hadStatus401 = false
   for (let attempt = 1; ; attempt++) {
     const exchange = await requestPage(read, allowance, { cursor, attempt })
     const answer = read.listing.classify(exchange)
@@ -70,12 +72,12 @@ async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string
     }
     // A wrong clock may cause the first 401, and the repeat has the corrected time (docs/client.md#retries). A second 401 means wrong
     // credentials.
-    if (answer.status === 401 && unauthorized)
+    if (answer.status === 401 && hadStatus401)
       throw unreadable(
         read,
         `${answer.reason}: the service refuses the credentials (SLUICE_CONSUMER_KEY, SLUICE_ACCESS_TOKEN and their secrets)`,
       )
-    unauthorized ||= answer.status === 401
+    hadStatus401 ||= answer.status === 401
     if (attempt >= settings.maxAttempts) throw unreadable(read, `${answer.reason}, ${settings.maxAttempts} times`)
     // If the service requests a longer wait, that wait delays the next grant of the rate limit.
     await clock.sleep(backoffMs(attempt, settings), signal)

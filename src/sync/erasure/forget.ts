@@ -12,7 +12,7 @@ import {
   type Receipt,
 } from '../../db/erasures.ts'
 import type { Database } from '../../db/database.ts'
-import { assertErasesHere } from '../databaseCopy.ts'
+import { assertAllSyncedHere } from '../databaseCopy.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
 
@@ -36,7 +36,7 @@ export interface ForgetOptions {
  */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
-  await assertErasesHere(deps)
+  await assertAllSyncedHere(deps)
   const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
   await planErasures(deps)
   if (wait)

@@ -11,7 +11,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import { removeOrWithhold } from './withholdDeletes.ts'
 import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
+import { maxParallelRecordings, type EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { areDigestsWithoutTimes, freezeChanges } from './freezeChanges.ts'
 import type { PlannedPart } from './loadParts.ts'
@@ -104,7 +104,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
       : await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
   // The push needs these connections immediately. They are opened while the rest of the plan is stored, which takes as long (40 ms).
-  if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxRecordedAtOnce) + 1)
+  if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxParallelRecordings) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
   const missing = isUntimedLoad ? 0 : await pending.countMissing()
   await endSnapshot(work)

@@ -11,7 +11,7 @@ import type { Row } from '../../db/row.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import type { Progress } from '../../model/report.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { maxRecordedAtOnce, type EngineDeps } from '../engine.ts'
+import { maxParallelRecordings, type EngineDeps } from '../engine.ts'
 import { Allowance } from './allowance.ts'
 import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace, unreachableAfter } from './pace.ts'
@@ -91,7 +91,7 @@ class PushLoop {
   readonly #progress: PushProgress
   readonly #growing: GrowingPlan | undefined
   readonly #claims: ClaimedBatches
-  readonly #record = pLimit(maxRecordedAtOnce)
+  readonly #record = pLimit(maxParallelRecordings)
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
   #released = Promise.withResolvers<void>()
@@ -105,7 +105,7 @@ class PushLoop {
     this.#push = push
     this.#progress = progress
     this.#growing = growing
-    this.#claims = new ClaimedBatches(context.deps.settings.bytesInHand)
+    this.#claims = new ClaimedBatches(context.deps.settings.maxBytesInMemory)
     this.#recoveredAt = context.deps.clock.monotonic()
   }
 
@@ -152,7 +152,7 @@ class PushLoop {
    * opened after the answers delayed the requests that follow the deletes of a plan by 40 ms.
    */
   #openConnections(): void {
-    const needed = Math.min(this.#claims.count, maxRecordedAtOnce)
+    const needed = Math.min(this.#claims.count, maxParallelRecordings)
     if (needed <= this.#requestedConnections) return
     this.#requestedConnections = needed
     void openConnections(this.#context.deps.db, this.#requestedConnections + 1)

@@ -12,7 +12,7 @@ import { replaceGroupContent, contentVersionOf } from '../../db/remote/reference
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { noteBrokenImages } from './brokenImages.ts'
-import { assertOwnDatabase } from '../databaseCopy.ts'
+import { assertSyncedHere } from '../databaseCopy.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
@@ -57,7 +57,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (leased) => {
-    await assertOwnDatabase(deps, run.row)
+    await assertSyncedHere(deps, run.row)
     if ((await startApplying(deps, run.row, planId)) === 'appliedBefore') {
       await noteAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }

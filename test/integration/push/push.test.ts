@@ -160,7 +160,7 @@ describe('pushing a plan', () => {
     const planted = await plantPlan(db, await plantDestination(db))
     for (let i = 0; i < 12; i++) await plantBatch(db, planted, users(i * 10 + 1, i * 10 + 11))
     const [row] = await db.query<{ most: number }>('select max(length(body)) as most from sluice.batch')
-    await pushPlan(await engineDeps(db, service, { bytesInHand: 3 * row!.most }), planted.planId)
+    await pushPlan(await engineDeps(db, service, { maxBytesInMemory: 3 * row!.most }), planted.planId)
     expect(service.mostInFlight).toBeLessThanOrEqual(3)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 12 })
   })
