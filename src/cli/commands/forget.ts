@@ -4,7 +4,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { type ErasedKeys, type Receipt, listReceipts } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
 import { writeWholeFile } from '../wholeFile.ts'
-import { exportErasures, missingErasures, readExport } from '../../sync/erasure/exportFile.ts'
+import { exportErasures, missingErasures, parseExport } from '../../sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
@@ -79,7 +79,7 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
  */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')
-  const exported = readExport(readText(file), file)
+  const exported = parseExport(readText(file), file)
   const credentials = await credentialsByService(context)
   const [exportedFrom] = exported.erasures.map(({ service }) => service)
   if (exportedFrom !== undefined && !exported.erasures.some(({ service }) => credentials.has(service)))

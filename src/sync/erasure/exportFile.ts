@@ -6,7 +6,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** Type of destination with `reachesPeople`. */
+/** Type of a destination whose members the service advertises to. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
@@ -19,7 +19,7 @@ const erasureSchema = z.strictObject({
 })
 const header = { format: z.literal('sluice-erasures'), exportedAt: z.string() }
 
-/** Content of the file, as JSON. Version 1 has the erasures of one service. */
+/** Content of the file, as JSON. Version 1 has the erasures of one service, and is read as version 2. */
 const exportSchema = z.discriminatedUnion('version', [
   z
     .strictObject({ ...header, version: z.literal(1), service: z.string(), erasures: z.array(erasureSchema) })
@@ -59,7 +59,7 @@ export async function exportErasures(db: Queryable, now: Date): Promise<ErasureE
  *
  * @throws {UsageError} `INVALID_VALUE`: the text is not an export of erasures
  */
-export function readExport(text: string, file: string): ErasureExport {
+export function parseExport(text: string, file: string): ErasureExport {
   const parsed = exportSchema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {

@@ -1,6 +1,6 @@
 /**
- * Erases a person: suppresses the person's keys immediately, deletes the keys from every audience, and purges them from the database
- * (docs/erasure.md).
+ * Erases a person: suppresses the person's keys immediately, deletes the keys from every audience at the service, and purges the other
+ * data about the person from the database (docs/erasure.md).
  */
 import {
   erasureAudiences,
@@ -22,15 +22,15 @@ export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
   /**
-   * If true, `forget` sends the deletes before it returns. It sends them twice, so it waits one or two horizons
-   * (docs/decisions/late-arrival-horizon.md). The next runs send the deletes that are still open.
+   * True: `forget` sends each delete twice before it returns, and so waits one or two horizons (docs/decisions/late-arrival-horizon.md).
+   * False: the next run of each audience sends the deletes.
    */
   readonly wait: boolean
 }
 
 /**
  * Suppresses the keys, plans their deletes, with `wait` sends the deletes, and purges data that no open request needs. Returns the receipt,
- * which shows how many deletes are confirmed.
+ * which shows how many deletes are confirmed. The next runs send deletes that are still open.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -62,7 +62,7 @@ async function receiptOf(db: Database, id: number): Promise<Receipt> {
   return receipt
 }
 
-/** Plans the deletes of every erasure that has none yet: the new ones, and earlier ones whose process ended too early. */
+/** Plans the deletes of every erasure of the service that is not planned yet: new ones, and those whose process ended before. */
 export async function planErasures(deps: EngineDeps): Promise<void> {
   const ids = await unplannedErasures(deps.db, deps.service.origin)
   if (ids.length === 0) return

@@ -1,4 +1,4 @@
-/** Hashes the identifiers of a person that a command was given. The identifiers themselves are not stored. */
+/** Computes the keys to suppress from the identifiers of a person that a command was given. The identifiers themselves are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -16,9 +16,9 @@ export interface Person {
 }
 
 /**
- * Returns the keys to suppress: all forms of the identifiers, the identifiers in the stored records of the customer keys, and the keys of
- * these records. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the
- * destination of the pipeline if it is new.
+ * Returns the keys to suppress: all forms of the emails and phone numbers, the record keys that the customer keys may have, and the
+ * identifiers in the stored records with these keys. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer
+ * keys are ignored. Stores the destination of the pipeline if it is new.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */
@@ -28,19 +28,23 @@ export async function erasedKeysOf(
   pipeline: Pipeline | undefined,
 ): Promise<ErasedKeys> {
   const identifiers = [
-    ...emails.flatMap((text, i) => formsOf('email', text, place('--email', emails, i))),
-    ...phones.flatMap((text, i) => formsOf('phone_number', text, place('--phone', phones, i))),
+    ...emails.flatMap((text, index) => formsOf('email', text, optionAt('--email', index, emails.length))),
+    ...phones.flatMap((text, index) => formsOf('phone_number', text, optionAt('--phone', index, phones.length))),
   ]
   if (pipeline === undefined) return { identifiers: unique(identifiers), records: [] }
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  const customers = unique(keys.flatMap((text) => memberKeysOf(text, pipeline)))
+  const recordKeys = unique(keys.flatMap((text) => memberKeysOf(text, pipeline)))
   return {
-    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, customers))]),
-    records: customers.map((key) => ({ destinationId: id, key })),
+    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, recordKeys))]),
+    records: recordKeys.map((key) => ({ destinationId: id, key })),
   }
 }
 
-/** Returns the packed digests of an identifier in every form that may have been sent. @throws {UsageError} `INVALID_VALUE` */
+/**
+ * Returns the packed digests of an identifier in every form that may have been sent. `where`: option of the command, for the error.
+ *
+ * @throws {UsageError} `INVALID_VALUE`
+ */
 function formsOf(kind: 'email' | 'phone_number', text: string, where: string): readonly Buffer[] {
   const packed = packedForms(kind, text)
   if (packed.length > 0) return packed
@@ -51,8 +55,8 @@ function formsOf(kind: 'email' | 'phone_number', text: string, where: string): r
   )
 }
 
-/** Returns the option; if it was given several times, with the number of the value. */
-const place = (option: string, all: readonly string[], i: number): string => (all.length === 1 ? option : `${option} (number ${i + 1})`)
+/** Returns the option; if it was given several times, with the number of the value: `--email (number 2)`. `index`: from 0. */
+const optionAt = (option: string, index: number, count: number): string => (count === 1 ? option : `${option} (number ${index + 1})`)
 
 /** Returns the keys without repeats, in the order of their first occurrence. */
 export function unique(keys: readonly Buffer[]): readonly Buffer[] {

@@ -30,7 +30,7 @@ import { unique } from './person.ts'
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // Locks in the order of ids, like every transaction that locks several destinations, so that two of them never deadlock.
+    // Locks in the order of ids, like every transaction that locks several destinations, so that two such transactions never deadlock.
     const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -41,81 +41,91 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
     )
     if (erasure?.planned !== false) return
     let audienceCount = 0
-    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) audienceCount++
+    for (const { id, kind } of audiences) {
+      const mayHavePerson = await planAudience(tx, deps, erasureId, { destinationId: id, type: destinationOf(kind) })
+      if (mayHavePerson) audienceCount++
+    }
     await finishPlanning(tx, erasureId, audienceCount)
   })
 }
 
 interface Audience {
-  readonly id: number
+  readonly destinationId: number
   readonly type: Destination
 }
 
 /** Plans the erasure in one audience. Returns true if the audience has or may have the person. */
-async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
+async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: Audience): Promise<boolean> {
+  const { destinationId, type } = audience
   const erased = await loadErased(tx, erasureId)
-  const erasedRecords = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
-  await storeImplied(tx, audience, erasedRecords, erased.identifiers)
+  const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
+  await storeImplied(tx, destinationId, erasedRecords, erased.identifiers)
   const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
-    [audience, erased.identifiers],
+    [destinationId, erased.identifiers],
   )
   // If no identifier is referenced, no record has one of them, so records are searched only by their keys.
   const isReferenced = known.some(({ ref_count }) => ref_count > 0)
-  const records = await recordsOf(tx, audience, erasedRecords, isReferenced ? erased.identifiers : [])
-  // Record keys under which the person's identifiers are sent.
+  const records = await recordsOf(tx, destinationId, erasedRecords, isReferenced ? erased.identifiers : [])
+  // Keys of the person's records, and of other records under which the person's identifiers are sent.
   const groups = unique([...erasedRecords, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
+  // Rows that have the identifiers now stay suppressed, even if they get other identifiers later.
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
-    records: records.map((key) => ({ destinationId: audience, key })),
+    records: records.map((key) => ({ destinationId, key })),
   })
-  await removeRecords(tx, audience, records)
-  const openEntries = await removeFromBatches(tx, deps, { id: audience, type }, erased.identifiers, groups)
-  await planRemoteDeletes(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, openEntries })
+  await removeRecords(tx, destinationId, records)
+  const openEntries = await removeFromBatches(tx, deps, audience, erased.identifiers, groups)
+  await planRemoteDeletes(tx, deps, erasureId, { destinationId, type, identifiers: erased.identifiers, groups, openEntries })
   return records.length > 0 || known.length > 0 || openEntries.length > 0
 }
 
 /**
- * Stores the implied keys (docs/decisions/implied-keys.md) of the records to remove, so that their deletes are planned like the deletes of
- * stored keys.
+ * Stores the implied keys (docs/decisions/implied-keys.md) of the records that have one of these record keys or identifiers, so that their
+ * deletes are planned like the deletes of stored keys.
  */
-async function storeImplied(tx: Transaction, audience: number, keys: readonly Buffer[], identifiers: readonly Buffer[]): Promise<void> {
-  const found = await findImpliedKeys(tx, audience, identifiers)
-  await storeKeysOf(tx, audience, [...keys, ...found.map(({ recordKey }) => recordKey)])
+async function storeImplied(
+  tx: Transaction,
+  destinationId: number,
+  recordKeys: readonly Buffer[],
+  identifiers: readonly Buffer[],
+): Promise<void> {
+  const found = await findImpliedKeys(tx, destinationId, identifiers)
+  await storeKeysOf(tx, destinationId, [...recordKeys, ...found.map(({ recordKey }) => recordKey)])
 }
 
-/** Returns the keys of the stored records that have one of these keys or identifiers. */
+/** Returns the keys of the stored records that have one of these record keys or identifiers. */
 async function recordsOf(
   tx: Transaction,
-  audience: number,
-  keys: readonly Buffer[],
+  destinationId: number,
+  recordKeys: readonly Buffer[],
   identifiers: readonly Buffer[],
 ): Promise<readonly Buffer[]> {
   const byKey = await tx.query<Row<'record', 'key'>>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
-    audience,
-    keys,
+    destinationId,
+    recordKeys,
   ])
   if (identifiers.length === 0) return byKey.map(({ key }) => key)
   const byIdentifier = await tx.query<Row<'record', 'key'>>(
     `select key from record where destination_id = $1 and ${rowIdentifiers('record')} && $2::bytea[]`,
-    [audience, identifiers],
+    [destinationId, identifiers],
   )
   return unique([...byKey, ...byIdentifier].map(({ key }) => key))
 }
 
 /** Removes the records from the desired state. */
-async function removeRecords(tx: Transaction, audience: number, records: readonly Buffer[]): Promise<void> {
+async function removeRecords(tx: Transaction, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
-  const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [audience])
+  const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [destinationId])
   await fillTable(tx, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
   const desired = desiredIdentifiers({
     tx,
-    destinationId: audience,
-    // Only upserts store records with a snapshot.
+    destinationId,
+    // Removals write no record with a snapshot.
     snapshotId: 0,
     // `storeImplied` has stored the keys of these records.
     mayImplyKeys: false,
-    changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
+    changed: new ChangedKeys(tx, destinationId, row?.all_changed ?? true),
     newContent: undefined,
   })
   await desired.applyRemovals()
@@ -128,22 +138,22 @@ interface OpenEntry {
   readonly runId: number
   readonly recordKey: Buffer
   readonly keys: readonly Buffer[]
-  /** True if the service may have these keys, or may still get them. */
+  /** True if the service may have these keys because of this update, or may still get them. */
   readonly maybeApplied: boolean
 }
 
 /**
- * Removes the person from every open update that this process can claim, that is, from all that are not in flight. Returns the entries
- * of all open updates that contained the person, also of updates in flight.
+ * Removes the person from every open update that is not in flight. Returns the entries of all open updates that contained the person, also
+ * of updates in flight, the oldest batch first.
  */
 async function removeFromBatches(
   tx: Transaction,
   deps: EngineDeps,
-  { id: audience, type }: Audience,
+  { destinationId, type }: Audience,
   identifiers: readonly Buffer[],
   groups: readonly Buffer[],
 ): Promise<readonly OpenEntry[]> {
-  const named = await tx.query<
+  const found = await tx.query<
     Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> &
       Row<'batch', 'plan_id' | 'status' | 'maybe_applied'> &
       Row<'plan', 'run_id'>
@@ -153,17 +163,17 @@ async function removeFromBatches(
      where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
        and b.id in (${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')})
        and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])) order by e.batch_id, e.ord`,
-    [audience, identifiers, groups],
+    [destinationId, identifiers, groups],
   )
-  for (const id of new Set(named.map((entry) => entry.batch_id))) {
-    const entries = named.filter((entry) => entry.batch_id === id)
-    const batch = await claimById(tx, Number(id), deps.workerId, deps.settings.leaseMs)
-    if (batch === undefined) continue
+  for (const [batchId, entries] of Map.groupBy(found, (entry) => entry.batch_id)) {
+    const batch = await claimById(tx, Number(batchId), deps.workerId, deps.settings.leaseMs)
+    const isInFlight = batch === undefined
+    if (isInFlight) continue
     const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
     await removeEntries(tx, type, batch, entries, by)
   }
-  return named.map((entry) => ({
-    batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId: audience },
+  return found.map((entry) => ({
+    batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId },
     runId: Number(entry.run_id),
     recordKey: entry.record_key,
     keys: entry.keys,
@@ -171,14 +181,10 @@ async function removeFromBatches(
   }))
 }
 
-/**
- * Data of a person in one audience. `groups`: record keys of the person, and of other records under which the person's identifiers are
- * sent.
- */
-interface PersonInAudience {
-  readonly audience: number
-  readonly type: Destination
+/** Data of a person in one audience. */
+interface PersonInAudience extends Audience {
   readonly identifiers: readonly Buffer[]
+  /** Keys of the person's records, and of other records under which the person's identifiers are sent. */
   readonly groups: readonly Buffer[]
   readonly openEntries: readonly OpenEntry[]
 }
@@ -186,44 +192,46 @@ interface PersonInAudience {
 type GroupedKey = Row<'remote', 'key' | 'group_key'>
 
 /**
- * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon
- * (docs/decisions/late-arrival-horizon.md) after the first. Other identifiers of the same users are sent again.
+ * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon after the first, because bytes
+ * of an earlier update may arrive in between (docs/decisions/late-arrival-horizon.md). Other identifiers of the same users are sent again.
  */
 async function planRemoteDeletes(
   tx: Transaction,
   deps: EngineDeps,
   erasureId: number,
-  { audience, type, identifiers, groups, openEntries }: PersonInAudience,
+  { destinationId, type, identifiers, groups, openEntries }: PersonInAudience,
 ): Promise<void> {
   const { horizonMs } = deps.settings
+  // Keys without a record that the service has or may still get, with the update that confirmed them; those of the newest update first.
   const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0
        and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
-    [audience, identifiers, groups],
+    [destinationId, identifiers, groups],
   )
   const maybeApplied = openEntries.filter((entry) => entry.maybeApplied)
   const known = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
-    [audience, unique(maybeApplied.flatMap(({ keys }) => keys))],
+    [destinationId, unique(maybeApplied.flatMap(({ keys }) => keys))],
   )
   // Other records have these keys too, so the keys are not deleted but sent again.
-  const shared = known.flatMap(({ key, ref_count }) => (ref_count > 0 ? [key] : []))
+  const shared = known.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
   const [oldest] = maybeApplied
-  if (oldest !== undefined) await doubtKeys(tx, audience, shared, oldest.runId)
+  if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
   const users = usersToDelete(maybeApplied, [...known, ...synced], shared)
   if (users.length === 0) return
-  const beside = oldest?.batch ?? (await updateBeside(tx, audience, synced[0]))
+  const beside = oldest?.batch ?? (await updateBeside(tx, destinationId, synced[0]))
   if (beside === undefined) return
-  const firstWaitMs = maybeApplied.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
+  const mayArriveLater = maybeApplied.length > 0 || synced.some(({ late }) => late)
+  const firstWaitMs = mayArriveLater ? horizonMs : 0
   const bytes = renderUserOperation({ op: 'delete', users })
   const entry = { bytes, keys: users.flat().map((key) => Buffer.from(key, 'hex')), users: users.length }
   for (const waitMs of [firstWaitMs, firstWaitMs + horizonMs])
     await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, beside, entry, { phase: erasurePhase, waitMs }))
   await replaceGroupContent(
     tx,
-    audience,
+    destinationId,
     `select g.key as group_key, ${contentVersionOf('$2', 'g.key')} as content_version from unnest($3::bytea[]) as g (key)`,
     [`e_${erasureId}`, groups],
   )
@@ -231,29 +239,38 @@ async function planRemoteDeletes(
 
 const hex = (key: Buffer) => key.toString('hex')
 
-/** Returns the keys of each user to delete, in hex. The user of a key is its group, else its record of the update, else the key alone. */
+/**
+ * Returns the keys of each user to delete, in hex, without the keys of `shared`. The user of a key is its group, else its record of the
+ * update, else the key alone.
+ */
 function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
-  const userOf = new Map<string, string>()
-  for (const { recordKey, keys } of entries) for (const key of keys) userOf.set(hex(key), hex(recordKey))
-  for (const { key, group_key } of stored) if (group_key !== null || !userOf.has(hex(key))) userOf.set(hex(key), hex(group_key ?? key))
-  for (const key of shared) userOf.delete(hex(key))
-  return [...Map.groupBy(userOf, ([, user]) => user).values()].map((keys) => keys.map(([key]) => key))
+  const userByKey = new Map<string, string>()
+  for (const { recordKey, keys } of entries) {
+    for (const key of keys) userByKey.set(hex(key), hex(recordKey))
+  }
+  for (const { key, group_key } of stored) {
+    if (group_key !== null) userByKey.set(hex(key), hex(group_key))
+    else if (!userByKey.has(hex(key))) userByKey.set(hex(key), hex(key))
+  }
+  for (const key of shared) userByKey.delete(hex(key))
+  const keysByUser = Map.groupBy(userByKey.keys(), (key) => userByKey.get(key))
+  return [...keysByUser.values()]
 }
 
 /**
- * Returns the update beside which the deletes are inserted (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last
+ * Returns the update to whose plan the deletes are added (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last
  * one of the audience; undefined if the audience has no updates.
  */
 async function updateBeside(
   tx: Transaction,
-  audience: number,
+  destinationId: number,
   synced: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
 ): Promise<OpenEntry['batch'] | undefined> {
   if (synced?.batch_id != null && synced.plan_id !== null)
-    return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId: audience }
+    return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId }
   const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(
     `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
-    [audience],
+    [destinationId],
   )
-  return last && { id: Number(last.id), planId: last.plan_id, destinationId: audience }
+  return last && { id: Number(last.id), planId: last.plan_id, destinationId }
 }

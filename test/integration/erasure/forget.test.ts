@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
-import { exportErasures, missingErasures, readExport } from '../../../src/sync/erasure/exportFile.ts'
+import { exportErasures, missingErasures, parseExport } from '../../../src/sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import type { Progress } from '../../../src/model/report.ts'
@@ -340,15 +340,15 @@ test('a restored backup gets later erasures from the copy beside it', async () =
   await engine.run('customers')
   await forgets(engine, { emails: [canary] })
   const copy = JSON.stringify(await exportErasures(engine.db, new Date(0)))
-  expect(await missingErasures(engine.db, readExport(copy, 'x'))).toEqual([])
+  expect(await missingErasures(engine.db, parseExport(copy, 'x'))).toEqual([])
   // Rows that a backup from before the erasure does not have.
   await engine.db.execute('truncate sluice.erasure cascade')
-  const missing = await missingErasures(engine.db, readExport(copy, 'x'))
+  const missing = await missingErasures(engine.db, parseExport(copy, 'x'))
   expect(missing).toHaveLength(1)
   for (const { keys } of missing) await forget(engine.deps, keys, { actor: 'test', wait: true })
   await engine.run('customers', { full: true })
   expect(await held(engine)).toBe(without)
-  expect(() => readExport('{}', 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => parseExport('{}', 'x')).toThrow('not a file of sluice forget --export')
 })
 
 test('the command prints a receipt, lists and exports without identifiers, and rejects wrong input', async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { suppressErased } from '../../../src/db/erasures.ts'
-import { exportErasures, missingErasures, readExport } from '../../../src/sync/erasure/exportFile.ts'
+import { exportErasures, missingErasures, parseExport } from '../../../src/sync/erasure/exportFile.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import '../../support/staticList.ts'
 
@@ -17,7 +17,7 @@ test('a restored copy assigns record keys to the destination of their type', asy
   const copy = JSON.stringify(await exportErasures(db, new Date(0)))
   await db.execute('truncate erasure cascade')
 
-  const [missing] = await missingErasures(db, readExport(copy, 'x'))
+  const [missing] = await missingErasures(db, parseExport(copy, 'x'))
   expect(missing?.keys.records).toEqual([{ destinationId: id, key }])
 })
 
@@ -40,10 +40,10 @@ test('a copy without types, of an earlier version, is read as audiences; one wit
       ],
     })
   const { id } = await ensureDestination(db, { service, kind: 'audience', accountId: 'a1', targetId: 'b1' })
-  const [missing] = await missingErasures(db, readExport(copyOf({}), 'x'))
+  const [missing] = await missingErasures(db, parseExport(copyOf({}), 'x'))
   expect(missing?.keys.records[0]?.destinationId).toBe(id)
-  expect(() => readExport(copyOf({ kind: 'fax-list' }), 'x')).toThrow('not a file of sluice forget --export')
-  expect(() => readExport(copyOf({ kind: 'catalog' }), 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => parseExport(copyOf({ kind: 'fax-list' }), 'x')).toThrow('not a file of sluice forget --export')
+  expect(() => parseExport(copyOf({ kind: 'catalog' }), 'x')).toThrow('not a file of sluice forget --export')
 })
 
 test('a destination of an unknown type is not stored', async () => {
