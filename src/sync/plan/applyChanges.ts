@@ -33,7 +33,19 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
   if (heedsErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
-  if (!work.untouched) return applyDiff(work)
+  return work.untouched ? applyFirstLoad(work) : applyDiff(work)
+}
+
+/** Marks as suppressed the staged rows of people who were erased after the rows were read. */
+async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
+  const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
+  // The staged digests must be those of valid rows only.
+  if (suppressedCount > 0) await dropStagedDigests(tx)
+}
+
+/** Writes the desired state of a destination without records. Every valid row is a create. */
+async function applyFirstLoad(work: PlanWork): Promise<Changes> {
+  const { tx, destinationId, input } = work
   work.onIdle?.()
   await createTable(tx, 'change')
   crashPoint('plan.diffed')
@@ -51,14 +63,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
-/** Marks the staged rows of people who were erased after the rows were read. */
-async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
-  const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
-  // The staged digests must be those of valid rows only.
-  if (suppressedCount > 0) await dropStagedDigests(tx)
-}
-
-/** Compares the read with the stored records, and applies creates and updates. */
+/** Compares the read with the stored records, applies creates and updates, and marks the records to remove in the table `change`. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
@@ -68,8 +73,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // These calls mark or add records in `change`. They return numbers by the change that the diff had found, so that `diff` below can move
-  // them from one count to another.
+  // These calls mark or add records in `change`. They return the numbers of these records by the change that the diff had found, so that
+  // `diff` below can move them from one count to another.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erasedCounts = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const listedCounts = await suppressByLists(context, input.suppressedBy)
@@ -81,7 +86,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  // An unchanged source has no upserts. To skip this block saves 20 ms.
+  // An unchanged source has no creates or updates. To skip this block saves 20 ms.
   if (!isUnchanged) {
     await context.changed.expectChanges(found.creates + found.updates)
     await desired.applyUpserts()
@@ -99,9 +104,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erasedCounts.stale - listedCounts.stale - otherRowsCounts.stale,
     suppressed: found.suppressed + listedCounts.missing + listedCounts.stale + erasedCounts.suppressed,
   }
-  // If very many records change, `expectChanges` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row of
-  // `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback would
-  // undo the flag.
+  // If very many records are removed, `expectChanges` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row
+  // of `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback
+  // would undo the flag.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
@@ -115,7 +120,7 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this plan changed the desired content. `missing`: `GuardedChanges.missing`. */
+/** Returns true if this plan changed the desired content. `missing`: number of records that `GuardedChanges.missing` counts. */
 export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }

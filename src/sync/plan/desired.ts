@@ -30,7 +30,7 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group: the identifiers that are sent as one user. `group`: SQL of the group's key.
+   * Returns SQL of the new desired content of a changed group (identifiers that are sent as one user). `group`: SQL of the group's key.
    * Undefined if the plan does not write this content (`PlanWork.writesContent`), and for an erasure.
    */
   readonly newContent: ((group: string) => string) | undefined
@@ -38,27 +38,25 @@ export interface DesiredContext {
 
 /** Fills the table `removal` with the records to remove and the cause. `missing`: true to include records whose row is missing. */
 export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
-  await fillTable(
-    tx,
-    'removal',
-    `select key, what from change where what in (${recordChange.opted_out}, ${recordChange.suppressed}${options.missing ? `, ${recordChange.missing}` : ''})`,
-  )
+  const causes = [recordChange.opted_out, recordChange.suppressed]
+  if (options.missing) causes.push(recordChange.missing)
+  await fillTable(tx, 'removal', `select key, what from change where what in (${causes.join(', ')})`)
 }
 
 /**
  * Adds to `removal` the missing records of which the service has nothing, and returns their number. No guard withholds their removal,
- * because it sends no delete. Without the removal, this plan would create them. `group`: column of `remote` with the record's key.
+ * because it sends no delete. Without the removal, this plan would create them. `recordKey`: column of `remote` with the record's key.
  * `keys`: SQL of the keys of record `c`.
  */
 export async function collectUnsent(
   { tx, destinationId, changed }: DesiredContext,
-  { group, keys }: { readonly group: 'key' | 'group_key'; readonly keys: string },
+  { recordKey, keys }: { readonly recordKey: 'key' | 'group_key'; readonly keys: string },
 ): Promise<number> {
   return tx.execute(
     `insert into removal
      select c.key, ${recordChange.missing} from change c
      where c.what = ${recordChange.missing} and c.key in (
-         select m.${group} from remote m
+         select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
        -- A key without a row is implied, and confirmed: the implied keys of open batches were stored before.
        and not exists (
@@ -69,7 +67,7 @@ export async function collectUnsent(
 
 /**
  * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Leaves out records that have another
- * change than `missing`. Returns the number of added rows. Used for lists whose removals name identifiers and not row keys, because the
+ * change than `missing`. Returns the number of added records. Used for lists whose removals name identifiers and not row keys, because the
  * person may be on the list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
@@ -110,20 +108,7 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
-  const rows = await tx.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
-    `select array_agg(m.key) as keys from remote m
-     where m.destination_id = $2 and m.ref_count > 0 and m.key in (${erasedIdentifiers('$1')})`,
-    [service, destinationId],
-  )
-  const implied: Buffer[] = []
-  if (context.mayImplyKeys)
-    for await (const found of searchImpliedKeys(
-      tx,
-      destinationId,
-      `select key as identifier from (${erasedIdentifiers(pg.escapeLiteral(service))}) x`,
-    ))
-      implied.push(...found.map(({ identifier }) => identifier))
-  const keys = [...(rows[0]?.keys ?? []), ...implied]
+  const keys = await desiredErasedKeys(context, service)
   const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     // Without keys the query only mentions $3, because Postgres requires a use of each parameter.
     `with erased as (
@@ -144,6 +129,20 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
     optedOut: Number(counts?.opted_out),
     suppressed: Number(counts?.suppressed),
   }
+}
+
+/** Returns the identifiers of erased people that are still desired, also the implied ones. */
+async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredContext, service: string): Promise<readonly Buffer[]> {
+  const rows = await tx.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
+    `select array_agg(m.key) as keys from remote m
+     where m.destination_id = $2 and m.ref_count > 0 and m.key in (${erasedIdentifiers('$1')})`,
+    [service, destinationId],
+  )
+  const keys = [...(rows[0]?.keys ?? [])]
+  if (!mayImplyKeys) return keys
+  const erased = `select key as identifier from (${erasedIdentifiers(pg.escapeLiteral(service))}) x`
+  for await (const found of searchImpliedKeys(tx, destinationId, erased)) keys.push(...found.map(({ identifier }) => identifier))
+  return keys
 }
 
 /**
@@ -199,8 +198,8 @@ export async function countUpTo({ tx, destinationId }: DesiredContext, query: st
 }
 
 /**
- * Returns SQL of the desired content of a row's identifiers: a digest of the row's own times, else the constant `plainTimes`. `row`: alias
- * of the row.
+ * Returns SQL of the desired content (`remote.desired_hash`) of a row's identifiers: a digest of the row's own times, or the constant
+ * `plainTimes` if it has none. `row`: alias of the row.
  */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}

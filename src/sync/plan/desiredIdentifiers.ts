@@ -31,7 +31,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     correctMissing: () => Promise.resolve(0),
     collectUnsent: () =>
       collectUnsent(context, {
-        group: 'group_key',
+        recordKey: 'group_key',
         keys: `select unnest(${rowIdentifiers('r')}) as key from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
       }),
     applyRemovals: () => applyRemovals(context),
@@ -45,13 +45,13 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   // Statistics of the arrays of identifiers would take four fifths of the time, and no query uses them.
   await analyzeTable(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
-  const timed = await haveTimes(context.tx)
-  if (timed) await collectRetimed(context.tx)
-  const gained = gainedIdentifiers(context, timed)
+  const hasTimes = await haveTimes(context.tx)
+  if (hasTimes) await collectRetimed(context.tx)
+  const gained = gainedIdentifiers(context, hasTimes)
   await applyDelta(context, gained)
   if (context.mayImplyKeys) await storeChangedKeys(context)
   await storeRecords(context)
-  await insertIdentifiers(context, gained, timed)
+  await insertIdentifiers(context, gained, hasTimes)
 }
 
 /** Returns true if a staged row or the earlier version of an updated record has own times. */
@@ -69,7 +69,7 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
        cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      group by i.identifier`,
   )
-  // An implied key belongs only to the removed record, so its reference count becomes 0.
+  // An implied key belongs to one record, so its reference count becomes 0 with the removal of this record.
   if (mayImplyKeys)
     await insertChangedKeys(
       changed,
@@ -88,14 +88,14 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
  */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
   // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
-  const loaded = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
+  const implied = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
     `select distinct group_key from remote
      where destination_id = $1 and synced_hash is not null and group_key is not null order by group_key`,
-    enough === undefined ? undefined : Math.max(0, enough - loaded),
+    enough === undefined ? undefined : Math.max(0, enough - implied),
   )
-  return loaded + stored
+  return implied + stored
 }
 
 /**
@@ -183,20 +183,26 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
   await addReferences(tx, destinationId, gained)
 }
 
-/** Returns SQL of the identifiers that rows gain, with their desired content. `timed`: result of `haveTimes`. */
-function gainedIdentifiers({ newContent }: DesiredContext, timed: boolean): string {
-  const times = timed ? desiredTimes('s') : plainTimes
-  return `select x.identifier, x.difference as n, x.group_key,
-      ${newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('x.group_key')} end`} as times
+/**
+ * Returns SQL of the identifiers that rows gain, with their desired content. The content of a new row is made of its times. An updated row
+ * is a changed group, which gets `newContent` if the plan writes it. `hasTimes`: result of `haveTimes`.
+ */
+function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
+  const times = hasTimes ? desiredTimes('s') : plainTimes
+  const content = newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('x.group_key')} end`
+  return `select x.identifier, x.difference as n, x.group_key, ${content} as times
     from delta x left join former f on f.key = x.group_key
-      ${timed ? 'join stage s on s.key = x.group_key' : ''} where x.difference > 0`
+      ${hasTimes ? 'join stage s on s.key = x.group_key' : ''} where x.difference > 0`
 }
 
-/** Inserts the gained identifiers without a row in `remote`, and changes the times of groups. Adds the keys of both to the changed keys. */
-async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, timed: boolean): Promise<void> {
+/**
+ * Inserts the gained identifiers without a row in `remote`, and changes the times of groups. Adds to the changed keys all identifiers of
+ * `delta`, and those of groups with changed times.
+ */
+async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, hasTimes: boolean): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')
-  if (!timed || (await tx.query('select from retimed limit 1')).length === 0) return
+  if (!hasTimes || (await tx.query('select from retimed limit 1')).length === 0) return
   await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')
   await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
 }

@@ -22,7 +22,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
     correctMissing: (policy) => correctMissing(context, policy),
-    collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
+    collectUnsent: () => collectUnsent(context, { recordKey: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
     countConfirmed: (enough) => countUpTo(context, 'select from remote where destination_id = $1 and synced_hash is not null', enough),
@@ -48,14 +48,14 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
-  // Deletes the records of products that the service does not have, if no request for them is unresolved.
+  // These records were kept only for a delete, which is not needed any more.
   await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
   return added - skipped
 }
 
-/** SQL: true if `outOfStock` does not change the record `r`. The patterns match no text in a value, because its quotes have a backslash. */
+/** SQL: true if `outOfStock` would not change record `r`. The patterns match no text in a value, because its quotes have a backslash. */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
@@ -104,8 +104,8 @@ async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
-/** Number of products that `markOutOfStock` changes at a time. The bodies of this portion and of the next one are in memory. */
-const changedAtOnce = 5_000
+/** Number of products per portion of `markOutOfStock`. The bodies of one portion and of the next one are in memory. */
+const productsPerPortion = 5_000
 
 /** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
 export async function markOutOfStock({ tx, destinationId, snapshotId, changed }: DesiredContext): Promise<void> {
@@ -114,12 +114,12 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     'missing_products',
     `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
      where c.what = ${recordChange.missing} and r.body is not null`,
-    changedAtOnce,
+    productsPerPortion,
   )
   for await (const portion of portions) {
-    const products = portion.map(({ key, body }) => {
-      const product = outOfStock(body)
-      return { key, body: product, hash: contentHash(product) }
+    const products = portion.map(({ key, body: current }) => {
+      const body = outOfStock(current)
+      return { key, body, hash: contentHash(body) }
     })
     await records.replaceMissing(tx, { destinationId, snapshotId }, products)
     await changeProducts(tx, destinationId, products)

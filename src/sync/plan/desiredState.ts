@@ -26,7 +26,7 @@ export interface DesiredState {
   /**
    * Corrects the missing records in the table `change` for `policy`. Returns by how many their number changes; negative if more are removed
    * than added. Adds records that were missing before and that `policy` affects only now. If `policy` is `out-of-stock`, removes products
-   * that are out of stock already, and deletes from `record` those that were kept only for a delete that is no longer needed.
+   * that are out of stock already. For every policy, deletes missing records that were kept only for a delete that is not needed any more.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */

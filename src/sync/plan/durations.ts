@@ -9,6 +9,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)
   const to = new Date(fromMs)
+  // Every month has a first day, so the change of the month does not overflow.
   to.setUTCDate(1)
   to.setUTCMonth(from.getUTCMonth() + duration.months)
   const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()
@@ -16,7 +17,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   return to.getTime()
 }
 
-/** Returns a duration in milliseconds, with months as 30 days. For intervals whose exact day does not matter. */
+/** Returns a duration in milliseconds, with each month as 30 days. For durations of which a few days do not matter. */
 export function durationMs(duration: Duration): number {
   return 'ms' in duration ? duration.ms : duration.months * 30 * 86_400_000
 }

@@ -1,7 +1,7 @@
 /**
- * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
- * identifiers are digests, the keys of an audience's people are implied (docs/decisions/implied-keys.md), and `loadParts.ts` writes their
- * records. Exceptions: people who share an identifier, and all people of a do-not-reach list.
+ * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. The keys of an audience's people are
+ * implied (docs/decisions/implied-keys.md) if no row has its own times and all identifiers are digests. Then `loadParts.ts` writes their
+ * records. Never implied are keys of people who share an identifier, and keys of a do-not-reach list.
  *
  * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
  * `packUsers.ts`); test/integration/sync/firstLoad.test.ts compares the two.
@@ -42,12 +42,16 @@ export interface KeyRange {
 /** Returns the SQL condition that the column `key` is in the range; `true` without bounds. */
 export function inRange(key: string, { from, before }: KeyRange): string {
   const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
-  return [from && `${key} >= ${literal(from)}`, before && `${key} < ${literal(before)}`].filter(Boolean).join(' and ') || 'true'
+  const conditions: string[] = []
+  if (from !== undefined) conditions.push(`${key} >= ${literal(from)}`)
+  if (before !== undefined) conditions.push(`${key} < ${literal(before)}`)
+  return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
 /** SQL of the identifiers that are sent under record `r`. `l`: its row of the table `omitted`, if there is one. */
 export const sentIdentifiers = `case when l.key is null then ${rowIdentifiers('r')}
-  else array(select i.one from unnest(${rowIdentifiers('r')}) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
+  else array(select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
+    where i.identifier <> all (l.identifiers) order by i.identifier) end`
 
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
@@ -59,13 +63,13 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
   return known.length === 0
 }
 
-/** Read to load, and the run. */
+/** Facts about the read of a first load. */
 export interface FirstLoadOptions {
   /** Number of this run, if its keys may be implied; otherwise undefined. */
   readonly loadId: number | undefined
   /** Number of valid rows. */
   readonly valid: number
-  /** Facts of the read about identifiers; without them, the stage is searched. */
+  /** Facts of the read about identifiers; undefined: the stage is searched for them. */
   readonly facts: IdentifierFacts | undefined
 }
 
@@ -78,7 +82,8 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   const { facts, valid } = options
   const isUntimed = facts?.mayHaveTimes === false || !(await haveTimes(tx))
   const hasShared = await collectShared(tx, facts?.mayShare)
-  const loadId = isUntimed && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
+  const canBeImplied = isUntimed && (facts?.areDigests === true || (await areDigests(tx)))
+  const loadId = canBeImplied ? options.loadId : undefined
   if (loadId === undefined) {
     const creates = await insertValidRecords(context)
     await insertKeys(context, hasShared)
@@ -127,13 +132,14 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   await insertFirstIdentifiers(
     tx,
     destinationId,
-    `select i.identifier as key, ${hasShared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
+    `select i.identifier as key, ${hasShared ? 'coalesce(x.row_count, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
        ${hasShared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
      where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
 
+/** Returns true if a staged row has own times. */
 async function haveTimes(tx: Transaction): Promise<boolean> {
   return (await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')).length === 1
 }
@@ -144,10 +150,12 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
  */
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
-  const other = await tx.query(
-    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and (length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
+  const isNoDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
+  // `joined_identifiers` has only digests.
+  const others = await tx.query(
+    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNoDigest} limit 1`,
   )
-  return other.length === 0
+  return others.length === 0
 }
 
 /**
@@ -155,19 +163,20 @@ async function areDigests(tx: Transaction): Promise<boolean> {
  * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
  * false if no identifier is shared. Then `shared` is empty or does not exist, and the other three tables do not exist.
  *
- * `among`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
+ * `mayShare`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.
  */
-async function collectShared(tx: Transaction, among: readonly Buffer[] | undefined): Promise<boolean> {
-  if (among?.length === 0) return false
+async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | undefined): Promise<boolean> {
+  if (mayShare?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)`
   // Two steps, because computing the smallest record key of every identifier takes twice as long.
   const shared = await fillTable(
     tx,
     'shared',
     `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
-       ${among === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`} group by i.identifier having count(*) > 1`,
-    among === undefined ? [] : [among],
+       ${mayShare === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`}
+     group by i.identifier having count(*) > 1`,
+    mayShare === undefined ? [] : [mayShare],
   )
   if (shared === 0) return false
   await tx.query('analyze shared')

@@ -31,12 +31,12 @@ const key = { key: 'bytea' } as const
 export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
-   * if unknown. After a gated read, which stages few rows (`read/snapshot.ts`), `identifiers`, the times and `load_id` of a staged record
-   * are those of the earlier version. Otherwise they are null, because copying them for each update of a whole read is slow. The table
-   * `former` has them for updated people.
+   * if unknown. `identifiers`, the times and `load_id` are those of the earlier version of a staged record after a gated read, which stages
+   * few rows (`read/snapshot.ts`). After a whole read they are null, because copying them for each update is slow. The table `former` has
+   * them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
-  /** Identifiers and times of updated people before this read. */
+  /** Identifiers, times and `load_id` of updated people before this read. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
@@ -50,7 +50,7 @@ export const planTables = {
   /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { ...key, times: 'bytea' },
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
-  shared_group: { identifier: 'bytea', n: 'integer', group_key: 'bytea' },
+  shared_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
   /** First load: identifiers of a row that are sent under another row. */
   omitted: { ...key, identifiers: 'bytea[]' },
   /** Records to remove from the desired state, with the cause. */
@@ -65,20 +65,26 @@ export const planTables = {
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /**
    * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
-   * confirmed one. `deletes`: an identifier is to be deleted. `overdue`: the end of its rows has passed. `suppressed`: the delete is of a
-   * suppressed person. `desired`: an identifier of the group stays and is to be sent. `created`: the service has none of its identifiers.
-   * `content_version`: new common content of its identifiers; null if they keep theirs. `keys_to_delete`: in hex, joined by commas.
+   * confirmed one.
    */
   pending_group: {
     group_key: 'bytea',
+    /** An identifier is to be deleted. */
     deletes: 'boolean',
+    /** An identifier is to be deleted because the end of its rows has passed. */
     overdue: 'boolean',
+    /** An identifier is to be deleted because its person is suppressed. */
     suppressed: 'boolean',
     out_of_sync: 'boolean',
+    /** The pending identifiers are only due for renewal. */
     renewal: 'boolean',
+    /** A pending identifier stays and is to be sent. */
     desired: 'boolean',
+    /** The service has none of the identifiers. */
     created: 'boolean',
+    /** New common content of the identifiers; null if they keep theirs. */
     content_version: 'bytea',
+    /** In hex, joined by commas. Without the overdue keys. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
   /** Deletes that an earlier plan was allowed to send, and that are not confirmed. */
@@ -103,7 +109,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
     await tx.query(drop)
     return tx.execute(create, values)
   }
-  // Both in one message, because a plan fills some ten tables. The driver then returns a result for each statement.
+  // Both statements are one message, because a plan fills some ten tables. The driver then returns a result for each statement.
   const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }

@@ -57,7 +57,8 @@ export interface PlanWork {
   readonly pending: PendingChanges
   /**
    * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False if no plan of the
-   * destination was started yet, and for a plan that may never be applied: then `startApplying` writes the content.
+   * destination was started yet, because no group has changed then. Also false for a plan that may never be applied (`sluice plan`):
+   * `startApplying` writes its content.
    */
   readonly writesContent: boolean
   /** Undefined for a catalog, which has no memberships. */
@@ -168,7 +169,7 @@ async function lockDestination(tx: Transaction, destinationId: number) {
   return { stateVersion: row.state_version, allChanged: row.all_changed, plannedAtMs }
 }
 
-/** Returns the steps and terms of a plan for people. */
+/** Returns the steps and terms of a plan for people. `pending`: context of the pending changes, to which the terms are added. */
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,
