@@ -27,7 +27,7 @@ export interface FirstLoad {
   readonly creates: number
   /** True if no row has its own times, so that operations can be written directly from the records. */
   readonly isUntimed: boolean
-  /** True if several rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
+  /** True if several rows share identifiers. Then the table `omitted` has the identifiers of each row that are sent under another row. */
   readonly hasShared: boolean
   /** Number of this run, if its records and batches imply keys; undefined if no key is implied. */
   readonly loadId: number | undefined

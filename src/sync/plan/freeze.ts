@@ -9,8 +9,8 @@ import type { PlannedOperation } from './plannedOperation.ts'
 import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. `loadId`: number of the run, for a
- * first load with implied keys, whose operations are ordered by record key.
+ * Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. `loadId`: number of the run, if it
+ * is a first load with implied keys. Its operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
@@ -34,7 +34,7 @@ export async function freeze(
   // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the
   // delete of the old id.
   const deleted = new DeletedIds(destination)
-  // Operations whose id collides with an id in the current batch, and puts whose id collides with a deleted id. They go to batches behind
+  // Operations whose id collides with an id in the current batch, and puts whose id collides with a deleted id. They go to batches after
   // all others.
   let waiting: PlannedOperation[] = []
   try {
@@ -53,9 +53,9 @@ export async function freeze(
     waiting.sort((a, b) => a.phase - b.phase)
     while (waiting.length > 0) {
       packer.end()
-      const again = waiting
+      const packedNow = waiting
       waiting = []
-      for (const operation of again) {
+      for (const operation of packedNow) {
         if (packer.collides(operation)) waiting.push(operation)
         else packer.add(operation)
       }
@@ -68,7 +68,7 @@ export async function freeze(
   return batches.totals()
 }
 
-/** Returns the figures of a batch for its row. */
+/** Returns the columns of a batch that its operations give. `expiresAtMs`: earliest end of its memberships; undefined if it has none. */
 function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
   let userCount = 0
   let expiresAtMs = Number.POSITIVE_INFINITY
@@ -87,7 +87,7 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 
 /**
  * Packs operations into batches. Each batch has only upserts or only deletes, and one phase. Ids with an equal `collisionOf` must not share
- * a batch (docs/inputs.md, case 59), so the caller calls `collides` before `add`.
+ * a batch (docs/inputs.md, case 59), so the caller must call `collides` before `add`.
  */
 class BatchPacker {
   readonly #destination: Destination
@@ -109,6 +109,7 @@ class BatchPacker {
     return id !== undefined && this.#ids.has(id)
   }
 
+  /** Adds an operation to the current batch. First ends a batch of another operation or phase, or one that is full. */
   add(operation: PlannedOperation): void {
     const { op, phase, recordKey } = operation
     if (this.#current?.op !== op || this.#current.phase !== phase) {
@@ -134,7 +135,7 @@ class BatchPacker {
 }
 
 /** Maximum number of deleted ids that a plan compares with the ids that it puts. */
-const maxCompared = 20_000
+const maxComparedIds = 20_000
 
 /** Ids that a plan deletes, in the form in which ids collide. Empty for people. */
 class DeletedIds {
@@ -146,19 +147,19 @@ class DeletedIds {
   }
 
   add({ recordKey }: PlannedOperation): void {
-    if (this.#ids.size > maxCompared) return
-    const folded = this.#destination.collisionOf?.(recordKey)
-    if (folded !== undefined) this.#ids.add(folded)
+    if (this.#ids.size > maxComparedIds) return
+    const id = this.#destination.collisionOf?.(recordKey)
+    if (id !== undefined) this.#ids.add(id)
   }
 
   /**
-   * Returns `certain` if the operation puts an id that differs only in case from a deleted id. After more than `maxCompared` deletes
-   * returns `possible` for every put. Must be called after all deletes were added.
+   * Returns `certain` if the id of a put collides with a deleted id. Returns `possible` for every put after more than `maxComparedIds`
+   * deletes. Otherwise undefined. Must be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined
-    if (this.#ids.size > maxCompared) return 'possible'
-    const folded = this.#destination.collisionOf?.(recordKey)
-    return folded !== undefined && this.#ids.has(folded) ? 'certain' : undefined
+    if (this.#ids.size > maxComparedIds) return 'possible'
+    const id = this.#destination.collisionOf?.(recordKey)
+    return id !== undefined && this.#ids.has(id) ? 'certain' : undefined
   }
 }

@@ -19,7 +19,7 @@ import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 /** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */
 const usersPerTurn = 500
 
-/** Part of a first load, with its people. */
+/** Part of a first load to freeze, with its people. */
 export interface LoadToFreeze extends FreezeContext {
   readonly loadId: number
   readonly snapshotId: number
@@ -30,7 +30,7 @@ export interface LoadToFreeze extends FreezeContext {
   readonly index: ImpliedKeyIndex
 }
 
-/** Writes the records, and the users as batches. Returns the sum of their totals and of `before`, which does not change. */
+/** Writes the records, and the users as batches. Returns the sum of the batches' totals and of `before`, which does not change. */
 export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
@@ -54,7 +54,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
-  let sinceTurn = 0
+  let usersSinceTurn = 0
   try {
     for await (const { bytes, starts } of load.people) {
       user.source = bytes
@@ -65,13 +65,13 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
         if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
         // Lets the connection send records and the next statements, so that Postgres does not wait for the rest of the step.
-        if (++sinceTurn === usersPerTurn) {
-          sinceTurn = 0
+        if (++usersSinceTurn === usersPerTurn) {
+          usersSinceTurn = 0
           await setImmediate()
         }
         // All identifiers of this row are sent under other rows.
         if (user.count === 0) continue
-        // The COPY of the records ends first, because the index is stored by another COPY of this connection.
+        // The COPY of the records ends first, because another COPY of this connection stores the index.
         if (!index.hasRoom(user.count)) {
           await records.end()
           await index.store()

@@ -58,13 +58,13 @@ export interface PlannedPart {
    * nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
-  /** True if the transaction inserted records of a first load, so that `makePlan` sets Postgres's visibility marks (`markRecordsVisible`). */
+  /** True if the transaction inserted records of a first load. Then `makePlan` sets Postgres's visibility marks (`markRecordsVisible`). */
   readonly isLoad: boolean
 }
 
 /**
- * Each part is twice as large as the one before it, up to this share of all rows. Small parts need more transactions; large ones leave the
- * push without requests.
+ * Each part is twice as large as the one before it, up to this share of all rows. Small parts need more transactions. While a large part is
+ * planned, the push runs out of requests.
  */
 const largestShare = 1 / 12
 /**
@@ -80,15 +80,15 @@ const smallestLast = 1 / 2
  * plan is stored; operations have several users, so that a part would end inside a request; or the rows are too few for two parts.
  */
 export function firstPart(
-  of: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'frozen' | 'indexParts'>,
-  inParts: boolean,
+  load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'frozen' | 'indexParts'>,
+  { inParts }: { readonly inParts: boolean },
 ): LoadPart {
   return {
-    ...of,
+    ...load,
     isFirst: true,
     from: undefined,
-    stepStarts: stepStartsOf(of.work),
-    laterStarts: inParts && of.terms.usersPerOperation === 1 ? partStartsOf(of.work, of.first.creates) : [],
+    stepStarts: stepStartsOf(load.work),
+    laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.first.creates) : [],
     frozen: nothingFrozen(),
     indexParts: 0,
   }
@@ -132,24 +132,25 @@ async function freezePart(
   const { tx, destinationId, planId } = work
   const { hasShared, loadId } = first
   const { context: desired } = work.desired
-  const context = async () => {
-    const lastSeq = isFirst ? 0 : await reserveEnd(planId, tx)
+  const openFreezeContext = async () => {
+    const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
+  // `freezeLoad` writes each user as an operation of its own.
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
     await insertLoaded(desired, first, range)
-    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await context()), loadId }, frozen)
+    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, frozen)
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
-  const sum = await freezeLoad({ ...(await context()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
-  await analyzeLoaded(tx, destinationId, sum.entries.create)
-  return sum
+  const totals = await freezeLoad({ ...(await openFreezeContext()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
+  await analyzeLoaded(tx, destinationId, totals.entries.create)
+  return totals
 }
 
 /** Divides the range of a part into steps, at those of the keys `starts` that are inside the range. */
 function stepsOf({ from, before }: KeyRange, starts: readonly Buffer[]): readonly KeyRange[] {
   const inside = starts.filter((key) => (from === undefined || key.compare(from) > 0) && (before === undefined || key.compare(before) < 0))
-  return [from, ...inside].map((start, i) => ({ from: start, before: inside[i] ?? before }))
+  return [from, ...inside].map((start, index) => ({ from: start, before: inside[index] ?? before }))
 }
 
 /**
@@ -185,7 +186,7 @@ async function beginLaterPart({ tx, destinationId, deps, planId, type, latestEra
  * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. Answers that split a batch wait
  * for this lock.
  */
-async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
+async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<number> {
   await lockEndOfPlan(tx, planId)
   return lastSeqOf(tx, planId)
 }
@@ -200,10 +201,10 @@ function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly B
   const usersInRequest = Math.min(usersInFirstPart, type.limits.entries)
   const maxUsers = Math.max(usersInFirstPart, rows * largestShare)
   const sizes: number[] = []
-  let users = usersInFirstPart
-  for (let end = users; end + users * smallestLast <= rows; end += users) {
-    sizes.push(users)
-    users = Math.ceil(Math.min(users * 2, maxUsers) / usersInRequest) * usersInRequest
+  let size = usersInFirstPart
+  for (let end = size; end + size * smallestLast <= rows; end += size) {
+    sizes.push(size)
+    size = Math.ceil(Math.min(size * 2, maxUsers) / usersInRequest) * usersInRequest
   }
   return input.keyHistogram?.partStarts(sizes) ?? []
 }

@@ -8,7 +8,7 @@ import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './
 import { packUsers, type GroupRow, type MembershipTerms } from './packUsers.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 
-/** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
+/** SQL of the keys of a group as one text. Reading an array of bytea instead would cost an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 
 /**
@@ -22,13 +22,13 @@ export function firstMembers(
   of: { readonly hasShared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
 ): AsyncGenerator<PlannedOperation[]> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
-  const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
+  const isInRange = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
   const rows = queryPortions<{ key: Buffer; keys: string }>(
     tx,
     of.hasShared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
-         from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
-      : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${mine} order by r.key`,
+         from record r left join omitted l on l.key = r.key where ${isInRange} order by r.key`
+      : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${isInRange} order by r.key`,
   )
   return packUsers(firstGroups(rows, of.index), terms)
 }
@@ -66,16 +66,17 @@ export async function* memberOperations(context: OperationContext, terms: Member
     tx,
     `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
      union all
-     -- keys_to_delete has no overdue keys, and is null for rerun --failed: then the keys are read from remote.
+     -- keys_to_delete lacks the overdue keys, and is null for rerun --failed. In both cases the keys are read from remote.
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}
-     where t.deletes and (t.overdue or t.keys_to_delete is null) and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
+     where t.deletes and (t.overdue or t.keys_to_delete is null)
+       and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
      group by t.group_key order by group_key`,
   )
   for await (const portion of deletes) {
-    yield portion.map(({ group_key, keys: joined }) => {
-      const keys = joined.split(',')
+    yield portion.map(({ group_key, keys: joinedKeys }) => {
+      const keys = joinedKeys.split(',')
       const bytes = renderUserOperation({ op: 'delete', users: [keys] })
       return { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
     })
@@ -95,20 +96,23 @@ export async function haveOwnTimes(tx: Transaction, destinationId: number): Prom
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
-const groupKeys = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
+/** SQL of the keys and the desired content of a group. Without a `content_version`, all keys of a group have the same content. */
+const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
 /** SQL of the groups to update if no row has own times, without reading their records. */
 const untimedGroups = (destinationId: number) =>
-  `select ${groupColumns}, ${groupKeys}, null as effective_ms, null as expires_ms
+  `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
-/** SQL of the groups to update if rows have own times: one row per user object. */
+/**
+ * SQL of the groups to update if rows have own times: one row per user object. A user whose identifiers start or expire at different times
+ * is sent as one user object for each pair of times.
+ */
 const timedGroups = (destinationId: number) =>
-  `select ${groupColumns}, ${groupKeys},
+  `select ${groupColumns}, ${keysAndContent},
      extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
      ${joinOwnEnds(destinationId)}
-   -- A user whose identifiers start or expire at different times is sent as one user object for each pair of times.
    where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
    order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`

@@ -20,25 +20,26 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true if the key has no row, or the expiry of its rows has not passed. Expired memberships are not sent again. */
+/** SQL: true if the key has no row in the source, or the expiry of its rows has not passed. Expired memberships are not sent again. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with their times over all these
- * rows. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start, because all past starts have the
- * same effect. Returns true if a row has an expiry.
+ * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with the start and end that all
+ * their rows together give. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start, because all past
+ * starts have the same effect. Returns true if a row has an expiry.
  */
 export async function collectOwnEnds(tx: Transaction, destinationId: number): Promise<boolean> {
   await createTable(tx, 'own_end')
-  const rows = await tx.query<{ readonly expires: boolean; readonly starts: boolean }>(
-    `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expires,
-       exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as starts`,
+  const [found] = await tx.query<{ readonly expiry: boolean; readonly future_start: boolean }>(
+    `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expiry,
+       exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as future_start`,
   )
-  const expires = rows[0]?.expires === true
-  if (!expires && rows[0]?.starts !== true) return false
+  const hasExpiry = found?.expiry === true
+  const hasFutureStart = found?.future_start === true
+  if (!hasExpiry && !hasFutureStart) return false
   await tx.query(
     `insert into own_end
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
@@ -48,5 +49,5 @@ export async function collectOwnEnds(tx: Transaction, destinationId: number): Pr
      where r.destination_id = ${destinationId} group by m.key`,
   )
   await tx.query('analyze own_end')
-  return expires
+  return hasExpiry
 }

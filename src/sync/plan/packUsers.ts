@@ -1,4 +1,4 @@
-/** Packs users into operations. */
+/** Packs users, each a group of identifiers, into operations. */
 import { renderUserOperation, type UserOperation } from '../../destinations/renderUserOperation.ts'
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
@@ -14,7 +14,7 @@ export interface MembershipTerms {
   readonly takesEffectiveAt: boolean
 }
 
-/** Returns an update of users whose rows have no own times, without its users. */
+/** Returns the fields of an update of users whose rows have no own times, without `users`. */
 export function updateOf({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
   return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }
@@ -38,7 +38,9 @@ export interface GroupRow {
   readonly keys: string
   /** Desired content of the identifiers. */
   readonly hash: Buffer
+  /** Own start of the rows, in epoch milliseconds; null: `plannedAtMs`. */
   readonly effective_ms: string | null
+  /** Own end of the rows, in epoch milliseconds; null: `expiresAtMs`. */
   readonly expires_ms: string | null
 }
 
@@ -46,22 +48,14 @@ export interface GroupRow {
 export async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   let collected: GroupRow[] = []
   let collectedBytes = 0
-  const sameOperation = (a: GroupRow, b: GroupRow) =>
-    a.deletes === b.deletes &&
-    a.effective_ms === b.effective_ms &&
-    a.expires_ms === b.expires_ms &&
-    hashOf(a).equals(hashOf(b)) &&
-    changeOf(a) === changeOf(b)
   for await (const portion of portions) {
     const operations: PlannedOperation[] = []
     for (const group of portion) {
       const first = collected[0]
       // Estimate: a key in hex with its comma has about 68 characters.
       const bytes = 16 + (group.keys.length / 68 + 1) * maxIdentifierBytes
-      if (
-        first &&
-        (collected.length >= terms.usersPerOperation || collectedBytes + bytes > maxOperationBytes || !sameOperation(first, group))
-      ) {
+      const isFull = collected.length >= terms.usersPerOperation || collectedBytes + bytes > maxOperationBytes
+      if (first !== undefined && (isFull || !canShareOperation(first, group))) {
         operations.push(userOperation(collected, terms))
         collected = []
         collectedBytes = 0
@@ -74,12 +68,24 @@ export async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, t
   if (collected.length > 0) yield [userOperation(collected, terms)]
 }
 
+/** Returns true if two users have equal times, content, phase and change. */
+function canShareOperation(one: GroupRow, other: GroupRow): boolean {
+  return (
+    one.deletes === other.deletes &&
+    one.effective_ms === other.effective_ms &&
+    one.expires_ms === other.expires_ms &&
+    hashOf(one).equals(hashOf(other)) &&
+    changeOf(one) === changeOf(other)
+  )
+}
+
+/** Returns the update of users that can share an operation. */
 function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {
   const [first] = groups
   if (!first) throw new Error('an operation must have a user')
-  const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
   const users = groups.map(({ keys }) => keys.split(','))
   const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
+  const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
   return {
     bytes: renderUserOperation({
       op: 'update',
@@ -98,6 +104,7 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
   }
 }
 
+/** Returns the content that a confirmation of the user stores as synced. */
 function hashOf(group: GroupRow): Buffer {
   return group.content_version ?? group.hash
 }

@@ -18,6 +18,7 @@ export interface PendingContext {
   readonly destinationId: number
   /** True for a full refresh: all desired keys are selected, also those in sync. */
   readonly full: boolean
+  /** Keys that may be out of sync. */
   readonly changed: ChangedKeys
   readonly planId: string
   /** Earlier run that `rerun --failed` repeats: only keys with an operation that it did not confirm are selected. Undefined: all keys. */
@@ -31,8 +32,8 @@ export interface PendingChanges {
   /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
   readonly collect: () => Promise<Deferred>
   /**
-   * Counts the deletes that a guard may withhold. For `withholdDeletes`, marks the cleared deletes (`GuardedDeletes.cleared`) and the
-   * exempt ones, which are those of suppressed people. `suppressedBy`: do-not-reach lists whose people are suppressed.
+   * Counts the deletes that a guard may withhold. For `withholdDeletes`, marks the cleared deletes (`GuardedDeletes.cleared`), and the
+   * exempt ones, which are those of suppressed people. `suppressedBy`: ids of the do-not-reach lists whose people are suppressed.
    */
   readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
   /**
@@ -72,7 +73,7 @@ export const noneDeferred: Deferred = { all: 0, valid: 0 }
  */
 export async function removeDeferred(tx: Transaction, deleting: string): Promise<Deferred> {
   const [counts] = await tx.query<{ all: string; valid: string }>(
-    `with removed as (${deleting}) select count(*) as all, count(*) filter (where valid) as valid from removed`,
+    `with deferred as (${deleting}) select count(*) as all, count(*) filter (where valid) as valid from deferred`,
   )
   return { all: Number(counts?.all), valid: Number(counts?.valid) }
 }
@@ -91,7 +92,7 @@ export interface GuardedDeletes {
   readonly replaced: number
 }
 
-/** Returns SQL of the keys with an unresolved older operation, or whose late request may still be applied. */
+/** Returns SQL of the keys that have an unresolved older operation, or of which a late request may still be applied. */
 export const unresolvedKeys = (destinationId: number): string =>
   `select distinct e.key
    from batch b cross join ${keysOf('b.id')} e
@@ -124,7 +125,10 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
   return filled === 0 ? [] : plans
 }
 
-/** Returns the SQL condition for `rerun --failed`: the repeated run did not confirm an operation of key `m`. Returns '' for other runs. */
+/**
+ * Returns the SQL condition of `rerun --failed`, with a leading `and`: the repeated run did not confirm an operation of key `m`. Returns
+ * '' for other runs.
+ */
 export function onlyFailed({ onlyFailedOf }: PendingContext): string {
   return onlyFailedOf === undefined
     ? ''

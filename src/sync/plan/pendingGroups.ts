@@ -24,9 +24,9 @@ import {
 } from './pendingChanges.ts'
 import { analyzeTable, fillTable, recordChange } from './planTables.ts'
 
-/** Pending context of people. */
+/** Context of the pending changes of people. */
 export interface MembershipContext extends PendingContext {
-  /** Memberships are renewed if they end within 1.1 to 1.5 times this duration. The factor depends on the group's key. */
+  /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
   readonly renewBeforeMs: number
   /**
    * True for audiences: a membership is deleted if the end of its row has passed, but the confirmed end has not. False for do-not-reach
@@ -61,6 +61,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 /** Fills `pending_group` with the groups that have pending changes. Returns the numbers of deferred groups, which it leaves out. */
 async function collect(context: MembershipContext): Promise<Deferred> {
   const { tx, destinationId, full } = context
+  // For a full refresh, `openWork` has stored the implied keys.
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const mayEnd = hasConfirmed && !full && (await updateEndsIfDue(context))
@@ -71,7 +72,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   return deferred
 }
 
-/** Facts about the keys of a destination. If one is false, a part of the search for pending keys is not needed. */
+/** Facts about the keys of a destination. For each false one, a part of the search for pending keys is not needed. */
 interface KeyFacts {
   /** True if a key is confirmed. */
   readonly hasConfirmed: boolean
@@ -81,13 +82,15 @@ interface KeyFacts {
   readonly rowsExpire: boolean
 }
 
-/** Fills `pending_group` with the groups of the pending keys. */
+/** Fills `pending_group` with the groups of the pending keys. `completeContent` completes `created` and `content_version`. */
 async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): Promise<void> {
   const { tx, onlyFailedOf } = context
   const isDelete = 'm.ref_count = 0 and m.synced_hash is not null'
   const deletes = `bool_or(m.overdue or (${isDelete}))`
   const created = 'bool_and(m.synced_hash is null)'
-  const changes = `${deletes} or (bool_or(m.out_of_sync) and not ${created})`
+  const getsNewContent = `${deletes} or (bool_or(m.out_of_sync) and not ${created})`
+  const newContent = facts.hasConfirmed ? `case when ${getsNewContent} then ${newContentOf(context, 'm.group_key')} end` : 'null'
+  const keysToDelete = `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where ${isDelete})`
   await fillTable(
     tx,
     'pending_group',
@@ -99,8 +102,8 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
        not bool_or(m.out_of_sync or m.again) as renewal,
        bool_or(m.ref_count > 0 and not m.overdue) as desired,
        ${created} as created,
-       ${facts.hasConfirmed ? `case when ${changes} then ${newContentOf(context, 'm.group_key')} end` : 'null'} as content_version,
-       ${onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where ${isDelete})` : 'null'} as keys_to_delete
+       ${newContent} as content_version,
+       ${onlyFailedOf === undefined ? keysToDelete : 'null'} as keys_to_delete
      from (${await pendingKeys(context, facts)}) m
      group by m.group_key`,
   )
@@ -124,11 +127,11 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, r
     parts.push(keysWhere(`${sendable} ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${inSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
     if (mayEnd) parts.push(keysWhere(`${inSync} and ${renewalDue(context, rowsExpire)}`, {}))
-    // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
+    // The end of the rows may differ from the confirmed end, because another row with the identifier was added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
     if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${inSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
-  // Deletes memberships whose row has ended. An entry of a do-not-reach list may last too long without harm.
+  // The membership is deleted, because the end of its rows has passed.
   if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
   return parts.join(' union all ')
 }
@@ -167,8 +170,10 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   if (!hadPlan) return
   await tx.query(
     `update pending_group t set content_version = ${newContent} from (
-       select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
-       where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+       select m.group_key
+       from pending_group p join remote m on m.destination_id = ${destinationId} and m.group_key = p.group_key and m.ref_count > 0
+       where p.content_version is null
+       group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
      where t.group_key = x.group_key`,
   )
 }
@@ -184,11 +189,13 @@ const newContentOf = ({ planId }: MembershipContext, group: string) => contentVe
  */
 function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
   const { renewBeforeMs } = context
-  const { after } = dueEnds(context)
-  return `m.ref_count > 0 and ${isDue('m.expires_at', dueEnds(context))} and (m.expires_at > ${after}
-    or m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
-      + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond')
-${rowsExpire ? `and ${ownExpiresAt} is null` : ''}`
+  const due = dueEnds(context)
+  // From 0 to 1, by the first two bytes of the key.
+  const spread = '(get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0'
+  const renewedBeforeMs = `(${renewBeforeMs * 1.1} + ${renewBeforeMs * 0.4}::float8 * ${spread})`
+  return `m.ref_count > 0 and ${isDue('m.expires_at', due)}
+    and (m.expires_at > ${due.after} or m.expires_at <= statement_timestamp() + ${renewedBeforeMs} * interval '1 millisecond')
+    ${rowsExpire ? `and ${ownExpiresAt} is null` : ''}`
 }
 
 /**
@@ -216,10 +223,10 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
   return (await tx.query(`${query} limit 1`)).length === 1
 }
 
-/** SQL: the group `t` is not one of suppressed people. */
+/** SQL: the group `t` does not belong to suppressed people. */
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
 /**
- * SQL: no earlier plan cleared the delete of the group `t`. With `not in` instead of `not exists`, Postgres would search a table of some
+ * SQL: the delete of the group `t` is not in `cleared`. With `not in` instead of `not exists`, Postgres would search a table of some
  * million keys for each group.
  */
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
@@ -229,9 +236,10 @@ const notCleared = 'not exists (select from cleared c where c.key = t.group_key)
  * in `change`; others are looked up one by one (for `exists` Postgres may read all records).
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
-  `select t.group_key from pending_group t left join (select key from change where what = ${recordChange.update}) u on u.key = t.group_key
+  `select t.group_key
+   from pending_group t left join (select key from change where what = ${recordChange.update}) updated on updated.key = t.group_key
    where t.deletes and not t.overdue and ${notExempt}
-     and (u.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
+     and (updated.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 
 async function markAndCountDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { tx, destinationId } = context
@@ -268,10 +276,10 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
   await fillTable(
     tx,
     'cleared',
-    `with own as materialized (
+    `with delete_batch as materialized (
        select b.id, b.status from batch b
        where b.plan_id = (select l.id from (${lastPlanOf(destinationId)}) l) and b.operation = 'delete')
-     select distinct e.record_key as key from own b cross join ${entriesOf('b.id')} e
+     select distinct e.record_key as key from delete_batch b cross join ${entriesOf('b.id')} e
      where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from pending_group where deletes)`,
   )
 }
@@ -281,14 +289,19 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
  * was removed, and people whose removal from a do-not-reach list is not confirmed.
  */
 async function markExempt({ tx, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
+  const suppressed = 'select group_key from pending_group where suppressed'
+  if (suppressedBy.length === 0) {
+    await fillTable(tx, 'exempt', suppressed)
+    return
+  }
   const lists = `array[${suppressedBy.join(', ')}]`
-  const listed = async () => `select m.group_key from remote m
-     where m.destination_id = ${destinationId} and ${await changed.outOfSync()} and m.ref_count = 0
-       and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
   await fillTable(
     tx,
     'exempt',
-    `select group_key from pending_group where suppressed ${suppressedBy.length === 0 ? '' : `union ${await listed()}`}`,
+    `${suppressed} union
+     select m.group_key from remote m
+     where m.destination_id = ${destinationId} and ${await changed.outOfSync()} and m.ref_count = 0
+       and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`,
   )
 }
 

@@ -42,33 +42,44 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 
 /** Fills `pending_product`. Returns the numbers of deferred products, which it leaves out. */
 async function collect(context: PendingContext): Promise<Deferred> {
-  const { tx, destinationId, full, hasResync } = context
-  const refreshed = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
-  const outOfSyncKeys = full ? outOfSync : await context.changed.outOfSync()
+  const { tx, destinationId } = context
+  // If the delete of a product was refused last, its product_key may have changed. If the refused entry is no longer stored, the refusal
+  // counts as that of a delete.
+  const isDeleteRefused = `m.refused_code is not null and coalesce((${lastRefusedChange}), 'delete') = 'delete'`
   await fillTable(
     tx,
     'pending_product',
-    // lookup: the product must be deleted, but its product_key is unknown, or its delete was refused last. The product is put once more,
-    // because the answer has the current product_key. If that put is refused, the delete is sent again
-    // (docs/decisions/lost-delete-answers.md). If the refused entry is no longer stored, the refusal counts as that of a delete.
-    `select m.key, case when m.ref_count > 0 then ${productChange.upsert}
-       when m.remote_key is null or (m.refused_code is not null and coalesce((${lastRefused('m')}), 'delete') = 'delete')
-       then ${productChange.lookup} else ${productChange.delete} end as what, exists (select from unresolved u where u.key = m.key) as deferred
-     from remote m where m.destination_id = ${destinationId} and (${outOfSyncKeys} ${refreshed}) ${onlyFailed(context)}`,
+    // A lookup puts a product once more before its delete, because the answer has the current product_key. If the put is refused, the
+    // delete is sent again (docs/decisions/lost-delete-answers.md).
+    `select m.key,
+       case when m.ref_count > 0 then ${productChange.upsert}
+         when m.remote_key is null or (${isDeleteRefused}) then ${productChange.lookup}
+         else ${productChange.delete} end as what,
+       exists (select from unresolved u where u.key = m.key) as deferred
+     from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${onlyFailed(context)}`,
   )
   await keepRenamed(context)
   await deferRenamed(context)
   const deferred = await removeDeferred(
     tx,
-    `delete from pending_product t where deferred returning t.what = ${productChange.upsert} and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
+    `delete from pending_product t where deferred
+     returning t.what = ${productChange.upsert}
+       and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
   )
   await analyzeTable(tx, 'pending_product')
   return deferred
 }
 
-/** Returns SQL of the change of the last refused entry of the row `m` of `remote`. */
-const lastRefused = (m: string) =>
-  `select e.change from entry e where e.destination_id = ${m}.destination_id and e.record_key = ${m}.key and e.outcome = 'refused'
+/** Returns the SQL condition that key `m` is out of sync, or is sent again by a full refresh. */
+async function isPending({ full, hasResync, changed }: PendingContext): Promise<string> {
+  if (full) return `${outOfSync} or m.ref_count > 0`
+  const isOutOfSync = await changed.outOfSync()
+  return hasResync ? `${isOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isOutOfSync
+}
+
+/** SQL of the change of the last refused entry of the row `m` of `remote`. */
+const lastRefusedChange = `select e.change from entry e
+   where e.destination_id = m.destination_id and e.record_key = m.key and e.outcome = 'refused'
    order by e.batch_id desc limit 1`
 
 /** Returns SQL of the missing products: desired ones (`missing: out-of-stock` or `keep`), and those whose delete is not confirmed yet. */
@@ -77,27 +88,29 @@ const missingProducts = (destinationId: number) =>
 
 /**
  * Removes the changes of missing products that the service has under another desired id. A missing and a desired product with one
- * product_key are one product at the service, so a delete of the former id would remove it. This happens if an id is replaced by one that
- * collides with it (`Destination.collisionOf`), such as `sku-1` by `SKU-1`: the service may update the product. The former id is dropped
- * if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former id.
+ * product_key are one product at the service, so a delete of the former id would remove the desired product. This happens if an id is
+ * replaced by one that collides with it (`Destination.collisionOf`), such as `sku-1` by `SKU-1`: the service may update the product. The
+ * former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
-  const formers = `select o.key, o.remote_key, o.synced_at from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
-    where not t.deferred and o.remote_key is not null and (t.what <> ${productChange.upsert} or t.key in (${missingProducts(destinationId)}))`
-  const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${formers}) d`)
-  if (!found?.keys) return
-  const renamed = await tx.query<{ from: Buffer; to: Buffer; isNewer: boolean }>(
+  const missing = `select m.key, m.remote_key, m.synced_at
+    from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
+    where not t.deferred and m.remote_key is not null
+      and (t.what <> ${productChange.upsert} or t.key in (${missingProducts(destinationId)}))`
+  const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) d`)
+  if (!found?.product_keys) return
+  const renamed = await tx.query<{ from: Buffer; to: Buffer; isConfirmedLast: boolean }>(
     // Takes 0.15 s per million products (Postgres 18). Only plans with missing products run this query.
-    `select o.key as "from", n.key as "to", coalesce(n.synced_at > o.synced_at, false) as "isNewer"
+    `select former.key as "from", desired.key as "to", coalesce(desired.synced_at > former.synced_at, false) as "isConfirmedLast"
      from (select key, remote_key, synced_at from remote
-           where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) n
-       join (${formers}) o on o.remote_key = n.remote_key and o.key <> n.key
-     where not exists (select from (${formers}) f where f.key = n.key)`,
-    [found.keys],
+           where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) desired
+       join (${missing}) former on former.remote_key = desired.remote_key and former.key <> desired.key
+     where not exists (select from (${missing}) x where x.key = desired.key)`,
+    [found.product_keys],
   )
   if (renamed.length === 0) return
-  const dropped = renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : []))
-  const resent = renamed.flatMap(({ to, isNewer }) => (isNewer ? [] : [to]))
+  const dropped = renamed.filter(({ isConfirmedLast }) => isConfirmedLast).map(({ from }) => from)
+  const resent = renamed.filter(({ isConfirmedLast }) => !isConfirmedLast).map(({ to }) => to)
   await deleteFormerIds(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
@@ -113,20 +126,17 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
  * that the plan puts, if their id collides with that of a new product. `keepRenamed` drops them later if both are one product.
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
-  const keys = async (text: string) => (await tx.query<Row<'remote', 'key'>>(text)).map(({ key }) => key)
-  const mine = `remote m where m.destination_id = ${destinationId}`
-  const unresolved = await keys(`select m.key from ${mine} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
-  const missing = await keys(
-    `select key from pending_product where what = ${productChange.upsert} and not deferred and key in (${missingProducts(destinationId)})`,
-  )
+  const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
+  const keysOfRemote = `select m.key from remote m where m.destination_id = ${destinationId}`
+  const putKeys = `select key from pending_product where what = ${productChange.upsert} and not deferred`
+  const unresolved = await loadKeys(`${keysOfRemote} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
+  const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
   if (unresolved.length === 0 && missing.length === 0) return
-  const created = await keys(
-    `select m.key from ${mine} and m.synced_hash is null and m.key in (select key from pending_product where what = ${productChange.upsert} and not deferred)`,
-  )
-  // A missing product may be new too, because it was never sent.
-  const isMissing = new Set(missing.map((key) => key.toString('hex')))
-  const inSource = created.filter((key) => !isMissing.has(key.toString('hex')))
-  const deferred = [...collidingWith(unresolved, created), ...collidingWith(inSource, missing)]
+  const created = await loadKeys(`${keysOfRemote} and m.synced_hash is null and m.key in (${putKeys})`)
+  // `created` may have missing products too, which were never sent.
+  const missingIds = new Set(missing.map((key) => key.toString('hex')))
+  const createdInSource = created.filter((key) => !missingIds.has(key.toString('hex')))
+  const deferred = [...collidingWith(unresolved, created), ...collidingWith(createdInSource, missing)]
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
@@ -148,8 +158,8 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
 }
 
 /**
- * Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then. That
- * plan may also have put the product to get its product_key for the delete.
+ * Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then.
+ * Instead of the delete, that plan may have put the product to get its product_key.
  */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(

@@ -49,20 +49,20 @@ export async function makePlan(
 ): Promise<Planned> {
   let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
   for (;;) {
-    const pages = await recordPages(tx)
+    const pagesBefore = await recordPages(tx)
     const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
     if (next !== undefined) await onPart?.(planned.planId)
-    if (isLoad) await markRecordsVisible(tx, pages)
+    if (isLoad) await markRecordsVisible(tx, pagesBefore)
     if (next === undefined) return planned
     makePart = next
   }
 }
 
 /**
- * Runs `makePart` in a transaction. Repeats it after a deadlock, which is possible with a worker that records an answer at the same time.
+ * Runs `makePart` in a transaction. Runs it again after a deadlock with a worker that records an answer at the same time.
  */
 async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
-  const stored = await inTransaction(tx, async () => {
+  const part = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
     await tx.query(`set local work_mem = '64MB'`)
     try {
@@ -74,10 +74,10 @@ async function inPlanTransaction(tx: Connection, makePart: () => Promise<Planned
     }
   })
   crashPoint('plan.after_commit')
-  return stored
+  return part
 }
 
-/** Makes the whole plan. With `inParts`, makes only the first part of a first load in several parts; `next` makes the others. */
+/** Makes the whole plan. With `inParts`, a first load may get several parts: then makes only the first part, and `next` makes the others. */
 async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inParts: boolean }): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
@@ -85,7 +85,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  // A load without own times of rows (`FirstLoad.isUntimed`) has no table of pending changes: its operations come from the records.
+  // A first load without own times of rows has no table of pending changes: its operations come from the records.
   const isUntimedLoad = first?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 
@@ -94,7 +94,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   // A load with implied keys (docs/decisions/implied-keys.md) is planned in one or several parts.
   if (first?.loadId !== undefined && terms !== undefined) {
     const { firstPart, planPart } = await import('./loadParts.ts')
-    return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
+    return planPart(firstPart({ work, changes, guarded, first, terms }, { inParts }))
   }
   const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
@@ -112,7 +112,10 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   return { planned, next: undefined, isLoad: first !== undefined }
 }
 
-/** Returns true if `freezeChanges` can freeze the changes of people. Without deletes of `rerun --failed`, whose keys are not collected. */
+/**
+ * Returns true if `freezeChanges` can freeze the changes of people. It cannot for `rerun --failed`, whose plan does not collect the keys to
+ * delete (`pending_group.keys_to_delete`).
+ */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {
   if (usersPerOperation > 1 || type.evidence !== 'counts' || input.onlyFailedOf !== undefined) return false
   return areDigestsWithoutTimes(tx, destinationId)

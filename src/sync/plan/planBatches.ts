@@ -1,4 +1,4 @@
-/** Writes the batches of a plan by COPY in the plan's transaction, and sums their totals. */
+/** Writes the batches of a plan by COPY in the plan's transaction, and computes their totals. */
 import { createHash, type Hash } from 'node:crypto'
 import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -11,7 +11,7 @@ export interface Frozen {
   readonly batches: number
   /** Number of products or users by change, also if they share an operation. */
   readonly entries: Readonly<Record<Change, number>>
-  /** SHA-256 over the SHA-256 of all bodies in order, not finished. */
+  /** Unfinished SHA-256 over the SHA-256 of all bodies in order. */
   readonly bodies: Hash
   /** Number of requests by class of limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
@@ -38,12 +38,12 @@ export interface FreezeContext {
 }
 
 /**
- * Batches are written together once they have so many operations or bytes of bodies: two batches of people, or some 130 of products.
+ * Collected batches are written once they have this many operations, or bytes of bodies: two batches of people, or some 130 of products.
  * More operations cost memory (80,000: 448 MB instead of 308 for a million users). Fewer bytes cost time, because each COPY has a buffer
  * (two batches of products: 23.5 s of Node's processor instead of 13.4 for 200,000 products).
  */
-const operationsAtATime = 5_000
-const bytesAtATime = 4_000_000
+const operationsPerWrite = 5_000
+const bytesPerWrite = 4_000_000
 
 /** Collected batch, with the entries of its operations. */
 interface Collected<Entries> {
@@ -53,7 +53,7 @@ interface Collected<Entries> {
 
 /**
  * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. The caller must call `write`
- * after the last batch. It must await `stored`, also after an error, because the connection is not free before.
+ * after the last batch, and then await `stored`, also after an error, because the connection is not free before.
  */
 export class PlanBatches<Entries extends object> {
   /** Number of products or users by change; the caller adds to it. */
@@ -99,7 +99,7 @@ export class PlanBatches<Entries extends object> {
 
   /** True if the collected batches should be written. */
   get isFull(): boolean {
-    return this.#operations >= operationsAtATime || this.#bytes >= bytesAtATime
+    return this.#operations >= operationsPerWrite || this.#bytes >= bytesPerWrite
   }
 
   /**
@@ -125,6 +125,7 @@ export class PlanBatches<Entries extends object> {
     await this.#writing
   }
 
+  /** Returns the totals of the earlier parts and of all batches so far. */
   totals(): Frozen {
     return { batches: this.#batches, entries: this.entries, bodies: this.#bodies, requests: this.#requests }
   }
@@ -133,16 +134,16 @@ export class PlanBatches<Entries extends object> {
     if (collected.length === 0) return
     const { tx, planId, destinationId } = this.#context
     const ids = await reserveBatchIds(tx, collected.length)
-    const idOf = (i: number) => {
-      const id = ids[i]
-      if (id === undefined) throw new Error('each batch has an id')
+    const idOf = (index: number) => {
+      const id = ids[index]
+      if (id === undefined) throw new Error('each batch must have an id')
       return id
     }
     await copyBatches(
       tx,
-      collected.map(({ batch }, i) => ({ ...batch, id: idOf(i), planId, destinationId })),
+      collected.map(({ batch }, index) => ({ ...batch, id: idOf(index), planId, destinationId })),
     )
     crashPoint('plan.batches_written')
-    await this.#writeEntries(collected.map(({ entries }, i) => ({ ...entries, batchId: idOf(i) })))
+    await this.#writeEntries(collected.map(({ entries }, index) => ({ ...entries, batchId: idOf(index) })))
   }
 }
