@@ -1,4 +1,4 @@
-/** Operations of a plan, and the cursor that reads them, so that memory does not grow with the plan. */
+/** One operation of a plan, and the cursor that reads rows of operations, so that memory does not grow with the plan. */
 import type pg from 'pg'
 import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -23,7 +23,7 @@ export type OperationContext = Pick<DesiredContext, 'tx' | 'destinationId'>
 /** Number of rows per portion. */
 const rowsPerPortion = 5_000
 
-/** Reads the rows of a query through a cursor, in portions, because a promise for each operation would double the time. */
+/** Yields the rows of a query, read through a cursor, in portions. A promise for each row instead would double the time. */
 export function queryPortions<Row extends pg.QueryResultRow>(tx: Transaction, query: string): AsyncGenerator<Row[]> {
   return eachPortion(tx.client, 'operation_cursor', query, rowsPerPortion)
 }

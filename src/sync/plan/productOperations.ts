@@ -6,7 +6,7 @@ import { queryPortions, type OperationContext, type PlannedOperation } from './p
 import { productChange } from './planTables.ts'
 
 /**
- * Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that collide
+ * Yields the deletes, then the puts, both in the order of the product ids. `freeze` separates ids that collide
  * (`Destination.collisionOf`).
  */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
@@ -29,6 +29,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       users: 1,
     }))
   }
+  // The product_key of a product that an audit did not find may not exist any more, so it is not sent.
   const upserts = queryPortions<{
     key: Buffer
     created: boolean

@@ -1,4 +1,4 @@
-/** Computes the guard results that stop a run because a warning needs a review (docs/inputs.md, outcome H). */
+/** Computes the guard results of warnings that stop a run until the operator has reviewed them (docs/inputs.md, outcome H). */
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { guardEffectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
@@ -19,17 +19,18 @@ export function notesThatStop(
     withholding.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
-  const together = [...byHint.values()].map((notes): GuardResult => {
+  const withOwnHint = [...byHint.values()].map((notes): GuardResult => {
     const [first] = notes
+    const messages = new Set(notes.map(({ message }) => message))
     return {
       code: `GUARD_${first?.code}`,
-      message: `${[...new Set(notes.map(({ message }) => message))].join('; ')}`,
+      message: [...messages].join('; '),
       hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
       withheld: 0,
       examples: firstLines(notes),
     }
   })
-  const alone = withholding
+  const withHintByCode = withholding
     .filter(({ hint }) => hint === undefined)
     .map((note) => ({
       code: `GUARD_${note.code}`,
@@ -38,7 +39,7 @@ export function notesThatStop(
       withheld: 0,
       examples: firstLines([note]),
     }))
-  return [...together, ...alone]
+  return [...withOwnHint, ...withHintByCode]
 }
 
 /** Returns the first five lines of the warnings. A warning on the whole source has line 0, or none. */
@@ -49,7 +50,7 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
     .map((line) => `line ${line}`)
 }
 
-/** Returns the part of the hint that applies if the change is intended. */
+/** Returns the second part of the hint, which applies if the source is right. */
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
   // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of
   // the old ones. A catalog would then have every product twice.
@@ -58,7 +59,7 @@ function acceptance({ code, count }: WarningSummary, pipeline: string, isIncompl
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 
-/** First part of the hint by code; for other codes it is `check the source`. */
+/** First part of the hint, by code of the warning; for other codes it is `check the source`. */
 const corrections: Readonly<Record<string, string>> = {
   EXPIRY_UNKNOWN: 'correct the column of expires_at',
   FILTER_UNKNOWN: 'correct the column under only: or except:',
@@ -87,5 +88,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of records of the last sync for checks of percentages (docs/decisions/wrong-data.md). */
+/** Number of known or confirmed records from which on percentages of them are checked (docs/decisions/wrong-data.md). */
 export const percentagesFrom = 100

@@ -17,14 +17,14 @@ export interface GuardFacts {
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`. */
   readonly fallen: readonly FallenSource[]
-  /** Number of records that a do-not-reach list or an erasure removes in this plan. They count as valid rows for `GUARD_ROWS_FELL`. */
+  /** Number of records that a do-not-reach list or an erasure removes in this plan. For `GUARD_ROWS_FELL` they count as valid rows. */
   readonly suppressed: number
-  /** Number of rows of this read, with the rejected ones. */
+  /** Number of rows of this read, also those that are not valid. */
   readonly read: number
   readonly rejected: number
   /**
-   * Pending deletes without those of suppressed people, plus missing products to set out of stock. After an incomplete read, plus the
-   * missing rows, unless `missing: keep`.
+   * Number of pending deletes without those of suppressed people, and of missing products to set out of stock. After an incomplete read,
+   * missing rows count too, unless the pipeline has `missing: keep`.
    */
   readonly deletes: number
   /** Number of `deletes` that only set a missing product out of stock. */
@@ -55,11 +55,11 @@ export interface GuardFacts {
 }
 
 /**
- * Returns the number of confirmed records from which on `deletes` are certainly below `maxDeletePercent`; undefined if the limit is 0,
- * because then no number is enough.
+ * Returns a number of confirmed records of which `deletes` are certainly less than `maxDeletePercent`; undefined if the limit is 0, because
+ * then no number is enough. Counting the confirmed records may stop there.
  */
 export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
-  // One more, because the percentage is a floating-point number.
+  // Adds one, because the percentage is a floating-point number.
   return maxDeletePercent === 0 ? undefined : Math.floor((deletes * 100) / maxDeletePercent) + 1
 }
 
@@ -77,9 +77,11 @@ export function tooManyRejects(
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
   const codes = (facts.codes ?? []).slice(0, 3).map((found) => `${found.code} ${count(found.count)}`)
+  const reasons = codes.length === 0 ? '' : `, for ${codes.join(', ')}`
+  const share = `${count(facts.rejected)} of ${count(facts.read)} rows were rejected (${percent.toFixed(1)} %)`
   return {
     code: 'GUARD_REJECTS',
-    message: `${count(facts.rejected)} of ${count(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}`,
+    message: `${share}, above ${facts.guards.maxRejectPercent} %${reasons}`,
     hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
@@ -88,8 +90,8 @@ export function tooManyRejects(
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent. `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all
- * deletes, and no approval overrides them. The other guards withhold only the deletes that no earlier plan cleared. They do not apply if
- * there are none of these, or if `approveDeletes` is at least their number.
+ * deletes, and no approval overrides them. The other guards withhold only new deletes, which no earlier plan cleared. They do not apply
+ * without new deletes, or if `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = unreliableRead(facts)
@@ -132,13 +134,12 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
   return results
 }
 
-/** Returns the guard results for too many deletes, and for rows that fell by more than half. */
+/** Returns the guard results for too many deletes, and for far fewer rows than before; empty if the deletes are approved. */
 function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, replaced, examples } = facts
-  // Deletes that no earlier plan was allowed to send.
   const newDeletes = facts.deletes - facts.cleared
-  const approved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
-  if (approved || newDeletes === 0) return []
+  const areApproved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
+  if (areApproved || newDeletes === 0) return []
   const results: GuardResult[] = []
   const hint = `sluice run ${pipeline} --approve-deletes ${newDeletes}`
   const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: newDeletes, examples })
@@ -148,21 +149,22 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
-  const deleted = newDeletes - replaced
-  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be ${effectOn(facts)} ${limits(deleted)}`)
+  const recordDeletes = newDeletes - replaced
+  if (overBoth(recordDeletes)) withhold('GUARD_DELETES', `${share(recordDeletes)} would be ${effectOn(facts)} ${limits(recordDeletes)}`)
   if (overBoth(replaced)) {
     const lost = `${share(replaced)} would lose identifiers that their rows no longer have ${limits(replaced)}`
     withhold('GUARD_IDENTIFIERS', `${lost}; the rows are still in the source`)
   }
   if (facts.ignoresMissing) return results
   const { valid, previousValid } = facts
-  if (previousValid !== undefined && previousValid >= rowsComparedFrom && valid + facts.suppressed < previousValid / 2)
+  const isCompared = previousValid !== undefined && previousValid >= rowsComparedFrom
+  if (isCompared && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
   for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
   return results
 }
 
-/** Returns what the deletes do to their records, for messages. */
+/** Returns the effect of the deletes on their records, for messages. */
 function effectOn({ outOfStock, deletes }: GuardFacts): string {
   if (outOfStock === 0) return 'deleted'
   return outOfStock < deletes ? 'deleted or set out of stock' : 'set out of stock'

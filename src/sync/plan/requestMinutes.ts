@@ -13,10 +13,14 @@ export function requestMinutes(requests: Readonly<Record<string, number>>): numb
   return Math.ceil(minutes)
 }
 
-/** Returns the least minutes that a full refresh of `records` records takes at the service's limits; undefined if `records` is. */
+/**
+ * Returns the minimum minutes of a full refresh at the service's limits. `records`: number of records; if undefined, the result is
+ * undefined too.
+ */
 export function refreshMinutes({ destination }: Pipeline, records: number | undefined): number | undefined {
   if (records === undefined) return undefined
   const type = destinationOf(destination.kind)
-  const operations = Math.ceil(records / (type.membership(destination)?.usersPerOperation ?? 1))
+  const recordsPerOperation = type.membership(destination)?.usersPerOperation ?? 1
+  const operations = Math.ceil(records / recordsPerOperation)
   return requestMinutes({ [type.limitClass('upsert')]: Math.ceil(operations / type.limits.entries) })
 }

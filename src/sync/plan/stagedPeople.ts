@@ -8,18 +8,18 @@ import { recordKeyBytes } from '../../destinations/updateWriter.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
-/** People of one step of a load (`loadParts.ts`). */
+/** People of one step of a load (`LoadPart.stepStarts` in `loadParts.ts`). */
 export interface StagedPeople {
   /**
    * For each person the content of the record (`recordContentBytes`), a 32-bit number, and the identifiers that are sent under the record.
-   * The number is the length of the identifiers; inverted (`~`) if the record is stored already.
+   * The number is the length of the identifiers in bytes; inverted (`~`), and so negative, if the record is stored already.
    */
   readonly bytes: Buffer
   /** Positions of the people in `bytes`, in the order of their record keys. */
   readonly starts: Uint32Array
 }
 
-/** Number of bytes before the identifiers of a person. */
+/** Number of bytes before the identifiers of a person in `StagedPeople.bytes`. */
 export const personHeadBytes = recordContentBytes + 4
 
 /** Yields the people of each range that has some, in order. Postgres reads the next range while the caller works on these people. */
@@ -37,11 +37,11 @@ export async function* stagedPeople(
     return people
   }
   forgetCause(client)
-  let next = read(ranges[0] ?? {})
-  for (let i = 1; i <= ranges.length; i++) {
-    const bytes = await next
-    const range = ranges[i]
-    if (range !== undefined) next = read(range)
+  let reading = read(ranges[0] ?? {})
+  for (let next = 1; next <= ranges.length; next++) {
+    const bytes = await reading
+    const nextRange = ranges[next]
+    if (nextRange !== undefined) reading = read(nextRange)
     if (bytes !== undefined) yield { bytes, starts: sortedStarts(bytes) }
   }
 }
@@ -61,47 +61,53 @@ function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>):
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
-/** Number of bits of a person's number in `sortedStarts`, for up to a million people. */
-const numberBits = 20
+/** Number of bits of a person's ordinal, for up to a million people. */
+const ordinalBits = 20
 
 /**
- * Returns the positions of the people (`StagedPeople`) in the order of their keys. Sorts 64-bit numbers, each of the first 44 bits of a key
- * and of the person's number, and then compares the keys that agree in these bits.
+ * Returns the positions of the people (`StagedPeople.bytes`) in the order of their keys. Sorts 64-bit numbers: the first 44 bits are those
+ * of a person's key, the other 20 are the ordinal of the person in `bytes`. Then sorts the keys that agree in 44 bits.
  */
 export function sortedStarts(bytes: Buffer): Uint32Array {
   let count = 0
   for (let at = 0; at < bytes.length; at = endOfPerson(bytes, at)) count++
-  if (count > 1 << numberBits) throw new Error('too many people in one step')
+  if (count > 1 << ordinalBits) throw new Error('too many people in one step')
   const positions = new Uint32Array(count)
   const order = new BigUint64Array(count)
   // The halves of each number. The lower half is first on all supported machines (x64 and arm64).
   const halves = new Uint32Array(order.buffer)
   for (let i = 0, at = 0; i < count; i++, at = endOfPerson(bytes, at)) {
     positions[i] = at
-    halves[i * 2] = ((bytes.readUInt16BE(at + 4) >>> 4) << numberBits) | i
+    halves[i * 2] = ((bytes.readUInt16BE(at + 4) >>> 4) << ordinalBits) | i
     halves[i * 2 + 1] = bytes.readUInt32BE(at)
   }
   order.sort()
   const starts = new Uint32Array(count)
-  for (let i = 0; i < count; i++) starts[i] = positions[(halves[i * 2] ?? 0) & ((1 << numberBits) - 1)] ?? 0
+  for (let i = 0; i < count; i++) starts[i] = positions[(halves[i * 2] ?? 0) & ((1 << ordinalBits) - 1)] ?? 0
   sortEqualPrefixes(bytes, starts, halves)
   return starts
 }
 
-/** Sorts `starts`, which are in order except among keys of which the first bits are equal, by the whole keys. `halves`: the sorted numbers. */
+/** Sorts the positions of keys whose first 44 bits are equal by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
 function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array, halves: Uint32Array): void {
   for (let i = 1; i < starts.length; i++) {
-    // The halves are compared first, because two keys rarely agree, and reading the keys takes as long as the sort.
-    if (halves[i * 2 + 1] !== halves[i * 2 - 1] || (halves[i * 2] ?? 0) >>> numberBits !== (halves[i * 2 - 2] ?? 0) >>> numberBits) continue
+    // The 44 bits are compared first, because they are rarely equal, and reading the keys takes as long as the sort.
+    const isEqualAbove = halves[i * 2 + 1] === halves[i * 2 - 1]
+    const isEqualBelow = (halves[i * 2] ?? 0) >>> ordinalBits === (halves[i * 2 - 2] ?? 0) >>> ordinalBits
+    if (!isEqualAbove || !isEqualBelow) continue
     const start = starts[i] ?? 0
     let to = i
-    for (; to > 0 && compareKeys(bytes, starts[to - 1] ?? 0, start) > 0; to--) starts[to] = starts[to - 1] ?? 0
+    while (to > 0 && compareKeys(bytes, starts[to - 1] ?? 0, start) > 0) {
+      starts[to] = starts[to - 1] ?? 0
+      to--
+    }
     starts[to] = start
   }
 }
 
-function compareKeys(bytes: Buffer, a: number, b: number): number {
-  return bytes.compare(bytes, b, b + recordKeyBytes, a, a + recordKeyBytes)
+/** Compares the record keys of two people. `one`, `other`: their positions in `bytes`. */
+function compareKeys(bytes: Buffer, one: number, other: number): number {
+  return bytes.compare(bytes, other, other + recordKeyBytes, one, one + recordKeyBytes)
 }
 
 /** Returns the position after the person at `at`. */

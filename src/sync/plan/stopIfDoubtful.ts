@@ -1,6 +1,6 @@
 /**
- * Notes doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run. Compares
- * the new content with the stored content, before it is updated.
+ * Makes notes of doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run.
+ * Compares the new content with the stored content, before the stored content is updated.
  */
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'
@@ -27,7 +27,7 @@ export interface CheckedRun {
 export type CheckedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /**
- * Compares the changes of the diff with the stored content, and stores the warnings with the run.
+ * Compares the changed products with their stored content, and stores the notes as warnings of the run.
  *
  * @throws {RunWithheld} if a note of `findChangeNotes` stops the run
  */
@@ -38,8 +38,8 @@ export async function stopIfDoubtful(
 ): Promise<void> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
-  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read no missing product is deleted, even
-  // with an approval. So the approval does not count: a product whose id changed would be in the catalog under both ids.
+  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read the approval does not count: no
+  // missing product is deleted, so a product whose id changed would be in the catalog under both ids.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
@@ -49,28 +49,28 @@ export async function stopIfDoubtful(
   if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 
-/** Counts of products, prices and links; `…Examples` have up to five of them. */
+/** Counts of products, prices and links, with up to five examples of some. */
 interface ChangedProducts {
   /**
    * Stored products that are not marked as missing. Includes products that the service has not confirmed, and products whose row is
    * rejected now.
    */
   readonly known: number
-  /** Products of `known`, and the missing ones that return: the products whose stock, price and link are compared. */
+  /** Products of `known`, and those marked as missing that this read has again. Their stock, price and link are compared. */
   readonly compared: number
   /** Products of `known` whose content changed. */
   readonly updated: number
   /** Products that go out of stock. */
   readonly soldOut: number
   /** Prices that moved by more than `maxPriceChangePercent`. */
-  readonly moved: number
-  readonly movedExamples: readonly string[]
+  readonly movedPrices: number
+  readonly movedPriceExamples: readonly string[]
   /** Prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency. */
-  readonly doubtful: number
-  readonly doubtfulExamples: readonly string[]
-  /** Links to a host that no changed link had before. */
+  readonly doubtfulPrices: number
+  readonly doubtfulPriceExamples: readonly string[]
+  /** Links that changed to a host that no changed link had before. */
   readonly movedLinks: number
-  readonly linkExamples: readonly string[]
+  readonly movedLinkExamples: readonly string[]
   /** Largest number of changed links that now have one address. */
   readonly sameLink: number
 }
@@ -89,12 +89,13 @@ interface ChangeFacts extends ChangedProducts {
 interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
+  /** Returns the number of products with the change. */
   readonly count: (facts: ChangeFacts) => number
   /** Products of which `abovePercent` is the percentage. */
-  readonly of: 'known' | 'compared'
+  readonly base: 'known' | 'compared'
   /**
-   * Percentage above which the note is made, if it is of at least `percentagesFrom` products. Undefined: the note is made from one product
-   * on.
+   * Returns the percentage of `base` above which the note is made; with fewer than `percentagesFrom` products, no note is made. Undefined:
+   * one product is enough for the note.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
@@ -110,11 +111,12 @@ const overHalf = () => 50
 const rules: readonly ChangeRule[] = [
   {
     // The cause may be another id column, or a shop system that gave its products other numbers. The delete guard is not enough: if only
-    // the deletes are withheld, the catalog has these products twice. Counts only if the new ids exceed half of the known products.
+    // the deletes are withheld, the catalog has these products twice. The missing ids count only if the new ids exceed half of the known
+    // products.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
-    of: 'known',
+    base: 'known',
     abovePercent: overHalf,
     message: ({ missing, known, creates }) => `${missing} of ${known} products of the last sync are missing, and ${creates} ids are new`,
   },
@@ -123,7 +125,7 @@ const rules: readonly ChangeRule[] = [
     code: 'MOST_CHANGED',
     field: '',
     count: ({ updated }) => updated,
-    of: 'known',
+    base: 'known',
     abovePercent: overHalf,
     message: ({ updated, known }) => `${updated} of ${known} products changed since the last sync`,
   },
@@ -131,38 +133,38 @@ const rules: readonly ChangeRule[] = [
     // The export may have lost the decimal point, the currency or the prices (docs/decisions/wrong-data.md).
     code: 'PRICES_DOUBTFUL',
     field: 'price',
-    count: ({ doubtful }) => doubtful,
-    of: 'compared',
+    count: ({ doubtfulPrices }) => doubtfulPrices,
+    base: 'compared',
     abovePercent: () => 10,
-    message: ({ doubtful, compared, doubtfulExamples }) =>
-      `${doubtful} of ${compared} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulExamples.join(', ')}`,
+    message: ({ doubtfulPrices, compared, doubtfulPriceExamples }) =>
+      `${doubtfulPrices} of ${compared} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulPriceExamples.join(', ')}`,
   },
   {
     // The export may have the addresses of a test system, or one address for all products.
     code: 'LINKS_DOUBTFUL',
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
-    of: 'compared',
+    base: 'compared',
     abovePercent: overHalf,
-    message: ({ movedLinks, sameLink, compared, linkExamples }) =>
+    message: ({ movedLinks, sameLink, compared, movedLinkExamples }) =>
       movedLinks * 2 > compared
-        ? `${movedLinks} of ${compared} links moved to another host: ${linkExamples.join(', ')}`
+        ? `${movedLinks} of ${compared} links moved to another host: ${movedLinkExamples.join(', ')}`
         : `${sameLink} of ${compared} links became one and the same`,
   },
   {
     code: 'PRICE_MOVED',
     field: 'price',
-    count: ({ moved }) => moved,
-    of: 'compared',
+    count: ({ movedPrices }) => movedPrices,
+    base: 'compared',
     abovePercent: undefined,
-    message: ({ moved, movedExamples, maxPriceChangePercent }) =>
-      `${moved} prices moved by more than ${maxPriceChangePercent} %: ${movedExamples.join(', ')}`,
+    message: ({ movedPrices, movedPriceExamples, maxPriceChangePercent }) =>
+      `${movedPrices} prices moved by more than ${maxPriceChangePercent} %: ${movedPriceExamples.join(', ')}`,
   },
   {
     code: 'OUT_OF_STOCK_ROSE',
     field: 'availability',
     count: ({ soldOut }) => soldOut,
-    of: 'compared',
+    base: 'compared',
     abovePercent: ({ maxOutOfStockPercent }) => maxOutOfStockPercent,
     message: ({ soldOut, compared, maxOutOfStockPercent }) =>
       `${soldOut} of ${compared} products of the last sync go out of stock in this run, above ${maxOutOfStockPercent} %`,
@@ -183,47 +185,58 @@ async function findChangeNotes(
     maxPriceChangePercent,
     maxOutOfStockPercent: guards.maxOutOfStockPercent ?? defaultOutOfStockPercent,
   }
-  return rules.flatMap(({ code, field, message, of, ...rule }) => {
+  return rules.flatMap((rule) => {
+    const { code, field } = rule
     const count = rule.count(facts)
-    const percent = rule.abovePercent?.(facts)
-    const isAbove = percent === undefined ? count > 0 : facts[of] >= percentagesFrom && count * 100 > facts[of] * percent
-    return isAbove ? [{ code, field, message: message(facts), count, lines: [] }] : []
+    return applies(rule, facts, count) ? [{ code, field, message: rule.message(facts), count, lines: [] }] : []
   })
 }
 
-/** Compares the new content of changed products with their stored content, which is not updated yet. */
+/** Returns true if `count` products are enough for the note. */
+function applies({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
+  if (abovePercent === undefined) return count > 0
+  const products = facts[base]
+  return products >= percentagesFrom && count * 100 > products * abovePercent(facts)
+}
+
+/** Compares the new content of changed products with their stored content, which is not updated yet. Returns one row of counts. */
 async function countChanges(tx: Transaction, destinationId: number, maxPriceChangePercent: number): Promise<ChangedProducts> {
   const [row] = await tx.query<ChangedProducts>(
     `with changed as (
-       select s.line, convert_from(c.key, 'UTF8') as id,
+       -- one row per changed product, with the old and the new values
+       select convert_from(c.key, 'UTF8') as id,
          r.status = 'missing' as returns, r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
-         substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new,
+         substring(r.body from '"price":"([0-9.]+) ')::numeric as old_price, substring(s.body from '"price":"([0-9.]+) ')::numeric as new_price,
          substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = ${recordChange.update} and s.kind = ${stagedKind.valid}),
-     linked as (
+     changed_link as (
        select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
          lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host
        from changed where new_link <> old_link),
-     moved_link as (select l.* from linked l where new_host is not null and not exists (select from linked o where o.old_host = l.new_host)),
-     moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2),
-     doubtful as (
-       select id || ': ' || old || ' ' || old_currency || ' to ' || new || ' ' || new_currency as example from changed
-       where old > 0 and (new = 0 or new in (old * 100, old * 1000) or old in (new * 100, new * 1000)
-         or (new = old and new_currency <> old_currency)))
+     moved_link as (
+       select l.* from changed_link l
+       where new_host is not null and not exists (select from changed_link o where o.old_host = l.new_host)),
+     moved_price as (select id, old_price, new_price from changed where old_price > 0 and abs(new_price - old_price) * 100 > old_price * $2),
+     doubtful_price as (
+       select id || ': ' || old_price || ' ' || old_currency || ' to ' || new_price || ' ' || new_currency as example from changed
+       where old_price > 0 and (new_price = 0
+         or new_price in (old_price * 100, old_price * 1000) or old_price in (new_price * 100, new_price * 1000)
+         or (new_price = old_price and new_currency <> old_currency)))
      select k.known, (k.known + (select count(*) from changed where returns))::int as compared,
        (select count(*) from changed where updated)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
-       (select count(*) from moved)::int as moved,
-       array(select left(id, 40) || ': ' || old || ' to ' || new from moved limit 5) as "movedExamples",
-       (select count(*) from doubtful)::int as doubtful, array(select left(example, 80) from doubtful limit 5) as "doubtfulExamples",
+       (select count(*) from moved_price)::int as "movedPrices",
+       array(select left(id, 40) || ': ' || old_price || ' to ' || new_price from moved_price limit 5) as "movedPriceExamples",
+       (select count(*) from doubtful_price)::int as "doubtfulPrices",
+       array(select left(example, 80) from doubtful_price limit 5) as "doubtfulPriceExamples",
        (select count(*) from moved_link)::int as "movedLinks",
-       coalesce((select max(n) from (select count(*) as n from linked group by new_link) l), 0)::int as "sameLink",
-       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5) as "linkExamples"
+       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5) as "movedLinkExamples",
+       coalesce((select max(n) from (select count(*) as n from changed_link group by new_link) l), 0)::int as "sameLink"
      from (select count(*)::int as known from record where destination_id = $1 and status in ('live', 'stale')) k`,
     [destinationId, maxPriceChangePercent],
   )
-  if (row === undefined) throw new Error('a query of aggregates has one row')
+  if (row === undefined) throw new Error('a query of aggregates must have one row')
   return row
 }
