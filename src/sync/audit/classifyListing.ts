@@ -53,7 +53,10 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
     from entry e join batch b on b.id = e.batch_id
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
-/** Classifies a listing page by page. Its temporary tables belong to the connection, so a connection can have only one classifier. */
+/**
+ * Classifies a listing page by page. Its temporary tables belong to the connection, so a connection can have only one classifier. The table
+ * `audited` has a row for each product. `fields`: names of the fields that differ. `detail`: the differences (`ShownDifference`) as JSON.
+ */
 export class ListingClassifier {
   readonly #tx: Transaction
   readonly #destinationId: number
@@ -69,7 +72,9 @@ export class ListingClassifier {
   /** Starts the classification. Keys that are unresolved now are not compared, even if they are resolved during the read. */
   static async open(tx: Transaction, destinationId: number): Promise<ListingClassifier> {
     await tx.query(
-      `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, product_key text, group_id text, synced_hash bytea, fields text[], detail jsonb);
+      `create temp table audited (
+         key bytea primary key, outcome text not null, listed boolean not null, product_key text, group_id text, synced_hash bytea,
+         fields text[], detail jsonb);
        create temp table audit_unresolved as ${unresolvedKeys(destinationId)};
        create temp table audit_began as select statement_timestamp() as at`,
     )

@@ -56,7 +56,7 @@ interface Audience {
 
 /** Plans the erasure in one audience. Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: Audience): Promise<boolean> {
-  const { destinationId, type } = audience
+  const { destinationId } = audience
   const erased = await loadErased(tx, erasureId)
   const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
   await storeImplied(tx, destinationId, erasedRecords, erased.identifiers)
@@ -76,7 +76,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   })
   await removeRecords(tx, destinationId, records)
   const openEntries = await removeFromBatches(tx, deps, audience, erased.identifiers, groups)
-  await planRemoteDeletes(tx, deps, erasureId, { destinationId, type, identifiers: erased.identifiers, groups, openEntries })
+  await planRemoteDeletes(tx, deps, erasureId, { ...audience, identifiers: erased.identifiers, groups, openEntries })
   return records.length > 0 || known.length > 0 || openEntries.length > 0
 }
 
