@@ -73,12 +73,11 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // These calls mark or add records in `change`. They return the numbers of these records by the change that the diff had found, so that
-  // `diff` below can move them from one count to another.
+  // These calls mark or add records in `change`, and return their numbers by the change that the diff had found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erasedCounts = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
-  const listedCounts = await suppressByLists(context, input.suppressedBy)
-  const otherRowsCounts = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
+  const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
+  const onLists = await suppressByLists(context, input.suppressedBy)
+  const optedOutByRows = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
   await desired.stopIfDoubtful(
@@ -96,13 +95,14 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const correction = await desired.correctMissing(missingPolicy)
+  // Records that were marked after the diff move from the count that they had there to `optedOut` or `suppressed`.
   const diff: Diff = {
     ...found,
-    updates: found.updates - erasedCounts.updates,
-    optedOut: found.optedOut - erasedCounts.optedOut + optedOutByIdentifier + otherRowsCounts.missing + otherRowsCounts.stale,
-    missing: found.missing - erasedCounts.missing - listedCounts.missing - otherRowsCounts.missing + correction,
-    stale: isUnchanged ? await countStale(work) : found.stale - erasedCounts.stale - listedCounts.stale - otherRowsCounts.stale,
-    suppressed: found.suppressed + listedCounts.missing + listedCounts.stale + erasedCounts.suppressed,
+    updates: found.updates - erased.updates,
+    optedOut: found.optedOut - erased.optedOut + optedOutByIdentifier + optedOutByRows.missing + optedOutByRows.stale,
+    missing: found.missing - erased.missing - onLists.missing - optedOutByRows.missing + correction,
+    stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
+    suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
   // If very many records are removed, `expectChanges` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row
   // of `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback

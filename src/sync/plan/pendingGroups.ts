@@ -120,16 +120,16 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, r
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
      from remote m ${rowsExpire ? joinOwnEnds(destinationId) : ''} where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
   const sendable = rowsExpire ? `${notEnded} and` : ''
-  const inSync = `${sendable} not ${outOfSync}`
+  const sendableInSync = `${sendable} not ${outOfSync}`
   const parts: string[] = []
   if (full) parts.push(keysWhere(`${sendable} (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
   else {
     parts.push(keysWhere(`${sendable} ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
-    if (hasResync) parts.push(keysWhere(`${inSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
-    if (mayEnd) parts.push(keysWhere(`${inSync} and ${renewalDue(context, rowsExpire)}`, {}))
+    if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
+    if (mayEnd) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // The end of the rows may differ from the confirmed end, because another row with the identifier was added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
-    if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${inSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
+    if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
   // The membership is deleted, because the end of its rows has passed.
   if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
