@@ -131,7 +131,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
  * rows share, or that moved between rows, are summed. Summing 2,000,000 new identifiers, with the smallest key of each, took twice as long.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
-  // The earlier version of the updated records is read once, for their identifiers and times.
+  // The earlier version of the updated records is read once, for their identifiers and times. After a gated read `change` has it already.
   await fillTable(
     tx,
     'former',

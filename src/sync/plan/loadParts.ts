@@ -36,14 +36,14 @@ export interface LoadPart {
   readonly first: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
-  /** Key at which this part starts; undefined for the first part. */
+  /** Record key at which this part starts; undefined for the first part. */
   readonly from: Buffer | undefined
-  /** Keys at which the later parts start. */
+  /** Record keys at which the later parts start. */
   readonly laterStarts: readonly Buffer[]
-  /** Keys at which the steps start, except the first. A step is a portion of a part that Postgres reads in one query. */
+  /** Record keys at which the steps start, except the first. A step is a portion of a part that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
-  /** Totals of the parts before. */
-  readonly frozen: Frozen
+  /** Totals of the earlier parts. */
+  readonly earlier: Frozen
   /**
    * Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). They are other parts than those of the load.
    */
@@ -80,7 +80,7 @@ const smallestLast = 1 / 2
  * plan is stored; operations have several users, so that a part would end inside a request; or the rows are too few for two parts.
  */
 export function firstPart(
-  load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'frozen' | 'indexParts'>,
+  load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlier' | 'indexParts'>,
   { inParts }: { readonly inParts: boolean },
 ): LoadPart {
   return {
@@ -89,7 +89,7 @@ export function firstPart(
     from: undefined,
     stepStarts: stepStartsOf(load.work),
     laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.first.creates) : [],
-    frozen: nothingFrozen(),
+    earlier: nothingFrozen(),
     indexParts: 0,
   }
 }
@@ -119,13 +119,13 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
     await startPlan(tx, planId)
     await raiseStateVersion(tx, destinationId)
   }
-  const nextPart = { ...part, isFirst: false, from: before, laterStarts, frozen, indexParts }
+  const nextPart = { ...part, isFirst: false, from: before, laterStarts, earlier: frozen, indexParts }
   return { planned, isLoad: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
-/** Inserts the records of a part, and freezes their operations. */
+/** Inserts the records of a part, and freezes their operations. Returns the totals of the earlier parts and of this one. */
 async function freezePart(
-  { work, first, terms, frozen, isFirst, stepStarts }: LoadPart,
+  { work, first, terms, earlier, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
 ): Promise<Frozen> {
@@ -139,10 +139,10 @@ async function freezePart(
   // `freezeLoad` writes each user as an operation of its own.
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
     await insertLoaded(desired, first, range)
-    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, frozen)
+    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, earlier)
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
-  const totals = await freezeLoad({ ...(await openFreezeContext()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
+  const totals = await freezeLoad({ ...(await openFreezeContext()), loadId, snapshotId: desired.snapshotId, terms, people, index }, earlier)
   await analyzeLoaded(tx, destinationId, totals.entries.create)
   return totals
 }

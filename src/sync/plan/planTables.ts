@@ -75,6 +75,7 @@ export const planTables = {
     overdue: 'boolean',
     /** An identifier is to be deleted because its person is suppressed. */
     suppressed: 'boolean',
+    /** The content or the end of an identifier is not the desired one. */
     out_of_sync: 'boolean',
     /** The pending identifiers are only due for renewal. */
     renewal: 'boolean',
