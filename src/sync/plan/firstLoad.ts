@@ -106,21 +106,20 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Returns SQL of the staged rows of the range, except those that share identifiers: `loadFirstIdentifiers` inserts these. */
-export function loadedRows({ hasShared, loadId }: Pick<FirstLoad, 'hasShared' | 'loadId'>, range: KeyRange): string {
-  return `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-    ${hasShared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`
-}
-
-/** Inserts the records of the range, except those that share identifiers. */
-export async function insertLoaded(
+/** Inserts the records of the range, except those that share identifiers: `loadFirstIdentifiers` has inserted these. */
+export async function insertRecordsOfRange(
   context: DesiredContext,
-  first: Pick<FirstLoad, 'hasShared' | 'loadId'>,
+  { hasShared, loadId }: Pick<FirstLoad, 'hasShared' | 'loadId'>,
   range: KeyRange,
 ): Promise<void> {
-  await insertRecords(context, loadedRows(first, range))
+  await insertRecords(
+    context,
+    `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
+     ${hasShared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`,
+  )
 }
 
+/** Inserts records, and analyzes the table if Postgres would expect too few of them. `rows`: SQL. Returns their number. */
 async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
   const creates = await records.insertRecords(tx, { destinationId, snapshotId }, rows)
   await refreshStatistics(tx, destinationId, creates, ['record'])

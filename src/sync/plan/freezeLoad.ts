@@ -1,6 +1,6 @@
 /**
- * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as `insertLoaded` and
- * `freeze` with `firstMembers`, but from bytes (`stagedPeople.ts`), without an object or a string per user.
+ * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as
+ * `insertRecordsOfRange` and `freeze` with `firstMembers`, but from bytes (`stagedPeople.ts`), without an object or a string per user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import { setImmediate } from 'node:timers/promises'

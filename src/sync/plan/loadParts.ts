@@ -17,7 +17,7 @@ import { suppressErased } from '../read/resolveStage.ts'
 import { stagePartitions } from '../read/stageTable.ts'
 import type { GuardedChanges } from './withholdDeletes.ts'
 import type { Changes } from './applyChanges.ts'
-import { insertLoaded, type FirstLoad, type KeyRange } from './firstLoad.ts'
+import { insertRecordsOfRange, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers } from './memberOperations.ts'
@@ -138,7 +138,7 @@ async function freezePart(
   }
   // `freezeLoad` writes each user as an operation of its own.
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
-    await insertLoaded(desired, first, range)
+    await insertRecordsOfRange(desired, first, range)
     return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, earlier)
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
