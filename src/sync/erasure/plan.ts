@@ -266,8 +266,7 @@ async function updateBeside(
   destinationId: number,
   synced: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
 ): Promise<OpenEntry['batch'] | undefined> {
-  if (synced?.batch_id != null && synced.plan_id !== null)
-    return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId }
+  if (synced?.batch_id != null && synced.plan_id !== null) return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId }
   const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(
     `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
     [destinationId],
