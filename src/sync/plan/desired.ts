@@ -109,16 +109,22 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
+  // Without keys the query only mentions $3, because Postgres requires a use of each parameter.
+  const orHasKey =
+    keys.length === 0
+      ? 'and $3::bytea[] is not null'
+      : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`
   const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
-    // Without keys the query only mentions $3, because Postgres requires a use of each parameter.
-    `with erased as (
-       select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
-       ${keys.length === 0 ? 'and $3::bytea[] is not null' : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`}),
-     found as (select g.key, c.what from erased g left join change c on c.key = g.key where c.what is distinct from ${recordChange.suppressed}),
+    `with erased as (select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')}) ${orHasKey}),
+     found as (
+       select e.key, c.what from erased e left join change c on c.key = e.key where c.what is distinct from ${recordChange.suppressed}),
      changed as (update change c set what = ${recordChange.suppressed} from found f where c.key = f.key),
      added as (insert into change select key, ${recordChange.suppressed} from found where what is null)
-     select count(*) filter (where what = ${recordChange.update}) as updates, count(*) filter (where what = ${recordChange.stale}) as stale,
-       count(*) filter (where what = ${recordChange.missing}) as missing, count(*) filter (where what = ${recordChange.opted_out}) as opted_out, count(*) as suppressed
+     select count(*) filter (where what = ${recordChange.update}) as updates,
+       count(*) filter (where what = ${recordChange.stale}) as stale,
+       count(*) filter (where what = ${recordChange.missing}) as missing,
+       count(*) filter (where what = ${recordChange.opted_out}) as opted_out,
+       count(*) as suppressed
      from found`,
     [service, destinationId, keys],
   )
@@ -154,20 +160,23 @@ export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<D
 }
 
 /**
- * Marks with `what` the records whose row is missing or rejected, if a join selects one of their identifiers. `among`: SQL of the join,
- * with the identifiers as `i`. Returns how many of these records the diff had found missing and rejected.
+ * Marks with `what` the records whose row is missing or rejected, if `join` selects one of their identifiers. `join`: SQL of a join with
+ * the identifiers `i`. Returns how many of these records the diff had found missing and rejected.
  */
 async function markWithoutRow(
   { tx, destinationId }: DesiredContext,
   what: 'suppressed' | 'opted_out',
-  among: string,
+  join: string,
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in (${recordChange.missing}, ${recordChange.stale}) and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${among})),
+       where c.what in (${recordChange.missing}, ${recordChange.stale})
+         and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${join})),
      changed as (update change c set what = ${recordChange[what]} from found f where c.key = f.key)
-     select count(*) filter (where what = ${recordChange.missing}) as missing, count(*) filter (where what = ${recordChange.stale}) as stale from found`,
+     select count(*) filter (where what = ${recordChange.missing}) as missing,
+       count(*) filter (where what = ${recordChange.stale}) as stale
+     from found`,
   )
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
