@@ -9,25 +9,26 @@ export interface ShownDifference {
   readonly desired?: string | null
 }
 
-/** Product that the report names. */
+/** Product that the report shows as an example. */
 export interface AuditExample {
   /** Id of the product. */
   readonly id: string
   readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
   /** Differences of a changed product; long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** Last run whose delete of an unmanaged product was confirmed; absent without one. */
+  /** Last run whose delete of the unmanaged product was confirmed; absent if there is none. */
   readonly deletedBy?: string
 }
 
 /** Result of reading a catalog back. */
 export interface AuditFindings {
+  /** Number of products by outcome. */
   readonly drift: Drift
   /** Number of listing requests. */
   readonly readRequests: number
   /** Number of changed products by field that differs, the most frequent field first. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
-  /** The first ten products of each outcome in `found`, by id. */
+  /** The first products of each outcome in `found`, at most ten of each, by id. */
   readonly examples: readonly AuditExample[]
   /** Fields that no listed product had, so they could not be compared. */
   readonly notReturned: readonly string[]
