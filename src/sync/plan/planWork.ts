@@ -65,7 +65,7 @@ export interface PlanWork {
   readonly terms: MembershipTerms | undefined
   /** True for a full refresh: every desired key is sent, also those in sync. */
   readonly full: boolean
-  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too (`reviewOf` in `storePlan.ts`). */
+  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too (`unconfirmedRefreshes`). */
   readonly resyncPlans: readonly string[]
   /** True if the destination has no record, key or open batch, and every row of the read is staged (`Reading`). */
   readonly untouched: boolean

@@ -1,4 +1,7 @@
-/** Stops a run whose read replaces most people of an audience by others: often another file, or a reversed test of consent. */
+/**
+ * Stops a run that would replace most people of an audience by others. Usual causes are a wrong source file, and a consent test that is
+ * reversed.
+ */
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Diff } from './diff.ts'
 import type { GuardFacts } from './reasonsToWithhold.ts'
@@ -9,15 +12,18 @@ import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
 const minNewPeople = 20
 
 /**
- * Checks the pending changes. The delete guards would only withhold the deletes. The run would still send the new people, who may be
- * those who opted out.
+ * Throws if the pending changes replace most people. The guards on deletes are not enough: they withhold only deletes, so the run would
+ * still send the new people, who may be those who opted out.
  *
  * `peopleToDelete`: number of people whose delete no earlier plan was allowed to send, without people who only lose identifiers.
- * `isWithheld`: true if a guard withholds deletes. An approval covers the deletes and the new people.
+ * `isWithheld`: true if a guard withholds deletes.
  *
- * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and one of two conditions holds. Either
- * the rows of more than half of the synced people opt out. Or a guard withholds the deletes, and the new people are more than half as many
- * as the synced people. Requires at least 100 synced and 20 new people. Does not throw if `guards.accept` has the code.
+ * @throws {RunWithheld} `PEOPLE_CHANGED` if at least 100 people are synced, more than half of them would be removed, at least 20 new
+ * people would be sent, and one of two conditions holds:
+ * - the people who opt out are more than half as many as the synced people;
+ * - a guard withholds deletes, and the new people are more than half as many as the synced people.
+ *
+ * Does not throw if the deletes are approved, or `guards.accept` has the code.
  */
 export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,
@@ -29,16 +35,18 @@ export async function stopIfPeopleReplaced(
   if (!type.reachesPeople || facts.ignoresMissing || approved) return
   // After an incomplete read the plan has no deletes of missing people, so their number comes from the diff.
   const removed = Math.max(peopleToDelete, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
-  // Saves the queries: with so few removals, the check of `confirmed` below returns anyway.
+  // Saves the queries: with so few removals, the check of `confirmed` below always returns.
   if (removed * 2 <= percentagesFrom) return
   const created = await pending.countCreates()
   if (created < minNewPeople) return
+  // Stops counting at `removed * 2`, which shows that no more than half of the people would be removed.
   const confirmed = await desired.countConfirmed(removed * 2)
   if (confirmed < percentagesFrom || removed * 2 <= confirmed) return
-  const isReversed = diff.optedOut * 2 > confirmed
-  if (!isReversed && !(isWithheld && created * 2 > confirmed)) return
-  const because = isReversed ? `, of which ${Math.min(diff.optedOut, removed)} opt out,` : ','
-  const message = `${removed} of ${confirmed} synced people would be removed${because} and ${created} new people sent`
+  const manyOptOut = diff.optedOut * 2 > confirmed
+  const manyAreNew = created * 2 > confirmed
+  if (!manyOptOut && !(isWithheld && manyAreNew)) return
+  const optOutPart = manyOptOut ? ` of which ${Math.min(diff.optedOut, removed)} opt out,` : ''
+  const message = `${removed} of ${confirmed} synced people would be removed,${optOutPart} and ${created} new people sent`
   const results = notesThatStop(
     { name: facts.pipeline, guards: facts.guards },
     [{ code: 'PEOPLE_CHANGED' satisfies QualityCode, field: '', message, count: removed, lines: [] }],

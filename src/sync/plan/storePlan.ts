@@ -1,6 +1,6 @@
 /**
- * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. `freeze.ts` and
- * `freezeLoad.ts` make the requests, `planBatches.ts` stores them.
+ * Stores the row of a plan with its counts and its digest (of the bodies of all requests), and completes its snapshot. Other files make
+ * the requests (`freeze.ts`, `freezeChanges.ts`, `freezeLoad.ts`) and store them (`planBatches.ts`).
  */
 import { deleteDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
@@ -17,7 +17,7 @@ import type { Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { requestMinutes } from './requestMinutes.ts'
 
-/** Figures of a stored plan; of its parts so far if the plan is stored in parts. */
+/** Figures of a stored plan. If the plan is stored in parts: of the parts so far. */
 export interface Planned {
   readonly planId: string
   /** Number of batches. */
@@ -44,15 +44,16 @@ export async function insertPlan(work: PlanWork, guards: readonly GuardResult[])
   })
 }
 
-/** Place of a part in its plan. A plan in one part is both first and last. */
+/** Place of a part in its plan. The only part of a plan is both first and last. */
 export interface StoredPart {
   readonly isFirst: boolean
   readonly isLast: boolean
 }
 
 /**
- * Stores the counts and figures of the operations that are frozen so far, and the digest of the plan. `keyLookups`: number of products that
- * are put once more so that the next plan can delete them. `missing`: number of products that are sent although their row is missing.
+ * Stores the counts and the digest of the operations that are frozen so far, and returns their figures. `keyLookups`: number of products
+ * that are put once more so that the next plan can delete them. `sentMissing`: number of products that are sent although their row is
+ * missing.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */
@@ -61,13 +62,14 @@ export async function storePlan(
   changes: Changes,
   guarded: GuardedChanges,
   frozen: Frozen,
-  { isFirst, isLast, keyLookups = 0, missing = 0 }: StoredPart & { readonly keyLookups?: number; readonly missing?: number },
+  { isFirst, isLast, keyLookups = 0, sentMissing = 0 }: StoredPart & { readonly keyLookups?: number; readonly sentMissing?: number },
 ): Promise<Planned> {
   const { tx, planId, run, destinationId, input } = work
   const { entries } = frozen
-  const sentOrDeferred = Math.max(0, entries.create + entries.update - missing - keyLookups) + entries.renewal + guarded.deferred.valid
+  const upsertedRows = Math.max(0, entries.create + entries.update - sentMissing - keyLookups)
+  const sentOrDeferredRows = upsertedRows + entries.renewal + guarded.deferred.valid
   // Unchanged rows, and the rows of later parts.
-  const otherRows = Math.max(0, input.rows.valid - sentOrDeferred)
+  const otherRows = Math.max(0, input.rows.valid - sentOrDeferredRows)
   const counts = {
     ...input.rows,
     unchanged: isLast ? otherRows : 0,
@@ -77,15 +79,16 @@ export async function storePlan(
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // Left for the next plan: the deletes of the products of key lookups; and, if this run is interrupted, the rows of the later parts.
+    // The next plan sends the deletes of the products in `keyLookups`. If this run is interrupted, it also sends the rows of later parts.
     deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : otherRows),
   }
-  const isChanged = isDesiredChanged(changes, guarded.missing)
-  await plans.storeFigures(tx, planId, {
-    digest: frozen.bodies.copy().digest('hex'),
-    counts,
-    review: isFirst ? reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0)) : undefined,
-  })
+  // The first part stores the review for the whole plan.
+  let review: object | undefined
+  if (isFirst) {
+    const isChanged = isDesiredChanged(changes, guarded.missing)
+    review = reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0))
+  }
+  await plans.storeFigures(tx, planId, { digest: frozen.bodies.copy().digest('hex'), counts, review })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   // Another process has ended this run. A later run may have read a newer source, and its plan replaces the parts so far.
   if (!attached) throw interrupted('otherProcess')
@@ -99,9 +102,11 @@ export async function storePlan(
   }
 }
 
-/** Returns the figures for the review, as stored in `plan.review`. */
+/**
+ * Returns the content of `plan.review`: what a review shows, and what an apply and the next plan need. `desiredVersion`: version of the
+ * destination's desired content with this plan.
+ */
 function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): object {
-  const { planId, input } = work
   return {
     updateFields: changes.updateFields,
     desiredVersion,
@@ -109,15 +114,22 @@ function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): obj
     writesContent: work.writesContent,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
-    // A plan takes over the outstanding keys of earlier full refreshes, except the plan of `rerun --failed`.
-    resync: [...(input.onlyFailedOf === undefined ? [] : work.resyncPlans), ...(work.full || work.resyncPlans.length > 0 ? [planId] : [])],
+    resync: unconfirmedRefreshes(work),
   }
 }
 
-/** Closes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
+/** Returns the ids of the plans of full refreshes whose unconfirmed keys the next plan sends too. May include this plan. */
+function unconfirmedRefreshes({ input, full, resyncPlans, planId }: PlanWork): readonly string[] {
+  if (!full && resyncPlans.length === 0) return []
+  // This plan has all unconfirmed keys of the earlier plans, so it replaces them. The plan of `rerun --failed` has only some of the keys.
+  const hasAllKeys = input.onlyFailedOf === undefined
+  return hasAllKeys ? [planId] : [...resyncPlans, planId]
+}
+
+/** Closes the snapshot, and stores the digests of its records for the next read. Does nothing for an unchanged source. */
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
-  // After an incomplete read or a backfill there are no digests, so that the next run reads the whole source.
+  // After an incomplete read or a backfill no digests are kept, so that the next run reads the whole source.
   if (input.incomplete !== undefined || readsBackfillSource(run)) await deleteDigests(tx, destinationId)
   else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(tx, destinationId, stagedKind.valid, input.quality)

@@ -2,9 +2,10 @@
 import type { DesiredContext } from './desired.ts'
 import { recordChange } from './planTables.ts'
 
-/** Changed field with its number of products. */
+/** Changed field. */
 export interface UpdatedField {
   readonly field: string
+  /** Number of products in which it changes. */
   readonly count: number
 }
 
@@ -12,8 +13,8 @@ export interface UpdatedField {
 const maxUpdates = 20_000
 
 /**
- * Compares the updated products with the stored content, so it must run before the records are updated. Returns the changed fields, the
- * most frequent first; none above `maxUpdates` updates.
+ * Returns the changed fields, the most frequent first; none above `maxUpdates` updates. Compares the staged products with the stored
+ * records, so it must run before the records are updated. `updates`: number of updated products.
  */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
   if (updates === 0 || updates > maxUpdates) return []
@@ -21,9 +22,9 @@ export async function updatedFields({ tx, destinationId }: DesiredContext, updat
     `select f.field, count(*) as n
      from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        cross join lateral (
-         select coalesce(a.key, b.key) as field
-         from jsonb_each(s.body::jsonb) a full join jsonb_each(r.body::jsonb) b on a.key = b.key
-         where a.value is distinct from b.value) f
+         select coalesce(staged.key, stored.key) as field
+         from jsonb_each(s.body::jsonb) staged full join jsonb_each(r.body::jsonb) stored on staged.key = stored.key
+         where staged.value is distinct from stored.value) f
      where c.what = ${recordChange.update} group by f.field`,
     [destinationId],
   )

@@ -9,7 +9,7 @@ import type { GuardResult } from '../../model/report.ts'
 import { noneDeferred, type Deferred } from './pendingChanges.ts'
 import type { PlanWork } from './planWork.ts'
 
-/** Results of the guards that fired, and the counts of withheld, deferred and missing records. */
+/** Result of the guards, and the counts of a plan after them. */
 export interface GuardedChanges {
   /** Results of the guards that fired. A guard may fire without deletes to withhold. */
   readonly results: readonly GuardResult[]
@@ -21,18 +21,21 @@ export interface GuardedChanges {
   readonly missing: number
 }
 
+/** Counts of the removals that were applied. */
+type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
+
 /**
- * Applies the removals and collects the pending changes. Guards withhold only deletes and out-of-stock updates.
+ * Applies the removals and collects the pending changes. If a guard fires, rolls back to a savepoint, and applies only the removals of
+ * `removeUnguarded`. Guards withhold only deletes and out-of-stock updates.
  *
- * If a guard fires, rolls back to a savepoint, and applies fewer removals. Suppressed and opted-out people are removed from the desired
- * state, so that no request updates or renews them. With `missing: delete`, missing records of which the service has nothing are removed
- * too. The plan then sends two kinds of deletes: those of suppressed people, and cleared ones, which an earlier plan was allowed to send
- * (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, cleared deletes are withheld too.
+ * If a guard fires, the plan keeps two kinds of deletes: those of suppressed people, and cleared ones, which an earlier plan was allowed
+ * to send (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, it does not keep the cleared ones.
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
-export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
+export async function removeOrWithhold(work: PlanWork, changes: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
+  const { diff, missingPolicy, first } = changes
   const facts = factsOf(work)
   // A first load has no deletes to withhold, but the guards report an incomplete read or too few rows. Without own times of rows
   // (`isUntimed`), its operations do not come from pending changes, so nothing is collected.
@@ -40,48 +43,66 @@ export async function removeOrWithhold(work: PlanWork, { diff, missingPolicy, fi
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
-  await collectRemovals(tx, { missing: missingPolicy === 'delete' })
-  await desired.applyRemovals()
-  if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
-  else if (missingPolicy === 'keep') await markMissing(desired.context)
-  const removed = removesMissing(missingPolicy) ? diff.missing : 0
-  const firstDeferred = await pending.collect()
+  const removed = await removeAll(work, changes)
   // The removals of do-not-reach lists are explicit in the source, so no guard applies.
-  if (!type.guardsDeletes) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
+  if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
-  const ownPolicy = type.missing(work.pipeline.destination)
-  // If half a feed is missing, setting its products out of stock is as harmful as deleting them. After an incomplete read the missing rows
-  // are only counted, for the report.
-  const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(ownPolicy))
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
-  const missing = guardsMissing ? diff.missing : 0
+  // Missing rows without a pending delete. If half a feed is missing, setting its products out of stock is as harmful as deleting them.
+  // After an incomplete read, missing rows have no effect and are only counted, for the report.
+  const configuredPolicy = type.missing(work.pipeline.destination)
+  const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
+  const missing = countsMissing ? diff.missing : 0
   const deletes = all + missing
-  const outOfStock = ownPolicy === 'out-of-stock' ? missing : 0
-  const largestCount = Math.max(deletes - cleared - replaced, replaced)
+  const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
+  const largerCount = Math.max(deletes - cleared - replaced, replaced)
   // The synced records are counted only for the percent limit, which applies only above the count limit.
   const confirmed =
-    largestCount > facts.guards.maxDeleteCount
-      ? await desired.countConfirmed(enoughConfirmed(largestCount, facts.guards.maxDeletePercent))
+    largerCount > facts.guards.maxDeleteCount
+      ? await desired.countConfirmed(enoughConfirmed(largerCount, facts.guards.maxDeletePercent))
       : 0
   const found = reasonsToWithhold({ ...facts, deletes, outOfStock, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
   await stopIfPeopleReplaced(work, diff, facts, { peopleToDelete: all - cleared - replaced, isWithheld: found.length > 0 })
   const [firstResult] = found
-  if (firstResult === undefined) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
+  if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
   // Called before the rollback, which undoes the pending changes.
   const replacedIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.replacedIdentifiers() : []
   const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: replacedIdentifiers } : guard))
-
   await tx.query('rollback to savepoint removals')
+  // All results have the same number: after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` all deletes, otherwise those that are not cleared.
+  const { withheld } = firstResult
+  return { results, withheld, ...(await removeUnguarded(work, changes, { sendCleared: withheld < deletes })) }
+}
+
+/** Applies all removals, with the effect of `missingPolicy` on missing records, and collects the pending changes. */
+async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPolicy }: Changes): Promise<RemovalCounts> {
+  await collectRemovals(tx, { missing: missingPolicy === 'delete' })
+  await desired.applyRemovals()
+  if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
+  else if (missingPolicy === 'keep') await markMissing(desired.context)
+  return { deferred: await pending.collect(), missing: removesMissing(missingPolicy) ? diff.missing : 0 }
+}
+
+/**
+ * Applies the removals that no guard withholds, collects the pending changes, and takes the withheld deletes out of them. Suppressed and
+ * opted-out people are removed from the desired state, so that no request updates or renews them. With `missing: delete`, missing records
+ * of which the service has nothing are removed too.
+ */
+async function removeUnguarded(
+  { tx, desired, pending, input }: PlanWork,
+  { missingPolicy }: Changes,
+  options: { readonly sendCleared: boolean },
+): Promise<RemovalCounts> {
   await collectRemovals(tx, { missing: false })
   const unsent = missingPolicy === 'delete' ? await desired.collectUnsent() : 0
   await desired.applyRemovals()
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)
-  // Results for too few rows and for an incomplete read withhold all deletes; other results, all except the cleared ones.
-  await pending.withholdDeletes({ sendCleared: firstResult.withheld < deletes })
-  return { results, withheld: firstResult.withheld, deferred, missing: unsent }
+  await pending.withholdDeletes(options)
+  return { deferred, missing: unsent }
 }
 
+/** Returns true if a missing record is deleted or set out of stock. */
 function removesMissing(policy: Missing): boolean {
   return policy === 'delete' || policy === 'out-of-stock'
 }

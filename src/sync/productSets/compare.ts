@@ -18,9 +18,9 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
 }
 
 /**
- * Returns the action that plan and run show for the set of a rule. `create`: the set does not exist, or its create got no answer. `replace`
- * instead of `create` or `unchanged`: an earlier run has not deleted a replaced set yet. `stored`: sets before the run. `needed`: action
- * that the newest set needs.
+ * Returns the action that plan and run show for the set of a rule. It is `needed`, the action that the newest set needs, except in two
+ * cases. `create`: the set does not exist, or its create got no answer. `replace` instead of `create` or `unchanged`: an earlier run
+ * replaced a set, and has not deleted the old one yet. `stored`: sets before the run.
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)
@@ -46,14 +46,15 @@ export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet
 }
 
 /**
- * Returns the content of a set with the name and description that the service lists, so that changes by another writer are detected
- * and reverted. An unlisted set keeps its stored content.
+ * Returns the stored content of a set, with the name and description from the listing, so that changes by another writer are detected and
+ * reverted. `listed`: the set in the listing; undefined if the listing does not have it.
  */
 export function withListed(stored: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return stored
   return { ...stored, name: listed.name ?? '', description: listed.description }
 }
 
+/** Returns true if both sets have the same filters, in any order. */
 function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
   const texts = (filters: StoredContent['filters']) =>
     filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()

@@ -41,16 +41,16 @@ interface Work extends CatalogRun {
 }
 
 /**
- * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name; a refused or
+ * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name. A refused or
  * unresolved set does not stop the others.
  *
- * @throws {RunError} `RUN_INTERRUPTED`
+ * @throws {RunError} `RUN_INTERRUPTED` as `renewLease`
  */
-export async function keepProductSets(of: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
-  const { deps, run, target } = of
+export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
+  const { deps, run, target } = catalogRun
   const before = await loadProductSets(deps.db, run.destinationId)
   const work: Work = {
-    ...of,
+    ...catalogRun,
     actor: { id: run.id, actor: deps.actor ?? deps.workerId },
     listed: await listProductSets(deps, target),
   }
@@ -76,7 +76,7 @@ export async function keepProductSets(of: CatalogRun, rules: readonly ProductSet
 /**
  * Renews the lease of the run.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, or if the run was cancelled or ended: a later run may have other rules
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled or ended, because a later run may have other rules
  */
 async function renewLease({ deps, run }: Work): Promise<void> {
   if (deps.signal?.aborted) throw interrupted()
@@ -111,7 +111,7 @@ async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promi
   return unresolved
 }
 
-/** Returns the time in milliseconds after the start of a create in which a listing may not show its set yet, although it was applied. */
+/** Returns the time after the start of a create, in milliseconds, in which its set may still appear in a listing. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
@@ -120,14 +120,14 @@ async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChan
   const { name } = rule
   let stored = newestOf(await loadProductSets(deps.db, run.destinationId), name)
   const desired = await confirmedContent(deps.db, run.destinationId, rule)
-  const found = listed?.find(({ id }) => id === stored?.setId)
-  if (stored !== undefined && found === undefined && (await isDeleted(work, stored))) {
+  const listedSet = listed?.find(({ id }) => id === stored?.setId)
+  if (stored !== undefined && listedSet === undefined && (await isDeleted(work, stored))) {
     await forgetProductSet(deps.db, actor, stored, 'gone')
     stored = undefined
   }
   if (isProblem(desired)) return { name, action: stored === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
-  if (stored?.setId == null) return createManagedSet(work, desired, 'create')
-  const action = actionOf(desired, withListed(stored.content, found))
+  if (stored === undefined || stored.setId === null) return createManagedSet(work, desired, 'create')
+  const action = actionOf(desired, withListed(stored.content, listedSet))
   if (action === 'replace') return createManagedSet(work, desired, 'replace')
   if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
   const answer = await sendSetRequest(deps, updateSet(work.target, stored.setId, desired))
@@ -137,8 +137,8 @@ async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChan
 }
 
 /**
- * Returns true if the service answers 404 for a set that is not listed. Returns false without a listing, and while reads may not show the
- * set yet.
+ * Returns true if the service answers 404 for a set that is not in the listing. Returns false without a listing, and while reads may not
+ * show the set yet.
  */
 async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
@@ -174,6 +174,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
     await startRemovals(work, name, id)
     return { name, action, outcome: 'confirmed' }
   }
+  // Both answers mean that the service did not create the set.
   if (answer.kind === 'refused' || answer.kind === 'again') {
     await forgetProductSet(deps.db, actor, { id, name, setId: null }, 'not_created')
     return { name, action, ...failureOf(answer) }
@@ -196,9 +197,10 @@ type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted. A later listing shows the set
-    // only by comparison with a listing from before the create (`knownIds`). Without that, no later run can find it, so it is forgotten.
-    if (set.late || (listed === undefined && set.knownIds !== null)) return unresolvedOutcome('its create got no answer')
+    // The create got no answer, so the id of the set is not known. A later run may find the set, by comparing a listing with the one from
+    // before the create (`knownIds`). If this run could compare and did not find it, or no run can compare, the set is forgotten.
+    const mayBeFoundLater = listed === undefined && set.knownIds !== null
+    if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }
@@ -211,7 +213,7 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   return { outcome: 'confirmed' }
 }
 
-/** Returns the outcome of a request without a confirmation. */
+/** Returns the outcome of a request that was not confirmed. */
 function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Outcome {
   if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
   return unresolvedOutcome(answer.reason)
@@ -221,7 +223,7 @@ function unresolvedOutcome(message: string): Outcome {
   return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message }
 }
 
-/** Returns the ids of the stored sets at the service. */
+/** Returns the ids that the stored sets have at the service. */
 function ownedIds(stored: readonly StoredSet[]): Set<string> {
   return new Set(stored.flatMap(({ setId }) => (setId === null ? [] : [setId])))
 }

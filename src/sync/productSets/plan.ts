@@ -6,11 +6,11 @@ import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, shownAction } from './compare.ts'
-import { desiredContent, isProblem } from './setContent.ts'
+import { desiredContent, isProblem, type Desired } from './setContent.ts'
 
 /**
- * Plans the product sets, and stores and returns the changes. Undefined if the pipeline has no rules for sets and has created none.
- * `stored`: sets that the pipeline has created.
+ * Stores and returns the planned changes of the product sets. Returns undefined, and stores nothing, if the pipeline has no rules for sets
+ * and has created none. `stored`: sets that the pipeline has created.
  */
 export async function planProductSets(
   db: Queryable,
@@ -22,9 +22,9 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  // Compares names, because one rule has several sets if the delete of a replaced set failed.
-  const unneeded = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
-  for (const name of unneeded) changes.push({ name, action: 'delete', outcome: 'planned' })
+  // Compares names and not sets: if the delete of a replaced set failed, two sets have the same name.
+  const namesWithoutRule = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
+  for (const name of namesWithoutRule) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
   await storePlannedSets(db, planId, planned)
   return planned
@@ -44,8 +44,12 @@ async function changeOf(
   stored: readonly StoredSet[],
 ): Promise<ProductSetChange> {
   const { name } = rule
-  const newest = newestOf(stored, name)
   const desired = await desiredContent(db, destinationId, rule)
-  const needed = newest === undefined ? 'create' : isProblem(desired) ? 'update' : actionOf(desired, newest.content)
+  const needed = neededAction(newestOf(stored, name), desired)
   return { name, action: shownAction(stored, name, needed), outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
+}
+
+function neededAction(newest: StoredSet | undefined, desired: Desired): ProductSetChange['action'] {
+  if (newest === undefined) return 'create'
+  return isProblem(desired) ? 'update' : actionOf(desired, newest.content)
 }

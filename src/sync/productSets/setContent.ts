@@ -1,4 +1,4 @@
-/** Computes the desired content of product sets: the filters of the rule, or the products of a brand from the current state. */
+/** Computes the desired content of product sets: the filters of a rule, or the products of its brand. */
 import { maxSetProducts } from '../../destinations/productSets.ts'
 import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
@@ -11,17 +11,20 @@ export interface SetProblem {
 }
 
 /** Desired content of a set, or the reason why the set cannot have it. */
-type Desired = StoredContent | SetProblem
+export type Desired = StoredContent | SetProblem
 
 /** Returns true if the set cannot have its desired content. */
 export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Returns the content to send, with the confirmed products of the brand and their keys; or the problem. */
+/** Number of products of a brand to load: one more than a set may have, which shows that there are too many. */
+const loadedProducts = maxSetProducts + 1
+
+/** Returns the content for a run, with the confirmed products of the brand and their keys; or the problem. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
-  const products = await confirmedOfBrand(db, destinationId, rule.brand, maxSetProducts + 1)
+  const products = await confirmedOfBrand(db, destinationId, rule.brand, loadedProducts)
   return manualContent(
     rule,
     products.map(({ id }) => id),
@@ -33,27 +36,27 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
 /** Returns the content for a plan, with the desired products of the brand, without their keys; or the problem. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
-  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, maxSetProducts + 1), [], 'the source has no product')
+  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, loadedProducts), [], 'the source has no product')
 }
 
 function filteredContent(rule: ProductSetRule): StoredContent {
-  return { ...headOf(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
+  return { ...nameAndDescription(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
 /**
- * Returns the content of a set that lists its products. `productKeys`: keys of the products; empty for a plan. `none`: start of the message
- * if there are no products.
+ * Returns the content of a set that lists its products. `productKeys`: keys of the products; empty for a plan. `noProduct`: start of the
+ * message if there are no products.
  */
-function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], none: string): Desired {
+function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], noProduct: string): Desired {
   if (productIds.length > maxSetProducts)
     return {
       code: 'PRODUCT_SET_TOO_LARGE',
       message: `brand "${rule.brand ?? ''}" has more than ${maxSetProducts} products, the maximum of a set without filters; map the brand to a custom label and write the rule for that label`,
     }
-  if (productIds.length === 0) return { code: 'PRODUCT_SET_EMPTY', message: `${none} of brand "${rule.brand ?? ''}"` }
-  return { ...headOf(rule), type: 'MANUAL', filters: [], productKeys, productIds }
+  if (productIds.length === 0) return { code: 'PRODUCT_SET_EMPTY', message: `${noProduct} of brand "${rule.brand ?? ''}"` }
+  return { ...nameAndDescription(rule), type: 'MANUAL', filters: [], productKeys, productIds }
 }
 
-function headOf({ name, description }: ProductSetRule): { readonly name: string; readonly description: string | null } {
+function nameAndDescription({ name, description }: ProductSetRule): { readonly name: string; readonly description: string | null } {
   return { name, description: description ?? null }
 }

@@ -14,7 +14,7 @@ import { Allowance } from '../push/allowance.ts'
 
 /** Maximum number of attempts of one request. Small, because the next run tries again. */
 const maxAttempts = 3
-/** Maximum number of pages of a listing. If there are more, the existing sets count as unknown. */
+/** Maximum number of pages of a listing. A longer listing counts as unreadable. */
 const maxPages = 50
 
 /**
