@@ -1,6 +1,6 @@
 /**
- * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/rateBudget.ts`). Updates
- * the limit and the waits of the budget from the service's answers.
+ * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/rateBudget.ts`).
+ * Updates the limit and the waits of the budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
@@ -22,8 +22,9 @@ const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const maxGrantsAtOnce = 16
 
-/** Options of a caller that takes a grant. */
+/** Options of `Allowance.takeGrant`. */
 export interface TakeOptions {
+  /** On abort, the caller gets no grant. */
   readonly signal?: AbortSignal | undefined
   /** Called with each wait above one second while this caller is the first in the queue. */
   readonly onWait?: (ms: number) => void
@@ -39,14 +40,16 @@ interface Waiter extends TakeOptions {
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
-  /** Limit of requests per window until an answer states another one: from the specification, else published elsewhere or assumed. */
+  /** Maximum number of requests per window, before any answer states another one. Specified, published elsewhere, or assumed. */
   readonly limit: number
+  /** Window of the service, without `slackMs`. */
   readonly windowMs: number
   readonly #db: Database
   readonly #clock: Clock
   readonly #settings: EngineSettings
-  /** True if the specification names the limit. Otherwise an answer may also raise it. */
+  /** True if the specification has the limit. Then an answer may only lower it. Otherwise an answer may also raise it. */
   readonly #isSpecified: boolean
+  /** Callers without a grant, in the order of their calls. */
   #waiting: Waiter[] = []
   #isServing = false
   /** Stored limit, as this process read or wrote it last. */
@@ -90,14 +93,14 @@ export class Allowance {
     this.#isServing = true
     try {
       for (;;) {
-        for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
-        this.#waiting = this.#waiting.filter(({ signal }) => !signal?.aborted)
+        this.#dropAborted()
         if (this.#waiting.length === 0) return
         const { granted, waitMs } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
         for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
         const [next] = this.#waiting
         if (waitMs <= 0 || next === undefined) continue
         if (waitMs > 1_000) next.onWait?.(waitMs)
+        // Random, so that the processes do not poll at the same time.
         const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
         const begunAt = this.#clock.monotonic()
         const waitingCount = this.#waiting.length
@@ -111,15 +114,21 @@ export class Allowance {
     }
   }
 
-  /** True during a wait that an answer to this process requested, or during the backoff after its 429. */
+  /** Ends the waits of callers whose signal was aborted. */
+  #dropAborted(): void {
+    for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
+    this.#waiting = this.#waiting.filter(({ signal }) => !signal?.aborted)
+  }
+
+  /** True during a wait that an answer to this process requested, and during the wait after a 429 to this process. */
   get isBlocked(): boolean {
     return this.#clock.monotonic() < this.#blockedUntil
   }
 
   /**
    * Updates the budget from an answer. A limit in its headers applies, but not above a limit of the specification. A requested wait delays
-   * the requests of every process. After a 429 all processes wait at least for the longest backoff of `attempt`, which counts from 1. No
-   * wait is longer than `retryAfterCapMs`.
+   * the requests of every process. After a 429 all processes wait at least for the longest backoff of `attempt`. No wait is longer than
+   * `retryAfterCapMs`. `attempt`: number of this attempt of the request, from 1.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0

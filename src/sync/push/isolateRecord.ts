@@ -1,7 +1,7 @@
 /**
  * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
- * (docs/guarantees.md#isolation-of-a-failing-record). Splits off the records that the answer points at (names as failing). Without such a
- * pointer, halves the batch.
+ * (docs/guarantees.md#isolation-of-a-failing-record). If the answer points at records (names them as failing), splits them off. Otherwise
+ * halves the batch.
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -33,26 +33,26 @@ export interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
-  /** Number of successive answers with wrong counts that is stored with the parts at their start. */
+  /** Number of successive answers with wrong counts with which the parts start. */
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
 }
 
-/** State of parts that may be sent immediately. */
+/** State of parts that have no attempt yet, and no wait of their own. */
 const sendable = { parked: false, attempts: 0, waitMs: 0 } as const
 
 /**
  * Splits off the records that the answer points at, or halves the batch. The left half is sent first. A failing record costs one request
- * per halving, and one more for all records that were set aside (docs/guarantees.md#isolation-of-a-failing-record). Example, c fails:
+ * per halving, and one more for all records that were set aside. Example, c fails:
  *
  *     abcd   refused: split into ab and cd
  *     ab     confirmed: so the failing record is in cd, which is split into c and d without being sent
  *     c      refused: it is alone, so it is the failing record; d is set aside
  *     d      confirmed, in one request with all records that were set aside
  *
- * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed. Then the batch is halved, because
- * following wrong pointers would cost one request per record.
+ * Returns `pointerWrong`: true if this batch has the records that an earlier answer did not point at, and none of the pointed ones failed.
+ * Then the batch is halved, because following wrong pointers would cost one request per record.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -80,27 +80,29 @@ export async function splitFailedBatch(
 }
 
 /**
- * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch
- * is sent as one request after the failing record was found. Does nothing if the batch has no right half. `miscounts`: as in `SplitCause`,
- * for the merged batch.
+ * Sets the right half aside after the left half (`batch`) failed: merges the right half with the halves that were set aside before. The
+ * merged batch is sent as one request after the failing record was found. Does nothing if `batch` has no right half. `miscounts`: as in
+ * `SplitCause`, for the merged batch.
  */
 export async function setSiblingAside(
   { tx, batch, destination }: FailedBatch,
   { miscounts }: Pick<SplitCause, 'miscounts'>,
 ): Promise<void> {
   if (batch.parentId === null) return
-  const rows = await tx.query<Row<'batch', 'id'> & { readonly sibling: boolean; readonly root: Value<'batch', 'id'> }>(
-    `with recursive up (id, parent_id) as (
-       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from up join batch p on p.id = up.parent_id)
-     select b.id, b.reason = $4 as sibling, root.id as root
-     from batch b, (select id from up where parent_id is null) root
+  // The right half (`is_sibling`), and the batch of the halves that were set aside before. The latter is a child of the first batch
+  // (`root`).
+  const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root: Value<'batch', 'id'> }>(
+    `with recursive ancestor (id, parent_id) as (
+       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from ancestor a join batch p on p.id = a.parent_id)
+     select b.id, b.reason = $4 as is_sibling, root.id as root
+     from batch b, (select id from ancestor where parent_id is null) root
      where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
        and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
      -- Entries that were set aside before come after this half in the frozen body.
      order by b.reason = $5, b.seq for update of b`,
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
-  if (!rows.some((row) => row.sibling)) return
+  if (!rows.some((row) => row.is_sibling)) return
   await mergeBatches(
     tx,
     destination,
@@ -110,8 +112,8 @@ export async function setSiblingAside(
 }
 
 /**
- * Splits a right half whose left half succeeded without sending it, because the failing record is in it; releases it as split and returns
- * true. Returns false for any other batch, and for a right half of one record: the batch must be sent.
+ * Splits the batch, and returns true, if it is a right half whose left half succeeded: then the failing record is in the batch, so it need
+ * not be sent. Returns false for any other batch, and for a right half of one record: the batch must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -129,8 +131,8 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
 }
 
 /**
- * Returns the result of the part that was sent before this one. `succeeded`: every entry was confirmed. `failed`: an entry was refused, or
- * the part was split or parked. Both are false for the first part.
+ * Returns the result of the part that was sent before this one. `succeeded`: every entry was confirmed (in a settled batch, `pending`
+ * counts as confirmed). `failed`: an entry was refused, or the part was split or parked. Both are false for the first part.
  */
 async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
   const [sibling] = await tx.query<{ succeeded: boolean; failed: boolean }>(

@@ -42,30 +42,34 @@ interface Level {
  *
  * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers:
  * with 1,000,000 users to a service on the same two cores, answers took 5 s instead of 0.3 s without this rule, and one request in ten
- * missed its deadline.
+ * missed its timeout.
  *
- * If answers take longer than a part of the deadline (`latencyPart`), the number falls. While requests fail (no connection, no answer, 5xx,
- * 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
+ * If answers take longer than a part of the HTTP timeout (`latencyPart`), the number falls. While requests fail (no connection, no answer,
+ * 5xx, 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
   readonly #settings: PaceSettings
-  readonly #perMs: number
+  /** Number of requests per millisecond that the allowance permits. */
+  readonly #allowedPerMs: number
+  /** Moving average of the latency; 0 before the first answer. */
   #latencyMs = 0
   #failures = 0
+  /** End of the wait after the last failure, by the monotonic clock. */
   #backoffUntil = 0
-  #slots = baseSlots
-  /** Level before the last raise. */
-  #below: Level = { slots: baseSlots, rate: 0 }
+  /** Number of requests in flight that measurements led to. `slots` lowers it for slow answers and failures. */
+  #targetSlots = baseSlots
+  /** Level before the last raise; after a decrease, the lower number without a rate. */
+  #lowerLevel: Level = { slots: baseSlots, rate: 0 }
   readonly #meter = new RateMeter()
   /** Number of measurements until a larger number is tried again. */
-  #hold = 0
+  #holdLeft = 0
   #growth = firstGrowth
 
   constructor(clock: Clock, settings: PaceSettings, allowance: { readonly limit: number; readonly windowMs: number }) {
     this.#clock = clock
     this.#settings = settings
-    this.#perMs = allowance.limit / allowance.windowMs
+    this.#allowedPerMs = allowance.limit / allowance.windowMs
   }
 
   /** Number of requests that may be in flight now. */
@@ -73,10 +77,10 @@ export class Pace {
     if (this.#failures > 0) return this.#clock.monotonic() < this.#backoffUntil ? 0 : 1
     const maxLatencyMs = this.#settings.httpTimeoutMs * latencyPart
     const share = this.#latencyMs > maxLatencyMs ? maxLatencyMs / this.#latencyMs : 1
-    return Math.max(1, Math.ceil(Math.min(this.#slots, this.#settings.concurrency) * share))
+    return Math.max(1, Math.ceil(Math.min(this.#targetSlots, this.#settings.concurrency) * share))
   }
 
-  /** Number of failures since the last answer that was not a failure. Concurrent failures count once. */
+  /** Number of failures since the last answer that was not a failure. Failures of concurrent requests count once. */
   get failuresInRow(): number {
     return this.#failures
   }
@@ -92,7 +96,7 @@ export class Pace {
   }
 
   /** Registers an answer other than 5xx and 408. `latencyMs`: time of its attempt, without waits for a grant. */
-  answered(latencyMs: number): void {
+  noteAnswer(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
     const rate = this.#meter.add(latencyMs, this.#clock.monotonic(), this.slots)
@@ -100,33 +104,35 @@ export class Pace {
   }
 
   /**
-   * Starts a new measurement, because slots are free and there is no batch to send. The old measurement would show the lack of batches and
-   * not the speed of the service.
+   * Starts a new measurement. Called when slots are free and there is no batch to send, because the old measurement would show the lack of
+   * batches and not the speed of the service.
    */
-  starved(): void {
+  restartMeasurement(): void {
     this.#meter.restart(0)
   }
 
   /** Registers a failed request: no connection, no answer, 5xx or 408. */
-  failed(): void {
+  noteFailure(): void {
     this.#meter.restart(0)
-    // Failures of concurrent requests count once.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#backoffUntil) return
     this.#failures++
     this.#backoffUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
   }
 
-  /** Raises, lowers or keeps the number of slots after a measurement. */
+  /** Raises, lowers or keeps the number of slots after a measurement. `rate`: answers per millisecond. */
   #decide(rate: number): void {
-    const below = this.#below
-    const maxSlots = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
-    if (this.#slots > below.slots && rate < below.rate * (1 + (this.#slots / below.slots - 1) * enoughGain)) {
-      this.#change(below.slots, { slots: below.slots, rate: 0 })
-      this.#hold = holdMeasurements
+    const slots = this.#targetSlots
+    const lower = this.#lowerLevel
+    const maxSlots = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#allowedPerMs * this.#latencyMs * 2)))
+    const raise = slots / lower.slots
+    const enoughRate = lower.rate * (1 + (raise - 1) * enoughGain)
+    if (raise > 1 && rate < enoughRate) {
+      this.#change(lower.slots, { slots: lower.slots, rate: 0 })
+      this.#holdLeft = holdMeasurements
       this.#growth = laterGrowth
-    } else if (maxSlots < this.#slots) this.#change(maxSlots, { slots: maxSlots, rate: 0 })
-    else if (this.#hold > 0) this.#hold--
-    else if (maxSlots > this.#slots) this.#change(Math.min(maxSlots, this.#slots * this.#factor), { slots: this.#slots, rate })
+    } else if (maxSlots < slots) this.#change(maxSlots, { slots: maxSlots, rate: 0 })
+    else if (this.#holdLeft > 0) this.#holdLeft--
+    else if (maxSlots > slots) this.#change(Math.min(maxSlots, slots * this.#factor), { slots, rate })
   }
 
   /**
@@ -137,12 +143,12 @@ export class Pace {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
   }
 
-  #change(slots: number, below: Level): void {
-    const before = this.slots
-    this.#slots = slots
-    this.#below = below
+  #change(slots: number, lowerLevel: Level): void {
+    const inFlight = this.slots
+    this.#targetSlots = slots
+    this.#lowerLevel = lowerLevel
     // The answers to requests that were sent before the change are not measured.
-    this.#meter.restart(before)
+    this.#meter.restart(inFlight)
   }
 }
 
@@ -151,11 +157,12 @@ class RateMeter {
   /** Number of answers to skip before the measurement. */
   #skip = 0
   #count = 0
+  /** Start of the measurement; undefined before it. */
   #since: number | undefined
 
   /**
-   * Registers an answer at `now`, `latencyMs` after its attempt started. Returns the answers per millisecond once `enough` were measured;
-   * otherwise undefined.
+   * Counts an answer at `now`, `latencyMs` after its attempt started. Returns the answers per millisecond once `enough` were counted, and
+   * starts the next measurement; otherwise returns undefined.
    */
   add(latencyMs: number, now: number, enough: number): number | undefined {
     if (this.#skip > 0) {
@@ -175,6 +182,6 @@ class RateMeter {
   restart(skip: number): void {
     this.#skip = skip
     this.#count = 0
-    this.#since = skip === 0 ? undefined : this.#since
+    this.#since = undefined
   }
 }

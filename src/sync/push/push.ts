@@ -13,8 +13,8 @@ import type { PushOptions, PushScope } from './sendOpenBatches.ts'
 
 /**
  * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones (out of attempts in this
- * run), the destination is paused, updates wait for a parked delete, or the signal aborted. Then
- * `planCounts` (`sync/reports`) returns the outcomes.
+ * run), the destination is paused, updates wait for a parked delete, or the signal aborted. Then `planCounts` (`sync/reports`) returns the
+ * outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
@@ -47,23 +47,23 @@ export async function resendUnresolved(
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time a horizon after the first time
- * (docs/decisions/late-arrival-horizon.md). Ends a pause of the audience first. Returns when all are settled, or nothing more can be sent
- * now. The next run of the audience sends the open deletes.
+ * Sends the deletes of an erasure in one audience. Sends each delete twice: the second time once no earlier update can arrive after it
+ * (docs/decisions/late-arrival-horizon.md). Ends a pause of the audience first. Returns when all deletes are settled, or nothing more can
+ * be sent now. The next run of the audience sends the deletes that are still open.
  */
 export async function pushErasure(
   deps: EngineDeps,
   { erasure, audience }: { readonly erasure: number; readonly audience: number },
 ): Promise<void> {
-  const [first] = await deps.db.query<Row<'plan', 'run_id'>>(
+  const [plan] = await deps.db.query<Row<'plan', 'run_id'>>(
     `select p.run_id from erasure_delete d join batch b on b.id = d.batch_id join plan p on p.id = b.plan_id
      where d.erasure_id = $1 and b.destination_id = $2 limit 1`,
     [erasure, audience],
   )
-  if (first === undefined) return
+  if (plan === undefined) return
   await resumeDestination(deps.db, audience, 'forget')
   const scope = { erasure, audience, fence: deps.service }
-  await sendOpen(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, {})
+  await sendOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
 }
 
 /** Sends the open batches. Loads the modules for this only if there is one. */

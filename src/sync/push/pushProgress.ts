@@ -1,9 +1,9 @@
-/** Progress of a push. */
+/** Counts the operations of a push, and shows its progress. */
 import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/claim.ts'
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
 
-/** Functions that update and show the progress. */
+/** Functions that update the progress of a push, and show it. */
 export interface PushProgress {
   /** Adds a number of operations that this process finished, and shows the progress. */
   readonly add: (done: number) => void
@@ -19,8 +19,8 @@ export interface PushProgress {
 const recountEveryMs = 1_000
 
 /**
- * Starts the progress of a push: counts its operations and reports the finished ones. `operations`: estimated number of all operations, if
- * not all are stored yet. `onProgress`: undefined if no caller shows the progress.
+ * Counts the operations of a push, reports the finished ones, and returns the functions for later changes. `operations`: estimated number
+ * of all operations, if not all are stored yet. `onProgress`: undefined if no caller shows the progress.
  */
 export async function openProgress(
   db: Queryable,
@@ -30,11 +30,11 @@ export async function openProgress(
 ): Promise<PushProgress> {
   if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined, recount: () => Promise.resolve() }
   const stage = 'resendOf' in scope ? 'settle' : 'push'
-  const first = await countOperations(db, scope)
-  const total = operations ?? first.total
-  // With `resendOf`, `counted` has only the open operations, so the finished ones are missing in its total.
-  const finished = (counted: typeof first) => ('resendOf' in scope ? first.total : counted.total) - counted.open
-  let done = finished(first)
+  const atStart = await countOperations(db, scope)
+  const total = operations ?? atStart.total
+  // With `resendOf`, a later count leaves out the operations that were finished since the start.
+  const finished = (counted: typeof atStart) => ('resendOf' in scope ? atStart.total : counted.total) - counted.open
+  let done = finished(atStart)
   let countedAt = performance.now()
   const report = (waiting?: string) =>
     onProgress({ stage, done: Math.min(done, total), total, ...(waiting === undefined ? {} : { waiting }) })
@@ -56,7 +56,7 @@ export async function openProgress(
   }
 }
 
-/** Counts the operations of a scope, and the open ones of them. With `resendOf`, both numbers have only the open ones. */
+/** Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`
   const [row] = await db.query<{ total: number; open: number }>(

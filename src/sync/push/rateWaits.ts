@@ -1,4 +1,6 @@
-/** Sums the time that requests of this process waited for the shared rate budget, by budget, for metrics. */
+/** Sums the time that requests of this process waited for a shared rate budget, for metrics. */
+
+/** Sums by the name of the budget. */
 const waitedMs = new Map<string, number>()
 
 /** Adds a wait. `budget`: its name, `<service> <credentials> <class>`. `ms`: sum over the requests that waited. */
@@ -6,7 +8,7 @@ export function noteRateWait(budget: string, ms: number): void {
   waitedMs.set(budget, (waitedMs.get(budget) ?? 0) + ms)
 }
 
-/** Returns the sums since the start of the process. */
+/** Returns the sum of each budget since the start of the process. */
 export function rateWaits(): readonly { readonly budget: string; readonly seconds: number }[] {
   return [...waitedMs].map(([budget, ms]) => ({ budget, seconds: ms / 1000 }))
 }

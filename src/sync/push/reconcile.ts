@@ -1,7 +1,8 @@
 /**
  * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. Writes the outcomes of entries, the synced
  * state and the next state of the batch (docs/states.md) in one transaction, fenced by the epoch. Only this module and `settleLoad.ts` mark
- * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). Requests that stay ambiguous are resent by `resendUnresolved` (`push.ts`).
+ * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). Requests that stay ambiguous are resent by `resendUnresolved`
+ * (`push.ts`).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -28,28 +29,30 @@ import { setSiblingAside, splitFailedBatch, type SplitCause } from './isolateRec
 import type { EndedAttempt, PushContext } from './send.ts'
 import type { BatchSender } from './removeEntries.ts'
 
-/** Result of recording an answer, in entries of the batch. */
+/** Result of recording an answer. */
 export interface Reconciled {
   /** Number of entries that are finished for this run: confirmed, refused, or parked with their whole batch. */
   readonly done: number
+  /** Number of confirmed entries. */
   readonly confirmed: number
+  /** Number of refused entries. */
   readonly refused: number
   /** State of the batch as it is stored. */
   readonly state: Value<'batch', 'status'>
   /** Ids of the batches to which the ambiguous entries of a settled batch moved. */
   readonly rest?: readonly number[]
-  /** True if an earlier answer named only records as failing that did not fail. Then this push ignores such names (pointers). */
+  /** True if an earlier answer pointed only at records that did not fail (named them as failing). Then this push ignores such pointers. */
   readonly pointerWrong?: boolean
 }
 
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive useless answers (`suspectsRecord`) to the same bytes after which a failing record is assumed
- * (docs/guarantees.md#isolation-of-a-failing-record).
+ * Number of successive answers to the same bytes with wrong counts, or useless in another way (`suspectsRecord`), after which a failing
+ * record is assumed (docs/guarantees.md#isolation-of-a-failing-record).
  */
 const suspectedAfter = 3
-/** Start value for the parts of a batch with that many: one more answer with wrong counts shows which part has the failing record. */
+/** Number with which the parts of such a batch start: one more such answer shows which part has the failing record. */
 const miscountsOfPart = suspectedAfter - 1
 
 /**
@@ -75,12 +78,12 @@ export async function reconcile(
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
-    const mine = await tx.query(
+    const lockedBatches = await tx.query(
       `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
        from batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
       [batch.id, batch.epoch],
     )
-    if (mine.length !== 1) throw new LeaseLost()
+    if (lockedBatches.length !== 1) throw new LeaseLost()
     const { trustPointers } = context.state
     const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
     const result = await recordOutcome(work, outcome)
@@ -125,11 +128,11 @@ function recordOutcome(work: Work, outcome: RequestOutcome): Promise<Reconciled>
   }
 }
 
+/** Records an answer with an outcome for each entry. */
 async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, by } = work
   const outcomes = answer.entries
-  // If all users are confirmed, only entries with another outcome than `pending` are written: pending ones count as confirmed once the
-  // batch is settled.
+  // If all users are confirmed, `pending` entries are not written, because they count as confirmed once the batch is settled.
   const allConfirmed = confirmsAll(work.destination, answer)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
@@ -139,27 +142,29 @@ async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconc
   }
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
-  const ambiguous = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
+  const ambiguousOrds = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(work, allConfirmed)
   if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
 
-  const codes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
-  await storeAttempt(work, answer, { confirmed, refused, ambiguous: ambiguous.length }, ambiguous.length > 0 ? codes : null)
+  const ambiguousCodes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
+  const counts = { confirmed, refused, ambiguous: ambiguousOrds.length }
+  await storeAttempt(work, answer, counts, ambiguousOrds.length > 0 ? ambiguousCodes : null)
 
   const done = confirmed + refused
-  if (ambiguous.length === 0) {
+  if (ambiguousOrds.length === 0) {
     const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
     return { done, confirmed, refused, state }
   }
-  if (ambiguous.length === outcomes.length)
-    return { ...(await scheduleAgain(work, { reason: codes, maybeApplied: true })), confirmed, refused }
+  if (ambiguousOrds.length === outcomes.length)
+    return { ...(await scheduleAgain(work, { reason: ambiguousCodes, maybeApplied: true })), confirmed, refused }
   // Only the ambiguous entries are sent again.
   const attempts = batch.attempts + 1
   const parked = attempts >= work.maxAttempts
-  const part = { ords: ambiguous, maybeApplied: true, parked, attempts, miscounts: 0, reason: codes, waitMs: parked ? 0 : work.waitMs }
+  const waitMs = parked ? 0 : work.waitMs
+  const part = { ords: ambiguousOrds, maybeApplied: true, parked, attempts, miscounts: 0, reason: ambiguousCodes, waitMs }
   const rest = await splitBatch(tx, work.destination, batch, [part])
-  for (const id of rest) if (!parked) await reopenEntries(tx, id)
+  if (!parked) for (const id of rest) await reopenEntries(tx, id)
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done, confirmed, refused, state, rest }
 }
@@ -261,12 +266,16 @@ async function storeAttempt(
 
 /** Returns the exchange as it is stored with the attempt. */
 function sentResult(exchange: Exchange): SentAttempt['sent'] {
-  return {
-    httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
-    answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) ?? exchange.error.name },
-    answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
-    durationMs: exchange.durationMs,
-  }
+  const { durationMs } = exchange
+  if (exchange.kind === 'answer')
+    return {
+      httpStatus: exchange.status,
+      answer: { bytes: exchange.body.length },
+      answerSha256: hash('sha256', exchange.body, 'buffer'),
+      durationMs,
+    }
+  const httpStatus = exchange.kind === 'lost' ? (exchange.status ?? null) : null
+  return { httpStatus, answer: { error: errorCode(exchange.error) ?? exchange.error.name }, answerSha256: null, durationMs }
 }
 
 type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>

@@ -16,15 +16,16 @@ import { notInTime, type EndedAttempt, type PushState, type PushContext } from '
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
 /**
- * Minimum wait in milliseconds before the same bytes are sent again. The random backoff may be 0, and the service may treat equal bytes
- * within 5 ms as a client error. Does not apply to a 401.
+ * Minimum wait in milliseconds before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may
+ * treat equal bytes within 5 ms as a client error.
  */
 const leastWaitMs = 10
-/** Time for which the catalog counts as existing after it was listed, so that a 404 to a delete is about the key. */
+/** Time for which the catalog counts as existing after it was listed. */
 const catalogSeenForMs = 60_000
 
 /**
- * Records the answer of one attempt, and returns the new state of its batch.
+ * Records the answer of one attempt, and returns the result.
+ *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function recordAnswer(context: PushContext, answered: EndedAttempt): Promise<Reconciled> {
@@ -79,7 +80,8 @@ async function classify(context: PushContext, { batch, exchange, begunAtMs }: En
     return outcome
   }
   if (outcome.kind === 'entries') state.unauthorizedAtMs = undefined
-  return countRefusals(state, batch.operation === 'delete' ? await correctDelete(context, batch, exchange, outcome) : outcome)
+  const corrected = batch.operation === 'delete' ? await correctDelete(context, batch, exchange, outcome) : outcome
+  return pauseAfterRefusals(state, corrected)
 }
 
 /** Returns the outcome of a delete, corrected if the service does not have the key (docs/faults.md, C4). */
@@ -112,14 +114,15 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts whole requests that were refused without a confirmation in between; a useless answer (`suspectsRecord`) counts too.
- * Returns the outcome. From the request number `refusalsBeforePause` on, the cause is not a record, so returns a pause instead, and the
- * batch is not split (docs/guarantees.md#isolation-of-a-failing-record). Refusals of single entries do not count: each has its own reason,
- * and nothing is split.
+ * Counts the requests that were refused as a whole, or got a useless answer (`suspectsRecord`), without a confirmed entry in between.
+ * Returns a pause from request number `refusalsBeforePause` on, because the cause is then not a record, and the batch must not be split
+ * (docs/guarantees.md#isolation-of-a-failing-record). Before that, and for any other outcome, returns `outcome`. Refusals of single entries
+ * do not count: each has its own reason, and nothing is split.
  */
-function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
+function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
-  if (outcome.kind !== 'refused' && !(outcome.kind === 'ambiguous' && outcome.suspectsRecord)) return outcome
+  const counts = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.suspectsRecord)
+  if (!counts) return outcome
   state.refusals++
   if (state.refusals < refusalsBeforePause) return outcome
   const { kind, code } = outcome
@@ -132,8 +135,8 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
 }
 
 /**
- * Requests one product of the catalog, at most once a minute while the catalog exists. Returns `unknown` without an answer, for a status
- * other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
+ * Checks if the catalog exists: requests one product of it, at most once a minute while it exists. Returns `unknown` without an answer, for
+ * a status other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
  */
 async function checkCatalog({
   deps,
@@ -163,7 +166,7 @@ async function checkCatalog({
   return 'exists'
 }
 
-/** Returns the entries of the request, in its order. Reads them from the database only if entries have several users, or ids. */
+/** Returns the entries of the request, in its order. Reads them from the database only if entries have ids, or several users. */
 async function sentEntries({ deps, destination }: PushContext, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)

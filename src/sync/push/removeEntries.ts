@@ -21,7 +21,9 @@ export interface BatchSender {
   readonly horizonMs: number
 }
 
-/** Supersedes a claimed batch, and moves its entries except `removed`, if any, to a new batch with the same bytes. */
+/**
+ * Supersedes a claimed batch. Moves the entries that are not in `removed` to a new batch, unless there are none; their bytes stay the same.
+ */
 export async function removeEntries(
   tx: Queryable,
   destination: Destination,
@@ -33,14 +35,15 @@ export async function removeEntries(
   const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
   const users = removed.reduce((sum, entry) => sum + entry.users, 0)
   const kept = { ords, attempts: batch.attempts, miscounts: 0, reason: null }
+  // People who opted out are stored with the reason `suppressed` too.
   await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, by)
 }
 
 /**
  * Supersedes a batch in which the frozen end of a membership has passed. Its entries are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). But if the batch may have been applied, the entries that have not expired must still be resolved, so
- * they move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
- * account's audiences read their sources again.
+ * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
+ * move to a new batch with their bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the account's
+ * audiences read their sources again.
  */
 export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<void> {
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
@@ -49,7 +52,7 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
   if (destination.suppresses) await raiseVersionOfShrunkList(tx, batch)
 }
 
-/** Supersedes a claimed batch, and moves its entries `kept`, if any, to a new batch with the same bytes. `why`: detail of the audit log. */
+/** Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: detail of the audit log. */
 async function supersedeBatch(
   tx: Queryable,
   destination: Destination,
@@ -67,9 +70,9 @@ async function supersedeBatch(
 }
 
 /**
- * Inserts a batch that deletes users whom the service may have, and that waits for `how.waitMs` first. Returns its id. `beside`: an update
- * of the audience, normally the one with the users. The delete belongs to the plan of this update, but does not count in the plan's counts.
- * The new batch has one entry, so it is never split.
+ * Inserts a batch that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs` have passed.
+ * It has one entry, so it is never split. `beside`: an update of the audience, normally the one with the users. The delete belongs to the
+ * plan of this update, but does not count in the plan's counts.
  */
 export async function insertDeleteBatch(
   tx: Queryable,

@@ -36,7 +36,7 @@ export interface PushContext {
   readonly state: PushState
 }
 
-/** Returns the places in the body of an update whose people opted out after its plan was made, ascending. */
+/** Returns the places of the entries in an update whose people opted out after its plan was made, ascending. */
 export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) => Promise<readonly number[]>
 
 /** State that the answers of one push change. */
@@ -71,6 +71,7 @@ export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sen
 /**
  * Sends a claimed batch once. Returns undefined if no attempt began: the push is stopping and the batch was released, or the batch was
  * split or superseded.
+ *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function sendBatch(context: PushContext, batch: ClaimedBatch): Promise<EndedAttempt | undefined> {
@@ -90,15 +91,14 @@ export async function sendBatch(context: PushContext, batch: ClaimedBatch): Prom
   crashPoint('push.in_flight')
   const grant = await freshGrant(context, allowance, begun.grant)
   const sentAtMs = clock.monotonic()
-  const exchange: Exchange =
-    grant === undefined || clock.monotonic() - begun.atMs > settings.leaseMs - settings.httpTimeoutMs - leaseMarginMs
-      ? notInTime
-      : await exchangeBatch(context, batch)
+  const leaseEndsTooSoon = sentAtMs - begun.atMs > settings.leaseMs - settings.httpTimeoutMs - leaseMarginMs
+  const exchange = grant === undefined || leaseEndsTooSoon ? notInTime : await exchangeBatch(context, batch)
   crashPoint('push.answered')
 
   if (exchange !== notInTime) {
-    if (isFailure(exchange)) pace.failed()
-    else pace.answered(beginDurationMs + clock.monotonic() - sentAtMs)
+    if (isFailure(exchange)) pace.noteFailure()
+    // Without the wait for a fresh grant.
+    else pace.noteAnswer(beginDurationMs + clock.monotonic() - sentAtMs)
   }
   // Called before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
@@ -125,6 +125,7 @@ async function beginUnderGrant(
   for (;;) {
     const grant = await allowance.takeGrant(context)
     if (grant === undefined) {
+      // The push is stopping.
       const { reason, maybeApplied, miscounts } = batch
       await releaseBatch(context.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
       return undefined
@@ -181,7 +182,7 @@ function exchangeBatch(context: PushContext, batch: ClaimedBatch): Promise<Excha
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true without a connection or without an answer, and for 5xx and 408. Then the pace permits only one request at a time. */
+/** Returns true if there was no connection or no answer, and for 5xx and 408. Then the pace permits only one request at a time. */
 function isFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }

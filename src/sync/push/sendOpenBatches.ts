@@ -25,7 +25,7 @@ export interface PushOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Finds the people who opted out after a plan was made. Absent if the sources were not read since. */
   readonly findOptedOut?: FindOptedOut
-  /** Set if later parts of the plan are still being planned (docs/decisions/first-load-in-parts.md). */
+  /** Present if later parts of the plan are still being planned (docs/decisions/first-load-in-parts.md). */
   readonly growing?: GrowingPlan
 }
 
@@ -95,9 +95,11 @@ class PushLoop {
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
   #released = Promise.withResolvers<void>()
-  /** Number of connections for recording answers that the pool was asked to open. One connection needs no request. */
+  /** Number of connections for recording answers that were requested from the pool. The first one needs no request. */
   #requestedConnections = 1
+  /** First error; undefined without one. */
   #failure: unknown
+  /** Time of the last recovery of batches, by the monotonic clock; at first, the start of the loop. */
   #recoveredAt: number
 
   constructor(context: PushContext, push: PushScope, progress: PushProgress, growing: GrowingPlan | undefined) {
@@ -119,9 +121,9 @@ class PushLoop {
     try {
       while (this.#failure === undefined && !this.#context.signal.aborted) {
         this.#released = Promise.withResolvers<void>()
-        if (await this.#claim()) continue
+        if (await this.#claimAndSend()) continue
         if (this.#claims.count > 0) await this.#sleepUntil(this.#released.promise)
-        else if (await this.#hasEnded()) break
+        else if ((await this.#endOrWait()) === 'ended') break
       }
     } catch (error) {
       this.#failure ??= error
@@ -133,38 +135,40 @@ class PushLoop {
   }
 
   /** Claims batches and starts to send them. Returns true if more may be claimed immediately. */
-  async #claim(): Promise<boolean> {
+  async #claimAndSend(): Promise<boolean> {
     const { deps, pace } = this.#context
     // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise there would always be a claimed batch,
-    // and the loop would never come to `#hasEnded`, which ends it.
-    const count = pace.isUnreachable ? 0 : this.#claims.room(pace.slots)
+    // and the loop would never reach `#endOrWait`, which ends it.
+    const count = pace.isUnreachable ? 0 : this.#claims.claimableCount(pace.slots)
     const { leaseMs } = deps.settings
     const claimed = count > 0 ? await claimBatches(deps.db, this.#push.scope, { workerId: deps.workerId, leaseMs, count }) : []
     crashPoint('push.batches_claimed')
-    if (claimed.length < count) pace.starved()
+    if (claimed.length < count) pace.restartMeasurement()
     for (const batch of claimed) this.#start(batch)
     this.#openConnections()
-    return claimed.length > 0 && this.#claims.room(pace.slots) > 0
+    return claimed.length > 0 && this.#claims.claimableCount(pace.slots) > 0
   }
 
   /**
-   * Opens the connections that record answers once several requests are in flight, so before the answers arrive. Two connections that were
-   * opened after the answers delayed the requests that follow the deletes of a plan by 40 ms.
+   * Opens connections for recording answers while the requests are in flight. When two connections were opened after the answers, the
+   * requests that follow the deletes of a plan were sent 40 ms later.
    */
   #openConnections(): void {
     const needed = Math.min(this.#claims.count, maxParallelRecordings)
     if (needed <= this.#requestedConnections) return
     this.#requestedConnections = needed
-    void openConnections(this.#context.deps.db, this.#requestedConnections + 1)
+    // One more, for claims.
+    void openConnections(this.#context.deps.db, needed + 1)
   }
 
+  /** Starts the task that sends a batch and records its answer. */
   #start(batch: ClaimedBatch): void {
-    this.#claims.claimed(batch)
+    this.#claims.add(batch)
     const sendAndRecord = async () => {
       const answered = await sendBatch(this.#context, batch)
       if (answered === undefined) return
       // The slot is free for the next request while the answer is recorded.
-      this.#claims.answered(batch)
+      this.#claims.freeSlot(batch)
       this.#released.resolve()
       const { done } = await this.#record(() => recordAnswer(this.#context, answered))
       if (done > 0) this.#progress.add(done)
@@ -177,34 +181,38 @@ class PushLoop {
         else this.#failure ??= error
       })
       .finally(() => {
-        this.#claims.released(batch)
+        this.#claims.remove(batch)
         this.#running.delete(task)
         this.#released.resolve()
       })
     this.#running.add(task)
   }
 
-  /** Returns true if nothing more can be sent now. Otherwise waits for the next attempt, other processes, or the next part of the plan. */
-  async #hasEnded(): Promise<boolean> {
+  /**
+   * Ends the push if nothing more can be sent now; pauses the destination first if the service is unreachable. Otherwise waits for the next
+   * attempt, other processes, or the next part of the plan.
+   */
+  async #endOrWait(): Promise<'ended' | 'waited'> {
     const { db, clock, service } = this.#context.deps
     const { scope, destinationId } = this.#push
     if (this.#context.pace.isUnreachable) {
       const text = `${unreachableAfter} attempts in a row got no usable answer from ${service.origin}`
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
-      return true
+      return 'ended'
     }
-    // `isComplete` is read before the query: a later read could find the plan complete by a part that the query did not find.
+    // `isComplete` is read before the query. Otherwise the last part could be stored between the query and this line, and would not be
+    // sent.
     const nextPart = this.#growing?.isComplete === false ? this.#growing.changed : undefined
     const work = await findOpenWork(db, scope)
     if (isIdle(work)) {
-      if (nextPart === undefined || work.paused) return true
+      if (nextPart === undefined || work.paused) return 'ended'
       await this.#sleepUntil(nextPart)
-      return false
+      return 'waited'
     }
     if (work.inFlight > 0 && clock.monotonic() - this.#recoveredAt > recoverEveryMs) await this.#recover()
     await this.#progress.recount()
     await this.#sleepUntilDue(work)
-    return false
+    return 'waited'
   }
 
   /** Recovers the batches of expired workers. */
@@ -227,8 +235,8 @@ class PushLoop {
           : `next attempt in ${seconds} s`,
       )
     }
-    const sleepMs = waiting > 0 ? Math.max(10, Math.min(pollMs, Math.max(waitMs, pace.backoffLeftMs))) : pollMs
-    await deps.clock.sleep(sleepMs, signal)
+    const dueInMs = Math.max(waitMs, pace.backoffLeftMs)
+    await deps.clock.sleep(waiting > 0 ? Math.max(10, Math.min(pollMs, dueInMs)) : pollMs, signal)
   }
 
   /** Waits for the event, at most `pollMs`. Ends the timer with the event: otherwise the timer would keep a finished command alive. */

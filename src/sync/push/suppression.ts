@@ -17,12 +17,13 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntries.ts'
 
 /**
- * Returns true if the update of people `batch` had entries with a suppressed identifier. Then the batch is superseded, and its other
- * entries move to a new batch. If the batch may have been applied, inserts two deletes of the users of the suppressed entries.
+ * Supersedes an update of people that has entries with a suppressed identifier, and moves its other entries to a new batch. If the update
+ * may have been applied, also inserts two deletes of the users of the suppressed entries. Returns false, and changes nothing, if no entry
+ * is suppressed.
  *
- * Must run in the transaction that commits the attempt. This locks the lists and the erasures until the commit, so an erasure is either
- * found here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased
- * after the plan was made.
+ * Must run in the transaction that commits the attempt. Locks the lists and the erasures until the commit, so an erasure is either found
+ * here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased after
+ * the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
@@ -41,31 +42,36 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.destinationId, batch.planId],
   )
   // The snapshot stores the sum of the versions of all lists at its read.
-  const version = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
-  const changed = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== version)
-  if (erased === undefined && !changed) return false
-  // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
-  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
+  const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
+  const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
+  if (erased === undefined && !listsChanged) return false
+  // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form
+  // of a phone number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
   // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
   // of several users: their entry names only the first user's record. Because they have many keys, the search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
-    `with carried as materialized (
-       select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('o')}, '{}') as identifiers
-       from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
+    `with
+     -- All entries, with the identifiers of their records.
+     carried as materialized (
+       select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('r')}, '{}') as identifiers
+       from ${entriesOf('$1::bigint')} e left join record r on r.destination_id = $3 and r.key = e.record_key),
+     -- Keys that are not in the record of their entry.
      moved as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
-     beside as materialized (
-       select m.ord, h.key, ${rowIdentifiers('h')} as identifiers
-       from record h cross join lateral unnest(${rowIdentifiers('h')}) as i (key) join moved m on m.key = i.key
-       where exists (select from moved) and h.destination_id = $3),
+     -- Records that have these keys.
+     other_record as materialized (
+       select m.ord, r.key, ${rowIdentifiers('r')} as identifiers
+       from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join moved m on m.key = i.key
+       where exists (select from moved) and r.destination_id = $3),
+     -- Each entry with all its keys, and with the identifiers of its records.
      named as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys || e.identifiers) as k (key)
-       union select b.ord, k.key from beside b cross join lateral unnest(b.identifiers) as k (key))
+       union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
      select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from carried e
      where e.ord in (
          select n.ord from named n join remote r on r.destination_id = any($2::int[]) and r.key = n.key and ${isSuppressed('$2::int[]')}
          union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
-         union all select b.ord from beside b where b.key in (${erasedRecords('$4', '$3')}))
+         union all select o.ord from other_record o where o.key in (${erasedRecords('$4', '$3')}))
        or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
     [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],

@@ -39,7 +39,7 @@ function push(requests: number, { latencyMs, perSecond = Number.POSITIVE_INFINIT
     pass(next.answered - now)
     now = next.answered
     latencies.push(now - next.begun)
-    pace.answered(now - next.begun)
+    pace.noteAnswer(now - next.begun)
   }
   return { latencies, slots, seconds: now / 1_000, pace, pass }
 }
@@ -60,7 +60,7 @@ describe('concurrency', () => {
     const answer = (count: number, everyMs: number) => {
       for (let i = 0; i < count; i++) {
         pass(everyMs)
-        pace.answered(300)
+        pace.noteAnswer(300)
       }
     }
     answer(8, 300 / 8)
@@ -68,7 +68,7 @@ describe('concurrency', () => {
     // While the next part of the plan is made, 3 batches a second are ready.
     for (let i = 0; i < 60; i++) {
       answer(1, 333)
-      pace.starved()
+      pace.restartMeasurement()
     }
     answer(300, 20)
     expect(pace.slots).toBe(15)
@@ -118,20 +118,20 @@ describe('concurrency', () => {
 
   test('while requests fail, sends single probes after growing pauses, until an answer arrives', () => {
     const { pace, pass } = paced()
-    pace.failed()
+    pace.noteFailure()
     const first = pace.backoffLeftMs
     expect(pace.slots).toBe(0)
     // Requests in flight together fail for the same reason.
-    pace.failed()
+    pace.noteFailure()
     expect(pace.failuresInRow).toBe(1)
     pass(first)
     expect(pace.slots).toBe(1)
     for (let i = 0; i < 10; i++) {
-      pace.failed()
+      pace.noteFailure()
       pass(pace.backoffLeftMs)
     }
     expect(pace.failuresInRow).toBe(11)
-    pace.answered(10)
+    pace.noteAnswer(10)
     expect(pace.slots).toBe(8)
   })
 })
