@@ -1,4 +1,4 @@
-/** Returns the pipeline of a backfill, whose source replaces the sources of the pipeline. */
+/** Replaces the sources of a pipeline by the source of a backfill. */
 import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -10,10 +10,11 @@ import { openLocalFile } from '../../sources/file/localFile.ts'
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16.
- * If a spreadsheet saved the file in another encoding, it is read in the encoding of the first source. Every other source is read with the
- * settings of the first source, and with its credentials if `mayShareCredentials` permits. Format, compression and proof of completeness
- * are detected.
+ * Returns the pipeline with `uri` as its only source. Format, compression and proof of completeness are always detected. The other settings
+ * depend on the source:
+ * - A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16. If a spreadsheet saved the file in another
+ *   encoding, it is read in the encoding of the pipeline's first source.
+ * - Any other source is read with the settings of the first source, and with its credentials if `mayShareCredentials` permits.
  *
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */
@@ -29,37 +30,39 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
         hint: `sluice backfill ${pipeline.name} --source ADDRESS`,
       },
     )
-  const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
+  const detected = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
-  const text = head && utfText(head)
+  const text = head === undefined ? undefined : utfText(head)
   // The names of the columns that `rejects --csv` adds are ASCII, so `latin1` reads them in every single-byte encoding.
-  if (head === undefined || !isRejectsHeader(firstLine(text ?? head.toString('latin1')))) {
-    const { credentials, ...own } = first
-    const kept = credentials === undefined || !mayShareCredentials(first.uri, uri) ? {} : { credentials }
-    return { ...pipeline, sources: [{ ...own, ...kept, ...fresh }] }
+  const isRejectsFile = head !== undefined && isRejectsHeader(firstLine(text ?? head.toString('latin1')))
+  if (!isRejectsFile) {
+    const { credentials, ...settings } = first
+    const shared = credentials === undefined || !mayShareCredentials(first.uri, uri) ? {} : { credentials }
+    return { ...pipeline, sources: [{ ...settings, ...shared, ...detected }] }
   }
-  const copy: SourceDefinition = {
-    ...fresh,
+  const rejectsFile: SourceDefinition = {
+    ...detected,
     encoding: text === undefined ? first.encoding : 'auto',
     csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
     allowPrivate: false,
     ...(first.products === undefined ? {} : { products: first.products }),
   }
-  return { ...pipeline, sources: [copy] }
+  return { ...pipeline, sources: [rejectsFile] }
 }
 
 /**
- * Returns true if the source at `other` may use the credentials of `own`: both have the same scheme. A web server receives the secret
- * itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server is pinned, and
- * object stores and databases receive only a proof of the secret.
+ * Returns true if the source at `other` may use the credentials of the source at `own`: both have the same scheme. A web server receives
+ * the secret itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server is
+ * pinned, and object stores and databases receive only a proof of the secret.
  */
 function mayShareCredentials(own: string, other: string): boolean {
   const [scheme] = other.split(':')
   if (isLocalFile(other) || scheme === undefined || own.split(':')[0] !== scheme) return false
-  return !/^https?$/i.test(scheme) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
+  const receivesSecret = /^https?$/i.test(scheme)
+  return !receivesSecret || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
 }
 
-/** Returns at least the first `headBytes` of a local file, or the whole file if it is smaller. */
+/** Returns the first bytes of a local file: at least `headBytes`, or the whole file if it is smaller. */
 async function readHead(uri: string): Promise<Buffer> {
   const stream = await openLocalFile(uri)
   const chunks: Buffer[] = []
@@ -77,14 +80,15 @@ async function readHead(uri: string): Promise<Buffer> {
 }
 
 /**
- * Returns the text of a head in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Undefined for any other encoding. The head
- * may end within a character, so it is decoded as a part of a stream.
+ * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Returns undefined for any
+ * other encoding. The last character may be cut, so the bytes are decoded as a part of a stream.
  */
 function utfText(head: Buffer): string | undefined {
   const [first, second] = head
-  const encoding = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(head, { stream: true })
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(head, { stream: true })
   try {
-    return new TextDecoder(encoding, { fatal: encoding === 'utf-8' }).decode(head, { stream: true })
+    return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
   } catch {
     return undefined
   }

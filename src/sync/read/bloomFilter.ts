@@ -1,5 +1,6 @@
 /** Number of bits of a block: one line of the processor's cache. */
 const blockBits = 512
+/** Number of blocks: 12 + 20 bits of `high` select a place in a block, and the block. */
 const blockCount = 2 ** 20
 
 /**
@@ -15,12 +16,12 @@ export class BloomFilter {
    */
   add(low: number, high: number): boolean {
     const block = (high >>> 12) * blockBits
-    // The other 12 bits of `high` and 24 bits of `low` give four places of 9 bits.
-    const a = this.#set(block + (high & 511))
-    const b = this.#set(block + (((high >>> 9) & 7) | (((low >>> 8) & 63) << 3)))
-    const c = this.#set(block + ((low >>> 14) & 511))
-    const d = this.#set(block + ((low >>> 23) & 511))
-    return a && b && c && d
+    // The other 12 bits of `high` and 24 bits of `low` give four places of 9 bits in the block. All four bits must be set.
+    const first = this.#set(block + (high & 511))
+    const second = this.#set(block + (((high >>> 9) & 7) | (((low >>> 8) & 63) << 3)))
+    const third = this.#set(block + ((low >>> 14) & 511))
+    const fourth = this.#set(block + ((low >>> 23) & 511))
+    return first && second && third && fourth
   }
 
   /** Sets a bit. Returns true if it was set before. */

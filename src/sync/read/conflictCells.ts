@@ -16,10 +16,10 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Maximum number of filled rows. If there are more, the operator needs the summary and not each row. */
+/** Maximum number of filled rows of a run. If there are more, the operator needs the summary and not each row. */
 const maxFilledRows = 10_000
 
-/** Reads the sources again and stores the masked cells of the run's contradicting rows. `facts`: facts of the read, by source. */
+/** Reads the sources again, and stores the masked cells of the run's contradicting rows. `facts`: facts of the first read, by source. */
 export async function fillConflictCells(
   deps: EngineDeps,
   pipeline: Pipeline,
@@ -33,19 +33,19 @@ export async function fillConflictCells(
   )
   const mapper = createMapper(pipeline, new Date(deps.clock.now()))
   for (const [index, definition] of pipeline.sources.entries()) {
-    // Number of unfilled rows by line and key. The line is not enough, because all records of a feed without line ends are on one line.
-    const left = new Map<string, number>()
+    // The line alone does not identify a row, because all records of a feed without line ends are on one line.
+    const unfilledCounts = new Map<string, number>()
     const lines = new Set<number>()
     for (const { source, line, key } of unfilled) {
       if (source !== index) continue
       const place = `${line} ${key.toString('hex')}`
-      left.set(place, (left.get(place) ?? 0) + 1)
+      unfilledCounts.set(place, (unfilledCounts.get(place) ?? 0) + 1)
       lines.add(Number(line))
     }
-    if (left.size === 0 || definition.uri === '-') continue
+    if (unfilledCounts.size === 0 || definition.uri === '-') continue
     const found: FoundCells[] = []
     try {
-      await findCells(deps, definition, { mapper, lines, left, found, columns: facts[index]?.columns ?? [] })
+      await findCells(deps, definition, { mapper, lines, unfilledCounts, found, columns: facts[index]?.columns ?? [] })
     } catch (error) {
       if (deps.signal?.aborted === true || !(error instanceof SluiceError)) throw error
       deps.log.warn(
@@ -57,13 +57,13 @@ export async function fillConflictCells(
   }
 }
 
-/** Contradicting rows of one source. */
+/** Search for the contradicting rows of one source. */
 interface Search {
   readonly mapper: RecordMapper
   /** Lines of the rows. */
   readonly lines: ReadonlySet<number>
-  /** Number of rows without cells, by line and key. A found row is subtracted. */
-  readonly left: Map<string, number>
+  /** Number of rows without cells, by line and key. Each found row is subtracted. */
+  readonly unfilledCounts: Map<string, number>
   /** Found rows, to which this search adds. */
   readonly found: FoundCells[]
   /** Columns of the first read. JSON and XML add columns as rows have them, so the second read must begin with the same ones. */
@@ -71,7 +71,12 @@ interface Search {
 }
 
 /** Reads a source until the cells of all its contradicting rows are found, or to its end. */
-async function findCells(deps: EngineDeps, definition: SourceDefinition, { mapper, lines, left, found, columns }: Search): Promise<void> {
+async function findCells(
+  deps: EngineDeps,
+  definition: SourceDefinition,
+  { mapper, lines, unfilledCounts, found, columns }: Search,
+): Promise<void> {
+  // Skips no row. The columns are the only reason for the gate.
   const gate: RecordGate = { columns, beginShape: () => undefined, skips: () => false }
   const source = await openSource(definition, { env: deps.env, log: deps.log, gate, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {
@@ -81,13 +86,13 @@ async function findCells(deps: EngineDeps, definition: SourceDefinition, { mappe
         if (record === undefined) continue
         const key = Buffer.from(record.key).toString('hex')
         const place = `${row.line} ${key}`
-        const leftHere = left.get(place)
-        if (leftHere === undefined) continue
-        found.push({ line: row.line, key, nth: leftHere, cells: mapper.mask(row).map(storableText) })
-        if (leftHere > 1) left.set(place, leftHere - 1)
-        else left.delete(place)
+        const count = unfilledCounts.get(place)
+        if (count === undefined) continue
+        found.push({ line: row.line, key, nth: count, cells: mapper.mask(row).map(storableText) })
+        if (count > 1) unfilledCounts.set(place, count - 1)
+        else unfilledCounts.delete(place)
       }
-      if (left.size === 0) return
+      if (unfilledCounts.size === 0) return
     }
   } finally {
     await source.close()

@@ -19,9 +19,10 @@ export interface FallenSource {
 }
 
 /**
- * Returns the note on valid rows that fell by more than half within a day. `GUARD_ROWS_FELL` compares a read only with the last read in
- * whose plans no guard fired (`goodValid`), so several small falls pass this guard. A fall in one step gets no note here, because the guard
- * reports it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ * Returns the note on valid rows that fell by more than half within a day, in several steps; empty without such a fall. The guard
+ * `GUARD_ROWS_FELL` reports a fall in one step. It compares a read only with the last read in whose plans no guard fired, so several small
+ * falls pass it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ * `goodValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
  */
 export async function erodedNotes(
   db: Database,
@@ -31,7 +32,8 @@ export async function erodedNotes(
   goodValid: number | undefined,
 ): Promise<WarningSummary[]> {
   if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
-  const [most] = await db.query<{ valid: number; suppressed: number }>(
+  // The read with the most valid rows: of the last day, and not before the last read with approved deletes.
+  const [largest] = await db.query<{ valid: number; suppressed: number }>(
     `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
        and r.started_at > statement_timestamp() - interval '1 day'
@@ -41,16 +43,18 @@ export async function erodedNotes(
      order by 1 desc limit 1`,
     [run.destinationId],
   )
-  if (most === undefined || most.valid < rowsComparedFrom) return []
-  const now = valid + Math.max(0, suppressed - most.suppressed)
-  if (now < goodValid / 2 || now >= most.valid / 2) return []
-  const message = `valid rows fell from ${most.valid} to ${valid} within a day, in steps that no guard withholds`
-  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: most.valid - valid, lines: [] }]
+  if (largest === undefined || largest.valid < rowsComparedFrom) return []
+  const comparedValid = valid + Math.max(0, suppressed - largest.suppressed)
+  const fellInOneStep = comparedValid < goodValid / 2
+  if (fellInOneStep || comparedValid >= largest.valid / 2) return []
+  const message = `valid rows fell from ${largest.valid} to ${valid} within a day, in steps that no guard withholds`
+  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: largest.valid - valid, lines: [] }]
 }
 
 /**
- * Returns the sources that lost most of their rows. The sum of all sources may hide such a loss, for example if the feed of one of twelve
- * countries is empty. Empty if there is only one source. `patterns`: as in `formerSources`.
+ * Returns the sources that lost most of their rows; empty if there is only one source. The sum of all sources may hide such a loss, for
+ * example if the feed of one of twelve countries is empty. `now`, `before`: facts of this read, and of the last one in whose plans no guard
+ * fired. `patterns`: as in `formerSources`.
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): FallenSource[] {
   if (now.length < 2) return []
@@ -60,14 +64,16 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
     patterns,
   )
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    const last = former[index]?.rows ?? 0
-    return last > 0 && (rows === 0 || (last >= rowsComparedFrom && rows < last / 2)) ? [{ uri, before: last, now: rows }] : []
+    const formerRows = former[index]?.rows ?? 0
+    const isEmptied = formerRows > 0 && rows === 0
+    const isHalved = formerRows >= rowsComparedFrom && rows < formerRows / 2
+    return isEmptied || isHalved ? [{ uri, before: formerRows, now: rows }] : []
   })
 }
 
 /**
- * Returns the number of valid rows of the last interrupted first load, which has no complete snapshot. Undefined if there is no such load,
- * and for a backfill.
+ * Returns the number of valid rows of the last interrupted first load. Undefined if there is no such load, and for a backfill. The
+ * destination must have no complete snapshot.
  */
 export async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined

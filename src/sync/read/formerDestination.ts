@@ -11,7 +11,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** SQL condition: run `r` may have sent something. A run that a guard stopped has no plan. */
-const sent = `r.trigger <> 'plan' and r.plan_id is not null`
+const maySend = `r.trigger <> 'plan' and r.plan_id is not null`
 
 /** Returns the notes on an earlier destination of the pipeline; none once an earlier run may have sent to the present one. */
 export async function formerDestinationNotes(
@@ -19,20 +19,22 @@ export async function formerDestinationNotes(
   { name }: Pipeline,
   run: RunRow,
 ): Promise<readonly WarningSummary[]> {
-  const [known] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${sent} limit 1`, [
+  const [earlier] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`, [
     name,
     run.destinationId,
     run.id,
   ])
-  if (known !== undefined) return []
+  if (earlier !== undefined) return []
+  // Nearly every pipeline has only one destination, and needs no longer query.
   const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
   if (other === undefined) return []
+  // The last run to another destination that still has records of this pipeline, and that no other pipeline has written to since.
   const [former] = await db.query<
     Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>
   >(
     `select r.id, d.kind, d.target_id, p.actor, p.paused_at
      from run r join destination d on d.id = r.destination_id left join pipeline_pause p on p.destination_id = d.id
-     where r.pipeline = $1 and r.destination_id <> $2 and r.id < $3 and ${sent} and d.service = $4 and d.credentials = $5
+     where r.pipeline = $1 and r.destination_id <> $2 and r.id < $3 and ${maySend} and d.service = $4 and d.credentials = $5
        and exists (select from record c where c.destination_id = d.id)
        and not exists (select from run o where o.destination_id = d.id and o.pipeline <> $1 and o.id > r.id)
      order by r.id desc limit 1`,
@@ -43,15 +45,8 @@ export async function formerDestinationNotes(
   const what = `the ${init?.noun ?? former.kind} ${former.target_id}`
   const stays = `${name} wrote to ${what} before (r_${former.id}): unless another pipeline writes to it, its ${words.records} stay there, and no run updates or removes them`
   const note = (code: QualityCode, message: string): WarningSummary => ({ code, field: '', message, count: 1, lines: [] })
-  return [
-    note('DESTINATION_CHANGED', stays),
-    ...(former.paused_at === null
-      ? []
-      : [
-          note(
-            'PAUSE_ELSEWHERE',
-            `${name} was paused by ${former.actor} when it wrote to ${what}, and is not paused for its present destination`,
-          ),
-        ]),
-  ]
+  const changed = note('DESTINATION_CHANGED', stays)
+  if (former.paused_at === null) return [changed]
+  const paused = `${name} was paused by ${former.actor} when it wrote to ${what}, and is not paused for its present destination`
+  return [changed, note('PAUSE_ELSEWHERE', paused)]
 }

@@ -5,7 +5,7 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
 
 /**
  * Returns for each source its facts from an earlier read; undefined if it was not read then. `uris`: addresses of the sources now.
- * `before`: facts of the earlier read. `patterns`: addresses in the pipeline, which may be patterns of file names.
+ * `before`: facts of the earlier read. `patterns`: addresses of the sources in the pipeline, which may be patterns of file names.
  *
  * Sources are matched by address, because they may be added and removed. Two steps match further sources:
  * - A pattern may select another file in each read. Its source gets the only unmatched earlier file that matches the pattern.
@@ -18,30 +18,38 @@ export function formerSources(
   before: readonly SourceFacts[],
   patterns: readonly string[] = [],
 ): readonly (SourceFacts | undefined)[] {
-  const now = uris.map(addressKey)
-  const then = before.map(({ uri }) => addressKey(uri))
-  const byAddress = now.map((key) => (isOnlyOne(now, key) && isOnlyOne(then, key) ? then.indexOf(key) : -1))
-  const byPattern = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], then, byAddress) : place))
-  const others = before.filter((_, place) => !byPattern.includes(place))
-  const inOrder = others.length === byPattern.filter((place) => place < 0).length
-  return byPattern.map((place) => {
-    if (place < 0) return inOrder ? others.shift() : undefined
+  const nowKeys = uris.map(addressKey)
+  const beforeKeys = before.map(({ uri }) => addressKey(uri))
+  // For each source, the place of its match in `before`; -1 without a match.
+  const byAddress = nowKeys.map((key) => (isUnique(nowKeys, key) && isUnique(beforeKeys, key) ? beforeKeys.indexOf(key) : -1))
+  const places = byAddress.map((place, index) => (place < 0 ? placeOfPattern(patterns[index], beforeKeys, byAddress) : place))
+  const unmatchedBefore = before.filter((_, place) => !places.includes(place))
+  const matchInOrder = unmatchedBefore.length === places.filter((place) => place < 0).length
+  return places.map((place) => {
+    if (place < 0) return matchInOrder ? unmatchedBefore.shift() : undefined
     // If two patterns match the same earlier file, it is not known which of them selected it.
-    return byPattern.indexOf(place) === byPattern.lastIndexOf(place) ? before[place] : undefined
+    return places.indexOf(place) === places.lastIndexOf(place) ? before[place] : undefined
   })
 }
 
-const isOnlyOne = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
+const isUnique = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
 
-/** Returns the place of the only address that matches the pattern and is not in `used`, the places of matched addresses; else -1. */
-function placeOfPattern(pattern: string | undefined, addresses: readonly string[], used: readonly number[]): number {
+/**
+ * Returns the place of the only address that matches the pattern, without those that are matched already (`matched`: their places).
+ * Returns -1 if there is none, or several.
+ */
+function placeOfPattern(pattern: string | undefined, addresses: readonly string[], matched: readonly number[]): number {
   if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
   const key = isLocalFile(pattern) ? resolve(localPath(pattern)) : addressKey(pattern)
-  const matches = [...addresses.keys()].filter((place) => !used.includes(place) && matchesGlob(addresses[place] ?? '', key))
-  return matches.length === 1 ? (matches[0] ?? -1) : -1
+  const places = [...addresses.keys()].filter((place) => !matched.includes(place) && matchesGlob(addresses[place] ?? '', key))
+  const [place = -1] = places
+  return places.length === 1 ? place : -1
 }
 
-/** Normalizes an address, because facts and pipelines may write it differently. Removes user, password and query; keeps a path as it is. */
+/**
+ * Returns the address for comparisons, because facts and pipelines may write it differently: a URL without user, password and query.
+ * Returns a path as it is.
+ */
 function addressKey(uri: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(uri) || !URL.canParse(uri)) return uri
   const { protocol, host, pathname } = new URL(uri)

@@ -14,14 +14,14 @@ export interface IdentifierFacts {
   readonly areDigests: boolean
 }
 
-/** Number of bytes that identify an identifier here: its type and 7 bytes of the digest. */
+/** Number of bytes that are compared here: the type of the identifier and 7 bytes of its digest. */
 export const sharedBytes = 8
 /**
- * Maximum number of logged identifiers (20 MB). Above it, a filter replaces the log; the filter also returns some identifiers that are on
- * one row only.
+ * Maximum number of identifiers in the log (20 MB). Above it, a filter replaces the log. The filter also finds some identifiers that are on
+ * only one row.
  */
 const mostLogged = 2_500_000
-/** Maximum number of stored repeats. Above it, `mayShare` is undefined. */
+/** Maximum number of identifiers in `mayShare`. Above it, `mayShare` is undefined. */
 const mostShared = 100_000
 
 /** Collects `IdentifierFacts` while rows are staged. */
@@ -42,7 +42,8 @@ export class IdentifierWatch {
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
-      if (identifier.length !== identifierBytes || identifier[0] === plainType) {
+      const isDigest = identifier.length === identifierBytes && identifier[0] !== plainType
+      if (!isDigest) {
         this.#areDigests = false
         this.#giveUp()
       }
@@ -53,7 +54,7 @@ export class IdentifierWatch {
       else if (this.#log.size < this.#mostLogged) this.#log.add(low, high)
       else {
         this.#filter = new BloomFilter()
-        this.#log.each((low, high) => this.#addToFilter(low, high))
+        this.#log.each((loggedLow, loggedHigh) => this.#addToFilter(loggedLow, loggedHigh))
         this.#log.free()
         this.#addToFilter(low, high)
       }
@@ -84,7 +85,7 @@ export class IdentifierWatch {
     this.#shared.push(bytes)
   }
 
-  /** Frees the memory: from now on any identifier may be shared. */
+  /** Sets `mayShare` to undefined (any identifier may be shared), and frees the memory. */
   #giveUp(): void {
     this.#shared = undefined
     this.#log.free()

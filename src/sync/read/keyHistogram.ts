@@ -23,13 +23,13 @@ export class KeyHistogram {
   partStarts(sizes: readonly number[]): Buffer[] {
     const starts: Buffer[] = []
     let inPart = 0
-    let i = 0
-    for (let prefix = 0; prefix < prefixCount && i < sizes.length; prefix++) {
+    let part = 0
+    for (let prefix = 0; prefix < prefixCount && part < sizes.length; prefix++) {
       const count = this.#counts[prefix] ?? 0
-      for (; i < sizes.length && inPart + count > (sizes[i] ?? 0); i++) {
-        if (inPart === 0) continue
-        starts.push(prefixBytes(prefix))
+      while (part < sizes.length && inPart + count > (sizes[part] ?? 0)) {
+        if (inPart > 0) starts.push(prefixBytes(prefix))
         inPart = 0
+        part++
       }
       inPart += count
     }
@@ -37,17 +37,18 @@ export class KeyHistogram {
   }
 
   /**
-   * Splits the keys into steps of at most `most` keys, and returns the first prefix of each step except the first. All keys with one prefix
-   * are in one step, even if they are more. A step with at least half of `most` keys also ends at the end of a partition. `partitions`:
-   * number of partitions, which are equal ranges of prefixes.
+   * Splits the keys into steps of at most `maxKeys` keys, and returns the first prefix of each step except the first. All keys with one
+   * prefix are in one step, even if they are more. A step with at least half of `maxKeys` also ends at the end of a partition.
+   * `partitions`: number of partitions, which are equal ranges of prefixes.
    */
-  stepStarts(most: number, partitions: number): Buffer[] {
+  stepStarts(maxKeys: number, partitions: number): Buffer[] {
     const starts: Buffer[] = []
     let inStep = 0
     for (let prefix = 0; prefix < prefixCount; prefix++) {
       const count = this.#counts[prefix] ?? 0
       const startsPartition = prefix % (prefixCount / partitions) === 0
-      if (inStep > 0 && (inStep + count > most || (startsPartition && inStep >= most / 2))) {
+      const isFull = inStep + count > maxKeys
+      if (inStep > 0 && (isFull || (startsPartition && inStep >= maxKeys / 2))) {
         starts.push(prefixBytes(prefix))
         inStep = 0
       }
@@ -57,4 +58,5 @@ export class KeyHistogram {
   }
 }
 
+/** Returns the two bytes of a prefix. */
 const prefixBytes = (prefix: number) => Buffer.from([prefix >>> 8, prefix & 0xff])

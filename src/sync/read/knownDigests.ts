@@ -1,9 +1,9 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of digests after the last match of each sequence that are compared. */
+/** Number of digests after the last match of each sequence that are compared with a record. */
 const ahead = 8
-/** Number of digests at the start of each chunk that are compared, because a sequence may start there. */
+/** Number of digests at the start of each chunk that are compared with a record, because a sequence may start there. */
 const aheadAtStart = 4
 /** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
 const mostSequences = 32
@@ -30,11 +30,16 @@ const recordsPerMiss = 32
  * megabytes.
  */
 export class KnownDigests {
+  /** Digests in the order of `add`. Their place is the index that methods take and return. */
   readonly #words: Int32Array
+  /** The memory of `#words`. */
   readonly #bytes: Uint8Array
+  /** Feature set of each digest. */
   readonly #featureSets: Uint16Array
+  /** Stored chunks. `first`: index of the chunk's first digest. `count`: number of its digests. */
   readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
   #count = 0
+  /** One bit for each digest: 1 if it was seen. */
   readonly #seen: Uint8Array
   /** Index of the digest after the last match of each sequence. */
   readonly #next: number[] = []
@@ -42,16 +47,17 @@ export class KnownDigests {
   #sequence = 0
   /** Number of sequences found so far, including forgotten ones. */
   #sequenceCount = 0
-  /** First digests of the chunks, at which a sequence may start: their index by their first word. */
+  /** First digests of the chunks, at which a sequence may start: index by the first word of the digest. */
   readonly #starts = new Map<number, number>()
-  /** Records without a match so far; `#missesInARow`: since the last match. */
+  /** Number of records without a match so far. */
   #misses = 0
+  /** Number of records without a match since the last match. */
   #missesInARow = 0
   readonly #everywhere: boolean
   /** Hash table of the digests: index plus 1, or 0 for a free slot. Undefined until it is needed. */
   #slots: Int32Array | undefined
 
-  /** `capacity`: number of digests that will be added. `everywhere`: finds a record at any place in the file. */
+  /** `capacity`: number of digests that will be added. `everywhere`: true to find a record at any place in the file. */
   constructor(capacity: number, { everywhere = false }: { readonly everywhere?: boolean } = {}) {
     this.#everywhere = everywhere
     this.#words = new Int32Array(capacity * digestWords)
@@ -112,7 +118,7 @@ export class KnownDigests {
     return this.#featureSets[i] as number // an index that `find` gave
   }
 
-  /** Returns the current digests that were not marked as seen, by chunk and position. */
+  /** Returns the digests that were not marked as seen, by chunk and position. Leaves out the outdated ones. */
   unseen(): UnseenDigests[] {
     return this.#chunks.flatMap(({ chunk, first, count }) => {
       const positions: number[] = []
@@ -124,7 +130,10 @@ export class KnownDigests {
     })
   }
 
-  /** Searches after the previous match of each sequence: first the next digest of all sequences, then the ones after it. */
+  /**
+   * Searches after the previous match of each sequence: first the next digest of all sequences, then those after it. Returns an index, or
+   * -1.
+   */
   #inSequences(digest: Int32Array): number {
     const next = this.#next
     for (let k = 0; k < next.length; k++) {
@@ -147,6 +156,7 @@ export class KnownDigests {
     return i !== undefined && this.#equals(i, digest) ? i : -1
   }
 
+  /** Registers a match in a sequence, and returns its index `i`. */
   #matched(sequence: number, i: number): number {
     this.#sequence = sequence
     this.#next[sequence] = i + 1
@@ -154,7 +164,7 @@ export class KnownDigests {
     return i
   }
 
-  /** Adds a sequence. If there are too many, forgets the one that was added the longest ago. */
+  /** Adds a sequence with a match at `i`, and returns `i`. If there are too many sequences, forgets the oldest one. */
   #matchedNewSequence(i: number): number {
     return this.#matched(this.#sequenceCount++ % mostSequences, i)
   }
@@ -163,6 +173,7 @@ export class KnownDigests {
     return ((this.#seen[i >> 3] ?? 0) & (1 << (i & 7))) !== 0
   }
 
+  /** Searches the hash table, and builds it first if it is missing. Returns an index, or -1. */
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1

@@ -1,3 +1,4 @@
+/** Loads the snapshot with which a read is compared. */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Queryable } from '../../db/database.ts'
 import { noGuardFired } from '../../db/plans.ts'
@@ -10,6 +11,7 @@ import type { RowCounts, WarningSummary } from '../../model/report.ts'
 /** Last complete snapshot of the destination, without backfills. */
 export interface LastSnapshot {
   readonly id: number
+  /** Run that read the snapshot. */
   readonly runId: number
   /** Name of the pipeline that read the snapshot. */
   readonly pipeline: string
@@ -26,14 +28,14 @@ export interface LastSnapshot {
   readonly goodSources: readonly SourceFacts[]
   /** Warnings of the run that read the snapshot. */
   readonly warnings: readonly WarningSummary[]
-  /** Header that the run read. */
+  /** Columns that the run read. */
   readonly columns: readonly string[]
   /**
-   * True if a guard fired in one of its plans, if a later backfill or incomplete read followed, or if a record of the destination was
-   * erased after its first plan began. Then equal bytes must be read again.
+   * True if equal bytes must be read again: a guard fired in one of the snapshot's plans, a backfill or an incomplete read followed, or a
+   * record of the destination was erased after the snapshot's first plan began.
    */
   readonly mustReread: boolean
-  /** True if the snapshot was read within the last day. Only then a server's answer 304 counts as unchanged. */
+  /** True if the snapshot was read within the last day. Otherwise a server's answer 304 does not count as unchanged. */
   readonly isRecent: boolean
 }
 
@@ -60,6 +62,7 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (
+       -- The last complete read in whose plans no guard fired.
        select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
        where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('q')} and ${noGuardFired('g.id')}
        order by g.id desc limit 1) good on true

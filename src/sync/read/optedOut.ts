@@ -9,7 +9,7 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
 import { stagedKind, type StageTally } from './stageTable.ts'
 
-/** Fills `opted_out` and returns its number of identifiers. */
+/** Fills the table `opted_out`, and returns its number of identifiers. The parameters are counts of staged rows. */
 export async function collectOptedOut(
   tx: Connection,
   { optedOut, partlyOptedOut, unsentOptOuts }: Pick<StageTally, 'optedOut' | 'partlyOptedOut' | 'unsentOptOuts'>,
@@ -44,12 +44,12 @@ export async function skippedRecordHasOptedOut(tx: Connection, destinationId: nu
        union all
        select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
      unseen as (
-       select h.identifier, count(*) as n
-       from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
-         cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired h using (identifier)
-       group by h.identifier)
+       select d.identifier, count(*) as n
+       from unseen_key k join record r on r.destination_id = $1 and r.key = k.key
+         cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired d using (identifier)
+       group by d.identifier)
      -- More records have the identifier than unseen records do.
-     select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
+     select from desired d left join unseen u using (identifier) where d.ref_count > coalesce(u.n, 0) limit 1`,
     [destinationId, implied],
   )
   return skipped.length === 1
@@ -85,11 +85,11 @@ export async function findOptedOutEntries(
   return rows.map(({ ord }) => ord)
 }
 
-/** Numbers of valid rows that have an opted-out identifier. */
+/** Valid rows that have an opted-out identifier. */
 export interface AffectedRows {
-  /** Number of all such rows. */
+  /** Number of these rows. */
   readonly rows: number
-  /** Number of these rows that have no other identifier. They count as opted out. */
+  /** Number of those that have no other identifier. They count as opted out. */
   readonly emptied: number
 }
 

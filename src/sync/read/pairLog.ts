@@ -1,7 +1,7 @@
 const bucketCount = 256
-/** 32-bit numbers in a chunk of a bucket: 4 KB. */
+/** Number of 32-bit numbers in a chunk of a bucket: 4 KB. */
 const numbersPerChunk = 1024
-/** Chunks in one allocation: 1 MB. */
+/** Number of chunks in one allocation (slab): 1 MB. */
 const chunksPerSlab = 256
 
 /**
@@ -12,15 +12,16 @@ const chunksPerSlab = 256
 export class PairLog {
   /** Allocations, each with `chunksPerSlab` chunks. */
   readonly #slabs: Int32Array<ArrayBuffer>[] = []
+  /** Number of chunks, which is the id of the next one. */
   #chunks = 0
   /** Ids of the chunks of each bucket, in order. */
   readonly #chunksOf: number[][] = Array.from({ length: bucketCount }, () => [])
   /** Index of the slab with the last chunk of each bucket. */
-  readonly #slab = new Int32Array(bucketCount)
-  /** Index of the next value of each bucket in this slab. */
-  readonly #next = new Int32Array(bucketCount)
+  readonly #lastSlab = new Int32Array(bucketCount)
+  /** Place of the next value of each bucket in this slab. */
+  readonly #nextPlace = new Int32Array(bucketCount)
   /** Number of values that still fit into the last chunk of each bucket. */
-  readonly #left = new Int32Array(bucketCount)
+  readonly #freeValues = new Int32Array(bucketCount)
   #size = 0
 
   /** Number of added values, with repeats. */
@@ -31,15 +32,15 @@ export class PairLog {
   /** Adds a value. The bytes of `high` should be evenly distributed. */
   add(low: number, high: number): void {
     const bucket = high & (bucketCount - 1)
-    if (this.#left[bucket] === 0) this.#extend(bucket)
+    if (this.#freeValues[bucket] === 0) this.#extend(bucket)
     // `bucket` is below the length of these arrays, and its chunk has room.
-    const at = this.#next[bucket] as number
-    const left = this.#left[bucket] as number
-    const slab = this.#slabs[this.#slab[bucket] as number] as Int32Array
+    const at = this.#nextPlace[bucket] as number
+    const freeValues = this.#freeValues[bucket] as number
+    const slab = this.#slabs[this.#lastSlab[bucket] as number] as Int32Array
     slab[at] = low
     slab[at + 1] = high
-    this.#next[bucket] = at + 2
-    this.#left[bucket] = left - 1
+    this.#nextPlace[bucket] = at + 2
+    this.#freeValues[bucket] = freeValues - 1
     this.#size++
   }
 
@@ -48,25 +49,25 @@ export class PairLog {
     for (let bucket = 0; bucket < bucketCount; bucket++) {
       // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
-      const left = this.#left[bucket] as number
+      const freeValues = this.#freeValues[bucket] as number
       for (const [i, chunk] of chunks.entries()) {
         const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array // chunks are numbered in the order of the slabs
         const from = (chunk % chunksPerSlab) * numbersPerChunk
-        const free = i === chunks.length - 1 ? left * 2 : 0
-        for (let at = from; at < from + numbersPerChunk - free; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
+        const freeNumbers = i === chunks.length - 1 ? freeValues * 2 : 0
+        for (let at = from; at < from + numbersPerChunk - freeNumbers; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
       }
     }
   }
 
-  /** Yields each value that was added several times, once for each repeat. */
+  /** Yields each repeat of a value: a value that was added three times is yielded twice. */
   *repeats(): Generator<readonly [low: number, high: number]> {
     let slots = new Int32Array(0)
     let values = new Int32Array(0)
     for (let bucket = 0; bucket < bucketCount; bucket++) {
       // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
-      const left = this.#left[bucket] as number
-      const numbers = chunks.length * numbersPerChunk - left * 2
+      const freeValues = this.#freeValues[bucket] as number
+      const numbers = chunks.length * numbersPerChunk - freeValues * 2
       // A single value has two numbers, and cannot be a repeat.
       if (numbers < 4) continue
       if (values.length < chunks.length * numbersPerChunk) {
@@ -101,7 +102,7 @@ export class PairLog {
   free(): void {
     for (const slab of this.#slabs.splice(0)) slab.buffer.transfer(0)
     for (const chunks of this.#chunksOf) chunks.length = 0
-    this.#left.fill(0)
+    this.#freeValues.fill(0)
     this.#chunks = 0
     this.#size = 0
   }
@@ -111,9 +112,9 @@ export class PairLog {
     const chunk = this.#chunks++
     if (chunk % chunksPerSlab === 0) this.#slabs.push(new Int32Array(chunksPerSlab * numbersPerChunk))
     this.#chunksOf[bucket]?.push(chunk)
-    this.#slab[bucket] = this.#slabs.length - 1
-    this.#next[bucket] = (chunk % chunksPerSlab) * numbersPerChunk
-    this.#left[bucket] = numbersPerChunk / 2
+    this.#lastSlab[bucket] = this.#slabs.length - 1
+    this.#nextPlace[bucket] = (chunk % chunksPerSlab) * numbersPerChunk
+    this.#freeValues[bucket] = numbersPerChunk / 2
   }
 }
 

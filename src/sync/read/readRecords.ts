@@ -58,39 +58,39 @@ export async function readRecords(context: ReadContext, opened: ReadonlyMap<numb
   return gated ?? fullRead(context, new Map(), new DigestGate(context.digestKey))
 }
 
-/** Maximum number of known records in memory (at most 29 bytes each). A larger file is read in full, with constant memory. */
+/** Maximum number of known records in memory (at most 29 bytes each). With more, the read is a full one, whose memory is constant. */
 const mostKnown = 5_000_000
 
-/** Maximum number of columns of JSON or XML with which a gated read starts, far below `ReadLimits.columns`. */
+/** Maximum number of columns of a JSON or XML source for a gated read, far below `ReadLimits.columns`. */
 const mostColumns = 256
 
 /**
- * Returns true if unchanged records may be skipped. All records must be read:
+ * Returns true if unchanged records may be skipped. `previous`: facts of the sources from the last read. `repeats`: number of its repeated
+ * rows. All records must be read:
  * - if `expires_at` is mapped, because the outcome of a row then depends on the time;
  * - for standard input, which cannot be read twice;
  * - with `guards.hold`, which needs all rows, and for a source with `join:`;
- * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
- *   and each gated read would end as a full read;
+ * - with `duplicates: last` after a read with repeated rows: the earlier rows of a key have no record, so they would count as new, and each
+ *   gated read would end as a full read;
  * - if a source other than CSV or TSV has more than `mostColumns` columns;
- * - if a preset decides who is sent, and a source is JSON or XML: its columns include those of skipped rows, so it would not be noticed that
- *   the other rows lack the consent column of the preset.
+ * - if a preset decides who is sent, and a source is JSON or XML: its columns include those of skipped rows, so it would not be noticed
+ *   that the other rows lack the consent column of the preset.
+ *
  * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
  */
 function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
-  return (
-    !('expires_at' in pipeline.map) &&
-    !(pipeline.duplicates === 'last' && repeats > 0) &&
-    pipeline.guards.hold === undefined &&
-    pipeline.sources.every(({ uri, join }) => uri !== '-' && join === undefined) &&
-    previous.every(
-      ({ format, columns }) => format === 'csv' || format === 'tsv' || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline)),
-    )
-  )
+  if ('expires_at' in pipeline.map || pipeline.guards.hold !== undefined) return false
+  if (pipeline.duplicates === 'last' && repeats > 0) return false
+  if (pipeline.sources.some(({ uri, join }) => uri === '-' || join !== undefined)) return false
+  return previous.every(({ format, columns }) => {
+    const hasHeader = format === 'csv' || format === 'tsv'
+    return hasHeader || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline))
+  })
 }
 
 /**
- * Returns true if the tests of a preset, configured or recognized, decide who is sent. On a do-not-reach list they decide who is removed, and
- * a removal causes a full read anyway (`affectsSkipped`).
+ * Returns true if the tests of a preset, configured or recognized, decide who is sent. On a do-not-reach list they decide who is removed,
+ * and a removal causes a full read anyway (`affectsSkipped`).
  */
 function presetDecidesWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
   const mayUsePreset = preset !== undefined || Object.keys(map).length === 0
@@ -129,7 +129,8 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   const stored = await loadDigests(tx, run.destinationId)
   if (stored === undefined || stored.count !== last.rows.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, run.destinationId)
-  if (quality.due) return undefined
+  const needsFullRead = quality.due
+  if (needsFullRead) return undefined
   // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
   // found would count as new. The result would be the same, but every gated read would end as a full read.
   const known = new KnownDigests(stored.stored, { everywhere: last.rows.duplicates > 0 })
@@ -150,7 +151,7 @@ async function fullRead(context: ReadContext, opened: ReadonlyMap<number, Opened
   return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
 
-/** Reads the rows that are not known. Returns undefined, without staged rows and rejects, if a full read is needed. */
+/** Reads the rows that are not known. If a full read is needed, removes the staged rows and rejects again, and returns undefined. */
 async function gatedRead(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
@@ -174,8 +175,8 @@ async function gatedRead(
 }
 
 /**
- * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped, or if new and skipped rows together may
- * exceed a limit.
+ * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped, or if a note depends on the skipped
+ * rows (`Staging.doubts`).
  */
 async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged): Promise<boolean> {
   // Removing an identifier from a list also removes the skipped records that have it.
@@ -188,7 +189,7 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   return repeated.length === 1
 }
 
-/** Deletes rejected rows that have the key of a skipped record: they change nothing. */
+/** Deletes from the stage the rejected rows with the key of a skipped record, because they change nothing. */
 async function deleteUnstagedRejects(tx: Connection, destinationId: number): Promise<void> {
   await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstagedRecord(destinationId)})`)
 }
@@ -230,7 +231,7 @@ async function resolveRows(
   return { staged: { ...staged, warnings }, rows }
 }
 
-/** Returns the file name of each source; with the number of the source if several have that name. */
+/** Returns the file name of each source. If several sources have that name, adds the number of the source. */
 export function sourceNames({ sources }: Pick<Pipeline, 'sources'>): readonly string[] {
   const names = sources.map(({ uri }) => basename(shownAddress(uri)))
   return names.map((name, index) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (source ${index + 1})`))

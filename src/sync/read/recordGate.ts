@@ -10,21 +10,24 @@ import { RecordDigester, digestWords } from './recordDigest.ts'
 
 /** Gate that computes the digest of every raw record, and skips the known records. */
 export class DigestGate implements RecordGate {
+  /** Undefined for a full read. */
   #knownDigests: KnownDigests | undefined
-  /** Columns of the last read, set by the caller for each source (`RecordGate`). */
+  /** Columns of the last read (`RecordGate.columns`). The caller sets them for each source. */
   columns: readonly string[] = []
   readonly #digester: RecordDigester
+  /** Digest of the present shape. */
   readonly #shape = new Int32Array(digestWords)
-  /**
-   * Queue of the records that were passed on to the parser: their lines, in order. `#digests` has their digests, `#count` is their number.
-   * `#next` is the index of the next one that `digestOf` looks at.
-   */
+  /** Queue of the records that were not skipped: their lines, in order. */
   #lines = new Float64Array(1024)
-  #count = 0
-  #next = 0
+  /** Digests of the records in the queue. */
   #digests = new Int32Array(1024 * digestWords)
+  /** Number of records in the queue. */
+  #count = 0
+  /** Index in the queue of the next record that `digestOf` looks at. */
+  #next = 0
   /** Digest that `digestOf` returned last. */
   readonly #returned = new Int32Array(digestWords)
+  /** The memory of `#returned`. */
   readonly #returnedBytes = new Uint8Array(this.#returned.buffer)
   #unchanged = 0
   #repeated = 0
@@ -60,7 +63,7 @@ export class DigestGate implements RecordGate {
     return this.#unchanged + this.#repeated
   }
 
-  /** Returns the row statistics of the known records of a source, and starts those of the next source. */
+  /** Returns the row statistics of the skipped records of a source, and starts those of the next source. */
   takeCounts(): FeatureSetCounts {
     const featureSets = this.#featureSets
     this.#featureSets = new FeatureSetCounts()
@@ -77,7 +80,10 @@ export class DigestGate implements RecordGate {
     this.#clearQueue()
   }
 
-  /** Returns true if the record `bytes[start, end)` is known; its row is then not parsed. Otherwise stores its digest for `digestOf`. */
+  /**
+   * Returns true and counts the record `bytes[start, end)` if it is known; its row is then not parsed. Otherwise queues its digest for
+   * `digestOf`, and returns false.
+   */
   skips(bytes: Buffer, start: number, end: number, line: number): boolean {
     this.#digester.compute(bytes, start, end)
     const { digest } = this.#digester
@@ -87,7 +93,7 @@ export class DigestGate implements RecordGate {
     const known = this.#knownDigests
     const found = known === undefined ? -1 : known.find(digest)
     if (known === undefined || found === -1) {
-      this.#remember(line, digest)
+      this.#enqueue(line, digest)
       return false
     }
     this.#featureSets.add(known.featureSetOf(found), line)
@@ -112,11 +118,13 @@ export class DigestGate implements RecordGate {
     return this.#returnedBytes
   }
 
-  #remember(line: number, digest: Int32Array): void {
+  /** Adds a record to the queue. */
+  #enqueue(line: number, digest: Int32Array): void {
     if (this.#count === this.#lines.length) this.#dropTaken()
     const at = this.#count++
     if (at === this.#lines.length) {
-      const [lines, digests] = [new Float64Array(at * 2), new Int32Array(at * 2 * digestWords)]
+      const lines = new Float64Array(at * 2)
+      const digests = new Int32Array(at * 2 * digestWords)
       lines.set(this.#lines)
       digests.set(this.#digests)
       this.#lines = lines
@@ -126,7 +134,7 @@ export class DigestGate implements RecordGate {
     this.#digests.set(digest, at * digestWords)
   }
 
-  /** Removes the digests that were taken: rarely is the queue empty, because the rows of a chunk do not fill whole batches. */
+  /** Removes the records before `#next` from the queue. The queue is rarely empty, because rows are yielded in batches. */
   #dropTaken(): void {
     this.#lines.copyWithin(0, this.#next, this.#count)
     this.#digests.copyWithin(0, this.#next * digestWords, this.#count * digestWords)

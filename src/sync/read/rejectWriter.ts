@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
 import { storableText } from '../../mapping/text.ts'
 
-/** Number of rejects in memory from which on `flush` should be called. */
+/** Number of rejects in memory from which on `full` is true. */
 const manyRejects = 500
 
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */

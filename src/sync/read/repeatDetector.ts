@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory: 20 MB. With more keys, `finish` returns true without a search. */
+/** Maximum number of keys in memory (20 MB). With more keys, `finish` returns true without a search. */
 const mostKeys = 2_500_000
 
 /**
@@ -16,7 +16,7 @@ export class RepeatDetector {
   #isFull = false
   readonly #areDigests: boolean
 
-  /** `areDigests`: the keys are evenly distributed digests, so their first 8 bytes are used without another digest. */
+  /** `areDigests`: true if the keys are digests, and so evenly distributed. Then their first 8 bytes are used without another digest. */
   constructor({ areDigests = false }: { readonly areDigests?: boolean } = {}) {
     this.#areDigests = areDigests
   }

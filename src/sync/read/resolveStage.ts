@@ -1,7 +1,7 @@
 /**
  * Reduces the staged rows to one row per key. One of several rows with equal content stays. Contradicting rows are all rejected; with
  * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats
- * are searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
+ * are searched with one hash aggregate, and only if a key may be repeated. `stageSources` has analyzed the stage in that case.
  */
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -29,10 +29,14 @@ export interface Resolved {
   readonly affectedRows: number
 }
 
+/** Settings of the pipeline and its destination that decide which rows stay. */
 interface ResolveOptions {
   readonly runId: number
+  /** Field of the key, for messages. */
   readonly keyField: string
+  /** `identifier`: an opted-out row of a list also removes other rows with one of its identifiers. */
   readonly removesBy: 'key' | 'identifier'
+  /** Treatment of contradicting rows: `reject` all, or keep the `last`. */
   readonly duplicates: 'reject' | 'last'
   /** Names of the sources, for messages. */
   readonly sources: readonly string[]
@@ -52,18 +56,19 @@ export async function resolveStage(
 ): Promise<Resolved> {
   const shared = staged.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
-  const suppressed = await suppressRows(tx, staged.optedOut > 0, options)
+  const suppressed = await suppressRows(tx, { ...options, anyOptedOut: staged.optedOut > 0 })
   if (repeats === undefined) {
+    // Without repeats, counting needs no query.
     const optedOut = staged.optedOut + shared.emptied
     const valid = staged.valid - shared.emptied - suppressed
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: shared.rows }
   }
   const optedOut = await countKind(tx, stagedKind.optedOut)
-  await keepOneRowAKey(tx)
+  await keepOneRowPerKey(tx)
   return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: shared.rows }
 }
 
-/** Resolves repeated keys. Returns undefined if no key is repeated. */
+/** Resolves repeated keys, and leaves their keys in the table `repeated`. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
   options: Pick<ResolveOptions, 'runId' | 'keyField' | 'duplicates' | 'sources'>,
@@ -74,7 +79,7 @@ async function resolveRepeats(
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, bool_or(s.kind = ${stagedKind.optedOut}) over (partition by s.key) as opts_out
     from stage s join repeated using (key)`)
-  // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out too.
+  // An opted-out row wins (docs/inputs.md 129, 131): the valid rows of its key are opted out too.
   await tx.query(`
     update stage s set kind = ${stagedKind.optedOut}
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
@@ -93,11 +98,11 @@ async function resolveRepeats(
 
   const conflicting = await rejectContradictions(tx, options)
   // One of several rows with the same key and content stays (docs/inputs.md 57).
-  const collapsed = await tx.execute(`
+  const duplicates = await tx.execute(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
       and not exists (select 1 from contradiction c where c.key = r.key)`)
-  return { duplicates: collapsed, conflicting }
+  return { duplicates, conflicting }
 }
 
 /**
@@ -138,8 +143,12 @@ async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions
 /** Marks valid rows that must not be sent as suppressed, and returns their number. `anyOptedOut`: true if a row opts out. */
 async function suppressRows(
   tx: Connection,
-  anyOptedOut: boolean,
-  { removesBy, suppressedBy, erasures }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'>,
+  {
+    anyOptedOut,
+    removesBy,
+    suppressedBy,
+    erasures,
+  }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'> & { readonly anyOptedOut: boolean },
 ): Promise<number> {
   if (removesBy === 'identifier') return anyOptedOut ? suppressWithRemoved(tx) : 0
   const listed = suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, suppressedBy)
@@ -192,8 +201,8 @@ export async function suppressErased(tx: Connection, { destinationId, service }:
   )
 }
 
-/** Keeps one row per key, because the diff joins on the key. Prefers a row that was not rejected. */
-async function keepOneRowAKey(tx: Connection): Promise<void> {
+/** Deletes all rows but one of each repeated key, because the diff joins on the key. Prefers a row that was not rejected. */
+async function keepOneRowPerKey(tx: Connection): Promise<void> {
   await tx.query(`
     delete from stage s using (
       select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth

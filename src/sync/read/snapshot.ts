@@ -82,12 +82,12 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
     last.suppressionVersion === suppression.version
   const comparable = isComparable ? last : undefined
   const key = await digestKey(deps.db, destinationId)
-  const context: ReadContext = { deps, tx, pipeline, run, suppressedBy: suppression.destinationIds, last, comparable, digestKey: key }
+  const context: ReadContext = { deps, tx, pipeline, run, suppressedBy: suppression.listIds, last, comparable, digestKey: key }
   const gate = new DigestGate(key)
-  const { same, opened } = await compareBytes(deps, pipeline, comparable, gate)
+  const { isUnchanged, opened } = await compareBytes(deps, pipeline, comparable, gate)
   try {
     await createStage(tx)
-    if (comparable !== undefined && same) return await unchangedResult(context, comparable, notes)
+    if (comparable !== undefined && isUnchanged) return await unchangedResult(context, comparable, notes)
     const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
     crashPoint('read.opened')
     try {
@@ -182,7 +182,9 @@ function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Codes of notes on one run or on changes since the last read. The run of an unchanged source does not repeat these notes. */
+/**
+ * Codes of notes on one run, or on changes since the last read. A run with an unchanged source does not take them over from the last read.
+ */
 const notRepeated: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
@@ -203,8 +205,9 @@ const notRepeated: ReadonlySet<string> = new Set([
 ] satisfies QualityCode[])
 
 /**
- * Compares every source with the read `last`, if there is one: a local file by its digest, a server by its answer (304). Stops at the first
- * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
+ * Compares every source with the read `last`: a local file by its digest, a server by its answer (304). Stops at the first changed source.
+ * `isUnchanged`: true if `last` is given and no source changed. `opened` has the changed source if it was requested from a server, so that
+ * it is not requested twice.
  *
  * If the snapshot is older than a day, a source on a server counts as changed: a wrong cache or ETag would otherwise hide every later
  * change forever, opt-outs too.
@@ -214,19 +217,20 @@ async function compareBytes(
   pipeline: Pipeline,
   last: LastSnapshot | undefined,
   gate: DigestGate,
-): Promise<{ readonly same: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
+): Promise<{ readonly isUnchanged: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
   const opened = new Map<number, OpenedSource>()
-  if (last?.sources.length !== pipeline.sources.length) return { same: false, opened }
+  if (last?.sources.length !== pipeline.sources.length) return { isUnchanged: false, opened }
   for (const [i, definition] of pipeline.sources.entries()) {
     const previous = last.sources[i]
-    if (previous === undefined) return { same: false, opened }
+    if (previous === undefined) return { isUnchanged: false, opened }
     const local = await hashSource(definition, previous.bytes)
-    if (local === 'other size') return { same: false, opened }
+    if (local === 'other size') return { isUnchanged: false, opened }
     if (local) {
-      if (local.sha256 !== previous.sha256) return { same: false, opened }
+      if (local.sha256 !== previous.sha256) return { isUnchanged: false, opened }
       continue
     }
-    if (!last.isRecent || (previous.etag === undefined && previous.lastModified === undefined)) return { same: false, opened }
+    const hasValidator = previous.etag !== undefined || previous.lastModified !== undefined
+    if (!last.isRecent || !hasValidator) return { isUnchanged: false, opened }
     const { openSource } = await import('../../sources/openSource.ts')
     const source = await openSource(definition, {
       env: deps.env,
@@ -237,25 +241,25 @@ async function compareBytes(
     })
     if (!source.unchanged) {
       opened.set(i, source)
-      return { same: false, opened }
+      return { isUnchanged: false, opened }
     }
     await source.close()
   }
-  return { same: true, opened }
+  return { isUnchanged: true, opened }
 }
 
 /**
- * Returns the do-not-reach lists of the account that the pipeline respects, the sum of the versions of their desired content, and notes on
- * lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another list replaced a list
- * at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
+ * Returns the ids of the do-not-reach lists of the account that the pipeline respects, the sum of the versions of their desired content,
+ * and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another list
+ * replaced a list at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,
   pipeline: Pipeline,
-): Promise<{ readonly destinationIds: readonly number[]; readonly version: number; readonly notes: readonly WarningSummary[] }> {
+): Promise<{ readonly listIds: readonly number[]; readonly version: number; readonly notes: readonly WarningSummary[] }> {
   const { destination } = pipeline
   const type = destinationOf(destination.kind)
-  if (!type.heedsSuppression(destination)) return { destinationIds: [], version: 0, notes: [] }
+  if (!type.heedsSuppression(destination)) return { listIds: [], version: 0, notes: [] }
   const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
     `select id, desired_version, target_id,
        exists (select from snapshot s where s.destination_id = destination.id and s.status in ('closed', 'incomplete')) as is_read
@@ -268,5 +272,6 @@ async function suppressionOf(
     return { code: 'DO_NOT_REACH_UNREAD' satisfies QualityCode, field: name, message, count: 1, lines: [] }
   })
   // Versions only rise, so an equal sum means that no list changed.
-  return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0), notes }
+  const version = rows.reduce((sum, row) => sum + Number(row.desired_version), 0)
+  return { listIds: rows.map(({ id }) => id), version, notes }
 }

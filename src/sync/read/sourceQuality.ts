@@ -14,7 +14,7 @@ import type { WarningSummary } from '../../model/report.ts'
 
 /** Result of checking a source. */
 export interface SourceResult {
-  /** Warnings of the run; some codes stop it (sync/plan/qualityGuard.ts). */
+  /** Warnings on the source as a whole. Some codes stop the run (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
@@ -72,7 +72,7 @@ export function watchMapper(
   }
 }
 
-/** Minimum number of rows for checks of shares (docs/inputs.md). */
+/** Minimum number of rows or members for checks of shares (docs/inputs.md). */
 const checkedFrom = 100
 /** Share of rows damaged by a spreadsheet above which the file is rejected. */
 const maxDamagedShare = 0.005
@@ -84,12 +84,12 @@ const maxRoleShare = 0.01
 const maxFillFall = 20
 /** Code of the note on columns with personal numbers. It is reported once per column, as a note on the source. */
 const personalCode = 'PERSONAL_COLUMN'
-/** Codes that count once per column, for any number of rows. */
+/** Codes of warnings that count once per column, for any number of rows. */
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /**
- * Starts the checks of a source. `previous`: facts of the last read for a gated read. `add` returns the number of the feature set of a row
- * (mapping/statistics/rowStatistics.ts).
+ * Starts the checks of a source. `previous`: facts of the last read for a gated read; undefined for a full read. `add` counts a mapped row,
+ * and returns the number of its feature set (mapping/statistics/rowStatistics.ts).
  */
 function createSourceQuality(
   statistics: ReadStatistics,
@@ -169,7 +169,7 @@ function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: Lin
   )
 }
 
-/** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: lines of some of them; 0: none. */
+/** Throws `FILE_MAPPING` if too many rows have an identifier in the column of another type. `lines`: some of their lines; 0 is no line. */
 function rejectMisplaced({ uri }: SourceFacts, rows: number, { count, lines }: { count: number; lines: readonly number[] }): void {
   if (count <= rows * maxMisplacedShare) return
   throw new RunError('FILE_MAPPING', `${count} of ${rows} rows have an email where a phone number is mapped, or the reverse`, {
@@ -191,19 +191,20 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
 const optOutsFrom = 20
 
 /**
- * Returns the note on fallen opt-outs, if they fell by more than half and the number of members who do not opt out rose by at least half of
- * this fall. A smaller rise means that most of the rows that opted out are missing now. `before`: figures of the last read in
- * whose plan no guard fired. Rows that opt out are mapped in every read, because they have no stored digest.
+ * Returns the note on fallen opt-outs; none if they did not fall by more than half, or if the number of members who do not opt out rose by
+ * less than half of this fall. Then most of the rows that opted out are missing now. `before`: figures of the last read in whose plan no
+ * guard fired. Rows that opt out are mapped in every read, because they have no stored digest.
  */
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
-  const [was, is] = [before?.optedOut ?? 0, now.optedOut ?? 0]
+  const was = before?.optedOut ?? 0
+  const is = now.optedOut ?? 0
   if (before === undefined || was < optOutsFrom || is * 2 >= was) return []
   const added = now.members - is - (before.members - was)
   if (added * 2 < was - is) return []
   return [noteOf('OPT_OUTS_FELL', 'consent', `${is} rows opt out, last time ${was}, and ${added} more people would be sent`, added)]
 }
 
-/** Returns at most 20 columns that only the last read had; none for XML and JSON, whose items omit empty fields. */
+/** Returns at most 20 columns that the last read had and this one has not; none for XML and JSON, whose items omit empty fields. */
 function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
   if (previous === undefined || !['csv', 'tsv', 'xlsx', 'sql'].includes(facts.format)) return []
   return previous.columns.filter((column) => !facts.columns.includes(column)).slice(0, 20)
@@ -213,12 +214,12 @@ function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined):
  * Returns the identifier types whose fill rate fell by more than `maxFillFall` percentage points, with the percentages before and now.
  * Empty if one of the reads had fewer than `checkedFrom` members.
  */
-function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
+function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [type: string, before: number, now: number][] {
   if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []
-  return Object.entries(before.filled).flatMap(([kind, count]): [string, number, number][] => {
+  return Object.entries(before.filled).flatMap(([type, count]): [string, number, number][] => {
     const was = Math.round((count / before.members) * 100)
-    const is = Math.round(((now.filled[kind] ?? 0) / now.members) * 100)
-    return was - is > maxFillFall ? [[kind, was, is]] : []
+    const is = Math.round(((now.filled[type] ?? 0) / now.members) * 100)
+    return was - is > maxFillFall ? [[type, was, is]] : []
   })
 }
 

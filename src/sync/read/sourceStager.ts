@@ -47,7 +47,7 @@ export interface Staging {
   filtered: number
   /** True while V8's space for new objects may grow (`letYoungGrow`). */
   growing: boolean
-  /** Number of rows from which on the stage is partitioned; undefined if it is already partitioned, or never will be. */
+  /** Number of rows from which on the stage is partitioned; undefined once it is, or if it never will be. */
   partitionFrom: number | undefined
 }
 
@@ -70,10 +70,12 @@ interface StagedSource {
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
 export class SourceStager {
   readonly #staging: Staging
+  /** Number of the source, from 0. */
   readonly #index: number
   readonly #source: StagedSource
   readonly #lines = new SharedLines()
   readonly #deciding: readonly DecidingColumns[]
+  /** Deciding columns that no row had so far. */
   readonly #unseen: UnseenColumns
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
@@ -127,12 +129,12 @@ export class SourceStager {
     if (this.#writer.copy.full) await this.#writer.copy.flush()
     if (staging.rejects.full) await staging.rejects.flush()
     const { tx, tally } = staging
-    const partitions = staging.partitionFrom !== undefined && staging.read >= staging.partitionFrom
-    if (!partitions && tally.digests?.full !== true) return
+    const mustPartition = staging.partitionFrom !== undefined && staging.read >= staging.partitionFrom
+    if (!mustPartition && tally.digests?.full !== true) return
     await this.#between
     const ended = this.#writer.copy.end()
-    const after = partitions ? ended.then(() => partitionStage(tx)) : ended
-    if (partitions) staging.partitionFrom = undefined
+    const after = mustPartition ? ended.then(() => partitionStage(tx)) : ended
+    if (mustPartition) staging.partitionFrom = undefined
     // Rows are read and mapped while Postgres partitions the stage and stores the digests.
     this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
     // Prevents an unhandled rejection: the next `await` throws the error.
@@ -144,29 +146,34 @@ export class SourceStager {
     })
   }
 
-  /** Ends the source. @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING` */
+  /**
+   * Ends the source, and adds its warnings and facts to the staging. `ended`: facts after the last row.
+   *
+   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
+   */
   async end(ended: SourceFacts): Promise<void> {
     const { previous, lastGood } = this.#source
     await this.#between
     await this.#writer.copy.end()
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
-    const onDeciding = this.#decidingWarnings()
-    const ofColumns = [
+    const isAccepted = (code: string) => pipeline.guards.accept?.includes(code) === true
+    const decidingWarnings = this.#decidingWarnings()
+    const columnWarnings = [
       ...this.#columnWarnings(ended.columns),
-      ...(skipped === 0 ? onDeciding : []),
+      ...(skipped === 0 ? decidingWarnings : []),
       ...(destinationOf(pipeline.destination.kind).reachesPeople
         ? unconsentedFileWarnings(pipeline, ended.columns, this.#source.member ?? ended.uri)
         : []),
     ]
     // A skipped row may have the column, but its cells are not read.
-    if (skipped > 0) doubts.push(...onDeciding.map(({ code }) => code).filter((code) => pipeline.guards.accept?.includes(code) !== true))
+    if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so a gated read could give another hint than
-    // a full read, and would have to be repeated for that alone.
+    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so a gated read could give another hint
+    // than a full read, and would have to be repeated for that alone.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
-      pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, report)
-    for (const warning of ofColumns) warnings.add(hinted(warning))
+      isAccepted(note.code) ? note : withConsentHint(note, report)
+    for (const warning of columnWarnings) warnings.add(hinted(warning))
     const known = gate.canSkip ? gate.takeCounts() : undefined
     const result = mapper.finish(ended, { previous, lastGood, known })
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
@@ -249,16 +256,17 @@ interface DecidingColumns {
  */
 function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
-  const end = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
-  const ends = end === undefined || end.constant !== undefined || end.default !== undefined || end.compute !== undefined ? [] : end.columns
-  const missing = (columns: readonly string[], code: RecordCode, what: string): DecidingColumns => {
+  const expiresAt = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
+  const hasOtherValue = expiresAt?.constant !== undefined || expiresAt?.default !== undefined || expiresAt?.compute !== undefined
+  const expiryColumns = expiresAt === undefined || hasOtherValue ? [] : expiresAt.columns
+  const deciding = (columns: readonly string[], code: RecordCode, effect: string): DecidingColumns => {
     const [first = ''] = columns
-    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${what}` } }
+    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${effect}` } }
   }
   return [
-    ...tests.map(({ column }) => missing([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
-    ...filters.map(({ keep, column }) => missing([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
-    ...(ends.length === 0 ? [] : [missing(ends, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
+    ...tests.map(({ column }) => deciding([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
+    ...filters.map(({ keep, column }) => deciding([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
+    ...(expiryColumns.length === 0 ? [] : [deciding(expiryColumns, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
   ]
 }
 
