@@ -101,17 +101,13 @@ async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promi
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
       await startRemovals(work, name, set.id)
     } else if (listed === undefined || set.knownIds === null || set.late) {
-      const next =
-        set.knownIds === null
-          ? ', and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule'
-          : ': the next run looks for the set'
-      unresolved.set(name, { name, action: 'create', ...unresolvedOutcome(`the create got no answer${next}`) })
+      unresolved.set(name, { name, action: 'create', ...unresolvedCreate(set.knownIds) })
     } else if (ruleNames.has(name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
   return unresolved
 }
 
-/** Returns the time after the start of a create, in milliseconds, in which its set may still appear in a listing. */
+/** Returns the milliseconds after the start of a create from which on a listing shows its set if it was applied. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
@@ -180,8 +176,17 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
     return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
-  const reason = answer.kind === 'unclear' ? answer.reason : 'no id'
-  return { name, action, ...unresolvedOutcome(`the create got no answer (${reason}): the next run looks for the set`) }
+  return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no id') }
+}
+
+/** Returns the outcome of a create without a clear answer. `knownIds`: as in `StoredSet`. */
+function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Outcome {
+  const what = `the create got no answer${reason === undefined ? '' : ` (${reason})`}`
+  return unresolvedOutcome(
+    knownIds === null
+      ? `${what}, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule`
+      : `${what}: the next run looks for the set`,
+  )
 }
 
 /** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
