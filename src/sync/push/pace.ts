@@ -40,9 +40,9 @@ interface Level {
  * Raises the number of requests in flight as long as more requests bring more answers. The maximum is twice what the allowance needs at
  * the present latency, within `concurrency`.
  *
- * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers:
- * with 1,000,000 users to a service on the same two cores, answers took 5 s instead of 0.3 s without this rule, and one request in ten
- * missed its timeout.
+ * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers.
+ * Without this rule, with 1,000,000 users and a service on the same two cores, answers took 5 s instead of 0.3 s, and one request in ten
+ * timed out.
  *
  * If answers take longer than a part of the HTTP timeout (`latencyPart`), the number falls. While requests fail (no connection, no answer,
  * 5xx, 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
@@ -114,6 +114,7 @@ export class Pace {
   /** Registers a failed request: no connection, no answer, 5xx or 408. */
   noteFailure(): void {
     this.#meter.restart(0)
+    // A failure during the backoff is of a concurrent request.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#backoffUntil) return
     this.#failures++
     this.#backoffUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
