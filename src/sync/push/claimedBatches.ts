@@ -4,7 +4,8 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 /** Maximum number of batches claimed by one statement. */
 const maxClaimsAtOnce = 4
 /**
- * Number of unrecorded answers from which on no batch is claimed. The database is then too slow, and more claims would only hold leases.
+ * Number of unrecorded answers from which on no batch is claimed: the database is then the bottleneck, and more claims would only hold
+ * leases.
  */
 const maxUnrecordedAnswers = 24
 

@@ -126,15 +126,15 @@ interface KnownRecords {
  */
 async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
   if (last === undefined || !isGateable(pipeline, last.sources, last.rows.duplicates)) return undefined
-  const stored = await loadDigests(tx, run.destinationId)
-  if (stored === undefined || stored.count !== last.rows.valid || stored.stored > mostKnown) return undefined
-  const quality = decodeQuality(stored.quality, run.destinationId)
+  const loaded = await loadDigests(tx, run.destinationId)
+  if (loaded === undefined || loaded.count !== last.rows.valid || loaded.stored > mostKnown) return undefined
+  const quality = decodeQuality(loaded.quality, run.destinationId)
   const needsFullRead = quality.due
   if (needsFullRead) return undefined
   // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
   // found would count as new. The result would be the same, but every gated read would end as a full read.
-  const known = new KnownDigests(stored.stored, { everywhere: last.rows.duplicates > 0 })
-  for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
+  const known = new KnownDigests(loaded.stored, { everywhere: last.rows.duplicates > 0 })
+  for await (const { chunk, digests, featureSets, outdated } of loaded.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
     // 64 chunks have at most four megabytes of digests.
     if (chunk % 64 === 63) dropBuffers()

@@ -27,7 +27,9 @@ export interface Staging {
   readonly mapper: WatchedMapper
   readonly tally: StageTally
   readonly rejects: RejectWriter
+  /** Warnings counted row by row, by code and field. */
   readonly warnings: WarningCounter
+  /** Warnings on sources as a whole. */
   readonly notes: WarningSummary[]
   /**
    * Notes on unmapped columns of identifiers, by column. A note replaces that of an earlier source, because its count includes the rows of
