@@ -26,6 +26,8 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
+  // The do-not-reach lists of the account, unless the plan ignores them. `suppression_version`: sum of their versions when the plan was
+  // made.
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t
@@ -41,7 +43,6 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
   )
-  // The snapshot stores the sum of the versions of all lists at its read.
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
   if (erased === undefined && !listsChanged) return false
