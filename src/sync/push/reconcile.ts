@@ -90,10 +90,10 @@ export async function reconcile(
     const { state, confirmed, refused, rest } = result
     await logBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
     // Members of the batch may now be off the list. A refused delete changes nothing: its members stay on the list.
-    if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
-      await raiseVersionOfShrunkList(tx, batch)
+    const mayShrinkList = destination.suppresses && (confirmed > 0 || (refused > 0 && batch.operation === 'upsert'))
+    if (mayShrinkList) await raiseVersionOfShrunkList(tx, batch)
     // This is the last statement, because all transactions that record answers of a destination wait for the lock of its row.
-    if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
+    if (confirmed + refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result
   })
@@ -172,7 +172,7 @@ async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconc
 async function recordRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
   await storeAttempt(work, outcome, {})
   const { maybeApplied, miscounts } = work.batch
-  // The service did not process the content, so the number of successive answers with wrong counts is kept.
+  // The service did not process the content, so the number of successive useless answers stays the same.
   return scheduleAgain(work, { reason: outcome.code, maybeApplied, miscounts })
 }
 
@@ -218,17 +218,19 @@ interface ResendCause {
   readonly maybeApplied: boolean
 }
 
-/** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
+/**
+ * Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. `why.miscounts`: number of
+ * successive useless answers to store; absent: 0.
+ */
 async function scheduleAgain(work: Work, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
-  // A parked batch keeps its number of successive answers with wrong counts. It gets one attempt per run, so only a later run can reach
-  // `suspectedAfter`.
+  // The number is stored with a parked batch too. Such a batch gets one attempt per run, so only a later run can reach `suspectedAfter`.
   if (batch.attempts + 1 >= work.maxAttempts) return park(work, { miscounts: 0, ...why })
   const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }
 }
 
-/** Parks the batch: this run does not send it any more, but the next run does. */
+/** Parks the batch: this run does not send it any more, but the next run does. `miscounts` absent: the batch keeps its stored number. */
 async function park(work: Work, { reason, maybeApplied, miscounts }: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = work
   await expandEntries(tx, [batch.id])

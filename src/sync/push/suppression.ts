@@ -26,8 +26,7 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
-  // The do-not-reach lists of the account, unless the plan ignores them. `suppression_version`: sum of their versions when the plan was
-  // made.
+  // The do-not-reach lists of the account, unless the plan ignores them. `suppression_version`: sum of their versions at the plan's read.
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t

@@ -19,11 +19,10 @@ export async function formerDestinationNotes(
   { name }: Pipeline,
   run: RunRow,
 ): Promise<readonly WarningSummary[]> {
-  const [earlier] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`, [
-    name,
-    run.destinationId,
-    run.id,
-  ])
+  const [earlier] = await db.query(
+    `select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`,
+    [name, run.destinationId, run.id],
+  )
   if (earlier !== undefined) return []
   // Nearly every pipeline has only one destination, and needs no longer query.
   const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
