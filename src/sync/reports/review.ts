@@ -94,7 +94,14 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
 
 /** Loads the samples of each change. Without `showsRecords`, the samples have no ids and fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
-  const rows = await db.query<{ change: Change; key: Buffer; identifiers: number; users: number; after: Buffer | null; before: Buffer | null }>(
+  const rows = await db.query<{
+    change: Change
+    key: Buffer
+    identifiers: number
+    users: number
+    after: Buffer | null
+    before: Buffer | null
+  }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.users, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
