@@ -10,11 +10,11 @@ const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
  * Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. A reason column has
- * the prefix `reject_` if the merchant's file has a column with the same name.
+ * the prefix `reject_`, once or several times, if the merchant's file has a column with the name without it.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasons.length
-  if (from < 1 || !reasons.every((name, i) => [name, `reject_${name}`].includes(columns[from + i] ?? ''))) return []
+  if (from < 1 || !reasons.every((name, i) => (columns[from + i] ?? '').replace(/^(?:reject_)+/, '') === name)) return []
   return reasons.map((_, i) => from + i)
 }
 
