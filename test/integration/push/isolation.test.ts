@@ -189,7 +189,10 @@ describe('one failing user among many', () => {
     await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 63 })
     const [paused] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
-    expect(paused?.paused_reason).toMatch(/6\d requests in a row were refused/)
+    // Answers that arrive while the 64th is recorded count too.
+    const refused = Number(/(\d+) requests in a row were refused/.exec(paused?.paused_reason ?? '')?.[1])
+    expect(refused).toBeGreaterThanOrEqual(64)
+    expect(refused).toBeLessThanOrEqual(64 + 24)
   })
 
   test('a batch is parked, not split, if the service always counts differently', async () => {

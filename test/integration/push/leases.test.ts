@@ -104,7 +104,7 @@ describe('a lease', () => {
     // The attempt is committed, and the answer of the service could not be recorded.
     const [batch] = await claimBatches(db, { planId: planted.planId, fence }, { workerId: deps.workerId, leaseMs: 600, count: 1 })
     await beginAttempt(db, batch!, { runId: planted.runId, workerId: deps.workerId, leaseMs: 600, budget: 'none' })
-    const stop = AbortSignal.timeout(10_000)
+    const stop = AbortSignal.timeout(50_000)
     // The next run in the same process waits for the batch, and sends it again.
     await resendUnresolved({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
     expect(stop.aborted).toBe(false)
