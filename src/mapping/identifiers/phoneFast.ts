@@ -75,9 +75,16 @@ export function fastPhone(text: string, country: string | undefined): string | u
     else if (char !== 32 && char !== 45 && char !== 46) return undefined // 32 is a space, 45 a hyphen, 46 a dot
     if (openBrackets < 0 || openBrackets > 1) return undefined
   }
-  if (openBrackets !== 0) return undefined
+  if (openBrackets !== 0 || isOneDigitRepeated(end)) return undefined
   if (isInternational) return end < 9 || end > 16 ? undefined : fastInternational(plusAndDigits.latin1Slice(0, end))
   return country === undefined ? undefined : fastNational(plusAndDigits.latin1Slice(1, end), country)
+}
+
+/** Returns true if all digits in `plusAndDigits` before `end` are equal. `phone.ts` rejects such a number. */
+function isOneDigitRepeated(end: number): boolean {
+  const first = plusAndDigits[1]
+  for (let i = 2; i < end; i++) if (plusAndDigits[i] !== first) return false
+  return true
 }
 
 /** Returns `number` unchanged if it is valid. `number`: a plus and 8 to 15 digits. */
