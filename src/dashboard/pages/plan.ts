@@ -1,7 +1,7 @@
 /** Page `/plans/:id`: the planned operations, deletes first, and the approval of withheld deletes. */
 import type { BatchLine } from '../../sync/reports/batchDetails.ts'
 import { guardEffectOf, type Change } from '../../model/report.ts'
-import type { ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
+import type { ChangeSample, PlanReview } from '../../sync/reports/review.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
@@ -11,7 +11,7 @@ import { batchState, stateBadge } from '../states.ts'
 
 /** Content of the page. */
 export interface PlanData {
-  readonly plan: ReviewedPlan
+  readonly plan: PlanReview
   /** First batches of the plan, those without a final answer before the others. */
   readonly batches: readonly BatchLine[]
   readonly mayAct: boolean
@@ -28,22 +28,22 @@ const statusWords = {
 } as const
 
 /** Returns the number of deletes that guards withhold, with the products that would be set out of stock. */
-export function withheldDeletes({ guards, counts }: ReviewedPlan): number {
+export function withheldDeletes({ guards, counts }: PlanReview): number {
   return guards.length === 0 ? 0 : (counts.withheld ?? 0)
 }
 
 /** Returns what guards withhold, such as `12 deletes`. */
-function withheldText(plan: ReviewedPlan): string {
+function withheldText(plan: PlanReview): string {
   return withheldChanges(withheldDeletes(plan), outOfStockOf(plan.guards))
 }
 
 /** Returns true if an approval overrides every guard of the plan. */
-export function isApprovable({ guards }: ReviewedPlan): boolean {
+export function isApprovable({ guards }: PlanReview): boolean {
   return guards.every((guard) => guardEffectOf(guard).approvable)
 }
 
 /** Returns true if the plan is not the newest one of its destination. */
-export function isReplaced({ planId, newestPlanId }: ReviewedPlan): boolean {
+export function isReplaced({ planId, newestPlanId }: PlanReview): boolean {
   return planId !== newestPlanId
 }
 
@@ -193,7 +193,7 @@ function approval({ plan, mayAct }: PlanData): Html {
 
 const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
 
-function samples(plan: ReviewedPlan, change: Change): Html {
+function samples(plan: PlanReview, change: Change): Html {
   const shown = plan.samples.filter((sample) => sample.change === change)
   if (shown.length === 0) return none
   const all =
@@ -236,8 +236,9 @@ function samples(plan: ReviewedPlan, change: Change): Html {
   </section>`
 }
 
-function fields({ change, fields: lines }: ChangeSample): Html {
-  if (lines.length === 0) return html`<span class="muted">the content has expired</span>`
+function fields({ change, fields: lines, hasExpired }: ChangeSample): Html {
+  if (hasExpired) return html`<span class="muted">the content has expired</span>`
+  if (lines.length === 0) return html`<span class="muted">the same content again</span>`
   if (change === 'update')
     return html`<ul>
       ${lines.map(({ field, before, after }) => html`<li><code>${field}</code> ${before === null ? none : html`<del class="diff-del">${before}</del> `}${after === null ? html`<span class="muted">removed</span>` : html`<ins class="diff-add">${after}</ins>`}</li>`)}

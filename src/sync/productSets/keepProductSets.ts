@@ -21,7 +21,7 @@ import type { ProductSetRule } from '../../model/pipeline.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import type { ProductSetChange } from '../../model/report.ts'
-import { actionOf, isResultOf, shownAction, withListed } from './compare.ts'
+import { actionOf, isResultOf, shownAction, withListedTexts } from './compare.ts'
 import { confirmedContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './setRequests.ts'
 
@@ -123,7 +123,7 @@ async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChan
   }
   if (isProblem(desired)) return { name, action: stored === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
   if (stored === undefined || stored.setId === null) return createManagedSet(work, desired, 'create')
-  const action = actionOf(desired, withListed(stored.content, listedSet))
+  const action = actionOf(desired, withListedTexts(stored.content, listedSet))
   if (action === 'replace') return createManagedSet(work, desired, 'replace')
   if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
   const answer = await sendSetRequest(deps, updateSet(work.target, stored.setId, desired))

@@ -12,16 +12,16 @@ import { backoffMs } from '../../http/retryAfter.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
-/** Maximum number of attempts of one request. Small, because the next run tries again. */
-const maxAttempts = 3
+/** Maximum number of attempts of one request about sets. Small, because the next run tries again. */
+const maxSetAttempts = 3
 /** Maximum number of pages of a listing. A longer listing counts as unreadable. */
 const maxPages = 50
 
 /**
- * Sends a request, at most `maxAttempts` times until its answer is clear. A request that is not repeatable is sent again only if the
- * service certainly did not apply it.
+ * Sends a request, and returns its answer. Sends it up to `maxSetAttempts` times: again if the service certainly did not apply it, and if
+ * that is not known and the request is `repeatable`.
  *
- * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the next attempt
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the first attempt, or when another attempt is due
  */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
@@ -37,7 +37,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
     if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
     const answer = classifySetAnswer(exchange)
     const maySendAgain = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
-    if (!maySendAgain || attempt === maxAttempts) return answer
+    if (!maySendAgain || attempt === maxSetAttempts) return answer
     if (signal?.aborted === true) throw interrupted()
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
@@ -47,7 +47,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
  * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `maxPages` pages, or repeats a cursor. The
  * specification does not describe this endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
  *
- * @throws {RunError} as `sendSetRequest`
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

@@ -1,17 +1,17 @@
-/** Counts the operations of a push, and shows its progress. */
+/** Counts the operations of a push, and reports its progress. */
 import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/claim.ts'
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
 
-/** Functions that update the progress of a push, and show it. */
+/** Functions that report the progress of a push. An operation is done when this run will not send it again. */
 export interface PushProgress {
-  /** Adds a number of operations that this process finished, and shows the progress. */
+  /** Adds a number of operations that this process has done, and reports the progress. */
   readonly add: (done: number) => void
-  /** Shows the reason of a wait, beside the progress. */
-  readonly waiting: (why: string) => void
+  /** Reports the progress with the reason why the push waits. */
+  readonly reportWait: (why: string) => void
   /**
-   * Counts the finished operations of all processes again, at most once a second, or immediately at the `end`. Errors are ignored, because
-   * nothing depends on the progress.
+   * Counts the operations that all processes have done, at most once a second, and always at the `end`. Ignores errors, because nothing depends
+   * on the progress.
    */
   readonly recount: (end?: 'end') => Promise<void>
 }
@@ -19,8 +19,8 @@ export interface PushProgress {
 const recountEveryMs = 1_000
 
 /**
- * Counts the operations of a push, reports the finished ones, and returns the functions for later changes. `operations`: estimated number
- * of all operations, if not all are stored yet. `onProgress`: undefined if no caller shows the progress.
+ * Counts and reports the operations of a push, and returns the functions that report what follows. `operations`: estimated number of all
+ * operations, if not all are stored yet. `onProgress`: if undefined, nothing is counted, and the functions do nothing.
  */
 export async function openProgress(
   db: Queryable,
@@ -28,13 +28,13 @@ export async function openProgress(
   operations: number | undefined,
   onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<PushProgress> {
-  if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined, recount: () => Promise.resolve() }
+  if (onProgress === undefined) return { add: () => undefined, reportWait: () => undefined, recount: () => Promise.resolve() }
   const stage = 'resendOf' in scope ? 'settle' : 'push'
   const atStart = await countOperations(db, scope)
   const total = operations ?? atStart.total
-  // With `resendOf`, a later count leaves out the operations that were finished since the start.
-  const finished = (counted: typeof atStart) => ('resendOf' in scope ? atStart.total : counted.total) - counted.open
-  let done = finished(atStart)
+  // The scope `resendOf` has only open operations, so the number at the start is the total.
+  const doneOf = (counted: typeof atStart) => ('resendOf' in scope ? atStart.total : counted.total) - counted.open
+  let done = doneOf(atStart)
   let countedAt = performance.now()
   const report = (waiting?: string) =>
     onProgress({ stage, done: Math.min(done, total), total, ...(waiting === undefined ? {} : { waiting }) })
@@ -44,19 +44,22 @@ export async function openProgress(
       done += count
       report()
     },
-    waiting: report,
+    reportWait: report,
     async recount(end) {
       if (end === undefined && performance.now() - countedAt < recountEveryMs) return
       countedAt = performance.now()
       const counted = await countOperations(db, scope).catch(() => undefined)
       if (counted === undefined) return
-      done = Math.max(done, finished(counted))
+      done = Math.max(done, doneOf(counted))
       report()
     },
   }
 }
 
-/** Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. */
+/**
+ * Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. Counts
+ * an operation twice if it moved from a batch that ended to a new one.
+ */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`
   const [row] = await db.query<{ total: number; open: number }>(

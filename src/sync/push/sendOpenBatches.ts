@@ -72,7 +72,7 @@ export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options
     signal: AbortSignal.any([signal, stop.signal]),
     hardStop: hardStop.signal,
     findOptedOut: options.findOptedOut,
-    onWaiting: (why) => progress.waiting(why),
+    onWaiting: (why) => progress.reportWait(why),
   })
   const drain = () => setTimeout(() => hardStop.abort(), drainMs).unref()
   signal.addEventListener('abort', drain, { once: true })
@@ -226,10 +226,10 @@ class PushLoop {
   async #sleepUntilDue({ inFlight, waiting, waitMs }: OpenWork): Promise<void> {
     const { deps, pace, signal } = this.#context
     if (pace.failuresInRow > 1)
-      this.#progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.backoffLeftMs / 1000)} s`)
+      this.#progress.reportWait(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.backoffLeftMs / 1000)} s`)
     else if (inFlight === 0 && waitMs > 1_000) {
       const seconds = Math.ceil(waitMs / 1000)
-      this.#progress.waiting(
+      this.#progress.reportWait(
         'erasure' in this.#push.scope
           ? `the deletes are sent again in ${seconds} s, because an earlier request may arrive until then`
           : `next attempt in ${seconds} s`,

@@ -11,8 +11,8 @@ import { destinationOf } from '../../destinations/index.ts'
 import { plural } from '../../format.ts'
 import { isRecord } from '../../unknownValue.ts'
 
-/** Stored plan with its figures and samples. */
-export interface ReviewedPlan {
+/** Stored plan as a review shows it: with figures and samples of its changes. */
+export interface PlanReview {
   readonly planId: string
   /** Run that made the plan. */
   readonly runId: string
@@ -27,34 +27,40 @@ export interface ReviewedPlan {
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
-  /** Numbers of updates by changed field of products, the most frequent field first. Empty for very many updates. */
+  /**
+   * Number of products of which each field changed in the read of this run, the most frequent field first. Empty if the run did not count
+   * them (`plan/updatedFields.ts`).
+   */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
-  /** Number of planned requests, without the parts of split ones. */
+  /** Number of planned requests. If a request is split when it is sent, this number stays. */
   readonly requests: number
   /** Id of the newest plan of the destination. */
   readonly newestPlanId: string
   /** Samples of deletes, creates, updates and renewals, in this order. */
   readonly samples: readonly ChangeSample[]
+  /** Changes of product sets; absent if the plan has none. */
   readonly productSets?: readonly ProductSetChange[]
 }
 
 /** Sample of a change. */
 export interface ChangeSample {
   readonly change: Change
-  /** Product id; for people a text with the number of identifiers. */
+  /** Product id; for people a text with the numbers of people and identifiers. */
   readonly name: string
   /**
-   * Fields of a product. `before` is null if the field was unset, or if the earlier content is not stored any more. Empty for deletes and
-   * for people, and if the body is not stored any more.
+   * Fields of a product that change. `before` is null for a field that was not set, and for all fields if the earlier content is not stored
+   * any more. Empty for deletes, for people, for content that is sent again unchanged, and if `hasExpired`.
    */
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
+  /** True if the content of the request is not stored any more (docs/retention.md). */
+  readonly hasExpired: boolean
 }
 
 /** Maximum number of samples of each change: enough to see a mistake, and few enough for one screen. */
 const maxSamples = 20
 
 /** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
-export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
+export async function loadReview(db: Database, planId: string): Promise<PlanReview> {
   const [row] = await db.query<
     Row<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
       Row<'destination', 'kind'> & { requests: number; newest: Value<'plan', 'id'> }
@@ -106,7 +112,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
        select e.keys, e.users, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       -- Each of these batches has at least one operation with this change, so this number of batches has enough samples.
+       -- Reads only the first batches with an operation of this change. Each gives at least one sample.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
              exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))
@@ -122,30 +128,28 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
      order by c.place`,
     [planId, showsRecords],
   )
-  return rows.map(({ change, key, identifiers, users, after, before }) =>
-    showsRecords
-      ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
-      : { change, name: `${plural(users, 'person', 'people')}, ${plural(identifiers, 'identifier')}`, fields: [] },
-  )
+  return rows.map(({ change, key, identifiers, users, after, before }) => {
+    if (!showsRecords) {
+      const name = `${plural(users, 'person', 'people')}, ${plural(identifiers, 'identifier')}`
+      return { change, name, fields: [], hasExpired: false }
+    }
+    const name = key.toString()
+    if (change === 'delete') return { change, name, fields: [], hasExpired: false }
+    const content = jsonOf(after)
+    if (content === undefined) return { change, name, fields: [], hasExpired: true }
+    const earlier = change === 'update' ? jsonOf(before) : undefined
+    return { change, name, fields: fieldsOf(earlier, content), hasExpired: false }
+  })
 }
 
-/**
- * Returns the changed fields of an update. Returns all fields of another change, or if the earlier content is not stored any more. Leaves
- * out `serviceFields`.
- */
-function changedFields(
-  before: Readonly<Record<string, unknown>> | undefined,
-  after: Readonly<Record<string, unknown>> | undefined,
-  change: Change,
-): ChangeSample['fields'] {
-  if (after === undefined) return []
-  const names =
-    change === 'update' && before !== undefined ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : Object.keys(after)
-  return names
+/** Returns the fields that differ; without `before`, all fields. Leaves out `serviceFields`. */
+function fieldsOf(before: Readonly<Record<string, unknown>> | undefined, after: Readonly<Record<string, unknown>>): ChangeSample['fields'] {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after)])
+  return [...names]
     .filter((field) => !serviceFields.has(field))
     .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
-    .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
-    .map(({ field, ...line }) => ({ field, ...cutTexts(line) }))
+    .filter((texts) => before === undefined || texts.before !== texts.after)
+    .map(({ field, ...texts }) => ({ field, ...cutTexts(texts) }))
 }
 
 /** Returns the product in the bytes of an operation; undefined if the bytes are not stored any more, or are not a JSON object. */
@@ -165,7 +169,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Maximum number of shown characters of a text. */
+/** Maximum number of characters of a text that are shown, without the `…` before them. */
 const maxShown = 200
 /** Number of shown characters before the first difference of two long texts. */
 const shownBeforeDifference = 40
@@ -175,7 +179,10 @@ interface Texts {
   readonly after: string | null
 }
 
-/** Cuts both texts to `maxShown` characters. If the cut would hide the first difference, also cuts their starts, so that it is shown. */
+/**
+ * Cuts both texts to `maxShown` characters. If their first difference is near the cut or after it, also cuts their starts, so that the
+ * difference is shown.
+ */
 function cutTexts({ before, after }: Texts): Texts {
   let from = 0
   if (before !== null && after !== null) {

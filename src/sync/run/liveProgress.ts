@@ -1,4 +1,4 @@
-/** Stores the progress of the running stage with the run, so that pages and other commands can show it. */
+/** Stores the progress of the running stage with the run, so that the dashboard can show it. */
 import type { StoredProgress } from '../../db/runs/columns.ts'
 import { storeProgress } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -9,35 +9,36 @@ import type { EngineDeps } from '../engine.ts'
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that calls `deps.onProgress` and stores the progress: at the first call of a stage, then at most once a second.
- * Writes do not overlap. The newest progress that was reported during a write is handled after the write. Failed writes are ignored.
+ * Returns an `onProgress` that calls `deps.onProgress` and stores the progress. Stores a stage when it is first reported, then at most once a
+ * second. During a write nothing else is stored; then the newest of the reports that came meanwhile is stored if it is due. Ignores failed
+ * writes.
  */
-export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
+export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
-  let stageStartedAt = ''
+  let stageStoredAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
-  let missed: Progress | undefined
+  let duringWrite: Progress | undefined
   const store = (progress: Progress): void => {
     if (writing) {
-      missed = progress
+      duringWrite = progress
       return
     }
     const now = deps.clock.monotonic()
     const isNew = progress.stage !== stage
     if (!isNew && now - writtenAt < writeEveryMs) return
     const at = new Date(deps.clock.now()).toISOString()
-    if (isNew) stageStartedAt = at
+    if (isNew) stageStoredAt = at
     stage = progress.stage
     writtenAt = now
     writing = true
-    const stored: StoredProgress = { ...progress, stageStartedAt, at }
+    const stored: StoredProgress = { ...progress, stageStartedAt: stageStoredAt, at }
     storeProgress(deps.db, run, stored)
       .catch(() => undefined)
       .finally(() => {
         writing = false
-        const next = missed
-        missed = undefined
+        const next = duringWrite
+        duringWrite = undefined
         if (next !== undefined) store(next)
       })
   }

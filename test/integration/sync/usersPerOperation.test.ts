@@ -50,5 +50,7 @@ test('the review names the number of people of an operation', async () => {
   engine.pipeline('people', yaml)
   engine.write('people.csv', `id,e1,e2\n${names.map((name) => `${name},${name}@example.com,\n`).join('')}`)
   const { planId } = await engine.plan('people')
-  expect((await loadReview(engine.db, planId!)).samples).toEqual([{ change: 'create', name: '4 people, 4 identifiers', fields: [] }])
+  expect((await loadReview(engine.db, planId!)).samples).toEqual([
+    { change: 'create', name: '4 people, 4 identifiers', fields: [], hasExpired: false },
+  ])
 })

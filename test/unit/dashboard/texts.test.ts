@@ -6,7 +6,7 @@ import { nowPage } from '../../../src/dashboard/pages/now.ts'
 import { planPage } from '../../../src/dashboard/pages/plan.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
-import type { ReviewedPlan } from '../../../src/sync/reports/review.ts'
+import type { PlanReview } from '../../../src/sync/reports/review.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
 import { progressText } from '../../../src/dashboard/progress.ts'
 import { changesText } from '../../../src/dashboard/runTable.ts'
@@ -47,7 +47,7 @@ test('one of something is in the singular', async () => {
 })
 
 test('the title of a plan counts the deletes to approve', () => {
-  const plan: ReviewedPlan = {
+  const plan: PlanReview = {
     planId: 'p_1',
     newestPlanId: 'p_1',
     runId: 'r_1',
@@ -63,11 +63,11 @@ test('the title of a plan counts the deletes to approve', () => {
     requests: 0,
     samples: [],
   }
-  const titleOf = (shown: ReviewedPlan) => planPage({ plan: shown, batches: [], mayAct: true, now: 0 }).title
+  const titleOf = (shown: PlanReview) => planPage({ plan: shown, batches: [], mayAct: true, now: 0 }).title
   expect(titleOf(plan)).toBe('Approve 1 delete of shop')
   expect(titleOf({ ...plan, newestPlanId: 'p_2' })).toBe('Plan p_1')
   const guard = { code: 'GUARD_DELETES', message: '', hint: '', withheld: 12, examples: [] }
-  const withheld = (outOfStock: number): ReviewedPlan => ({ ...plan, counts: { withheld: 12 }, guards: [{ ...guard, outOfStock }] })
+  const withheld = (outOfStock: number): PlanReview => ({ ...plan, counts: { withheld: 12 }, guards: [{ ...guard, outOfStock }] })
   expect(titleOf(withheld(12))).toBe('Approve 12 out-of-stock updates of shop')
   expect(titleOf(withheld(2))).toBe('Approve 12 changes of shop')
 })
