@@ -2,8 +2,8 @@
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
 import type { Reply } from './area.ts'
-import { ADS_STATUS } from './adsCodes.ts'
-import type { AdsError, Refusal } from './refusal.ts'
+import { withCodes, type Refusal } from './refusal.ts'
+import type { SwitchValue } from './state/switches.ts'
 import type { RateState } from './verify/rates.ts'
 import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from './paths.ts'
 
@@ -44,8 +44,8 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
 
 /** Values of switches that change the answers to refused requests. */
 interface RefusalStyle {
-  /** True if the HTTP status of a code replaces the code, in bodies of kind `ads` (the switch `ads_error_codes`). */
-  readonly integerCodes: boolean
+  /** Value of the switch `ads_error_codes`, for bodies of kind `ads`. */
+  readonly codes: SwitchValue<'ads_error_codes'>
   /** Value of the switch `error_body`. */
   readonly body: string
 }
@@ -57,10 +57,8 @@ export function answerOfRefusal(refusal: Refusal, echo: Readonly<Record<string, 
   if (style.body === 'html') return { status, headers: { ...headers, 'content-type': 'text/html;charset=utf-8' }, body: errorPage(status) }
   if (style.body === 'empty') return { status, headers: { ...refusal.headers }, body: '' }
   switch (body.kind) {
-    case 'ads': {
-      const errors = style.integerCodes ? body.errors.map((error) => withIntegerCode(error)) : body.errors
-      return { status, headers, body: exactJson({ errors, request: { params: echo } }) }
-    }
+    case 'ads':
+      return { status, headers, body: exactJson({ errors: withCodes(style.codes, body.errors), request: { params: echo } }) }
     case 'core':
       return { status, headers, body: exactJson({ errors: body.errors }) }
     case 'json':
@@ -106,8 +104,4 @@ const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version':
 const OLDER_HEADERS: Readonly<Record<string, string>> = {
   ...ADS_HEADERS,
   'x-api-warn': `Version ${OLDER_VERSION} of this interface is deprecated. Version ${CURRENT_VERSION} is current`,
-}
-
-function withIntegerCode(error: AdsError): unknown {
-  return { ...error, code: ADS_STATUS.get(error.code) ?? 400 }
 }

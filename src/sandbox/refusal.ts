@@ -2,6 +2,7 @@
 import type { Reply, World } from './area.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import { ADS_STATUS } from './adsCodes.ts'
+import type { SwitchValue } from './state/switches.ts'
 import { textOf } from './text.ts'
 
 /** Beginning of the `type` of v2 problems (docs/spec-notes.md#posts). One more segment follows, such as `/invalid-request`. */
@@ -56,6 +57,14 @@ export function adsRefusal(
 /** Returns a refusal of the advertising host with several errors. Default of `status`: as for `adsRefusal` with the first error. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
+}
+
+/** Returns the errors as an answer has them: with `integer`, the HTTP status of a code replaces the code (the switch `ads_error_codes`). */
+export function withCodes(
+  form: SwitchValue<'ads_error_codes'>,
+  errors: readonly AdsError[],
+): readonly (Omit<AdsError, 'code'> & { readonly code: string | number })[] {
+  return form === 'string' ? errors : errors.map((error) => ({ ...error, code: ADS_STATUS.get(error.code) ?? 400 }))
 }
 
 /** Returns the error for a missing parameter. */
@@ -132,7 +141,8 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
  * flat`, it has only the first error of each operation, or null.
  */
 export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
-  const shown = world.switch('operation_errors') === 'flat' ? errors.map((one) => one[0] ?? null) : errors
+  const coded = errors.map((one) => withCodes(world.switch('ads_error_codes'), one))
+  const shown = world.switch('operation_errors') === 'flat' ? coded.map((one) => one[0] ?? null) : coded
   return jsonRefusal(400, { operation_errors: shown, request })
 }
 

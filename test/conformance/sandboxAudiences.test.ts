@@ -155,13 +155,17 @@ describe('user uploads', () => {
     expect(answer.body.operation_errors[1][0].parameter).toBe(parameter)
     expect((await sandbox.control.audience()).members).toBe(0)
   })
-  test('operation_errors flat, and integer codes elsewhere, by choice', async () => {
-    await sandbox.control.switches({ operation_errors: 'flat', ads_error_codes: 'integer' })
-    expect((await users([update([{ email: [email(1)] }]), { operation_type: 'Update', params: {} }])).body.operation_errors).toEqual([
-      null,
-      expect.objectContaining({ code: 'MISSING_PARAMETER' }),
-    ])
+  test('operation_errors flat, and integer codes, by choice', async () => {
+    const upload = [update([{ email: [email(1)] }]), { operation_type: 'Update', params: {} }]
+    await sandbox.control.switches({ ads_error_codes: 'integer' })
+    const missing = { code: 400, message: '"users" is a required parameter', parameter: 'users' }
+    expect((await users(upload)).body.operation_errors).toEqual([[], [missing]])
+    await sandbox.control.switches({ operation_errors: 'flat' })
+    expect((await users(upload)).body.operation_errors).toEqual([null, missing])
     expect((await sandbox.call('GET', `${account}/custom_audiences/none`)).body.errors[0].code).toBe(404)
+    const campaigns = `/12/batch${account.slice(3)}/campaigns`
+    const unknown = { operation_type: 'Delete', params: { campaign_id: 'none' } }
+    expect((await sandbox.call('POST', campaigns, { json: [unknown] })).body.operation_errors).toMatchObject([{ code: 404 }])
   })
   test('over 2,500 operations: 400; over 5,000,000 bytes: 413; both REQUEST_TOO_COMPLEX', async () => {
     const most = Array.from({ length: 2500 }, (_, n) => update([{ email: [email(n)] }]))

@@ -533,6 +533,10 @@ describe('answers that do not fit', () => {
       null,
       { code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' },
     ])
+    await sandbox.control.switches({ ads_error_codes: 'integer' })
+    await arm({ kind: 'operation_errors' }, { path: '/12/accounts/' })
+    await arm({ kind: 'errors_in_200' })
+    expect([(await users(1)).body.operation_errors[0].code, (await put('z')).body.errors[0].code]).toEqual([400, 500])
   })
 })
 

@@ -3,6 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { exactJson, type Answer } from '../answer.ts'
 import { appliedCount, firstIdentifierOf } from '../appliedPart.ts'
 import type { User } from '../audiences/operations.ts'
+import { withCodes } from '../refusal.ts'
+import type { SwitchValue } from '../state/switches.ts'
 import { textOf } from '../text.ts'
 import { corruptCounts, withAppliedCount, type JsonObject } from './corruptedCounts.ts'
 import type { ActingKind } from './faultActions.ts'
@@ -19,6 +21,8 @@ interface RequestFacts {
   readonly json: unknown
   /** True if `operation_errors` contains an error or null for each operation. False if it contains a list of errors for each. */
   readonly hasFlatErrors: boolean
+  /** Value of the switch `ads_error_codes`. */
+  readonly codes: SwitchValue<'ads_error_codes'>
 }
 
 type CorruptingKind = Exclude<FaultKind, InjectedKind | ActingKind>
@@ -65,8 +69,8 @@ const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
   failed_key: onResults((results) => results.map((one) => failedDelete(recordOf(one)))),
 
   counts: onJson(corruptCounts),
-  errors_in_200: (answer) => {
-    const errors = [{ code: 'INTERNAL_ERROR', message: 'Internal error' }]
+  errors_in_200: (answer, _, { codes }) => {
+    const errors = withCodes(codes, [{ code: 'INTERNAL_ERROR', message: 'Internal error' }])
     return { ...answer, status: 200, body: exactJson({ errors, request: { params: {} } }) }
   },
   operation_errors: operationErrors,
@@ -151,11 +155,11 @@ function failedDelete(one: JsonObject): JsonObject {
  * Returns a 400 with an error for each operation in `indices` (default: the first operation). Settings of the fault: `offset` is added to
  * each index; `length` is the minimum length of the list of errors.
  */
-function operationErrors(answer: Answer, fault: Fault, { hasFlatErrors }: RequestFacts): Answer {
+function operationErrors(answer: Answer, fault: Fault, { hasFlatErrors, codes }: RequestFacts): Answer {
   const indices = Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]
   const failing = indices.map((index) => index + integerSetting(fault, 'offset', 0))
   const length = Math.max(integerSetting(fault, 'length', 0), ...failing.map((index) => index + 1))
-  const error = { code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }
+  const [error] = withCodes(codes, [{ code: 'INVALID_PARAMETER', message: 'invalid user', parameter: 'users' }])
   const [failed, unfailed] = hasFlatErrors ? [error, null] : [[error], []]
   const errors = Array.from({ length }, (_, index) => (failing.includes(index) ? failed : unfailed))
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }

@@ -125,6 +125,7 @@ export class FaultRunner {
       items: hooks.items,
       json: context.json,
       hasFlatErrors: this.#tools.world.switch('operation_errors') === 'flat',
+      codes: this.#tools.world.switch('ads_error_codes'),
     })
   }
 

@@ -87,7 +87,7 @@ export class RequestHandler {
   refuse(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
-      integerCodes: world.switch('ads_error_codes') === 'integer',
+      codes: world.switch('ads_error_codes'),
       body: world.switch('error_body'),
     })
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath))
