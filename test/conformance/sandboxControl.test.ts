@@ -148,6 +148,10 @@ test.for([
   { kind: 'rate_limit', retry_after: 60 },
   { kind: 'rate_limit', retry_after: '60' },
   { kind: 'rate_limit', headers: { 'Retry-After': '60' } },
+  { kind: 'rate_limit', reset: 60 },
+  { kind: 'rate_limit', reset: '60' },
+  { kind: 'rate_limit', reset: String(Math.ceil(Date.now() / 1000) + 60) },
+  { kind: 'rate_limit', headers: { 'X-Rate-Limit-Reset': '60' } },
   { kind: 'status', status: 503, headers: { 'Retry-After': '60' } },
 ])('a request during the wait that %o asked for is a violation', async (fault) => {
   await sandbox.control.fault({ method: 'PUT' }, fault)

@@ -56,18 +56,24 @@ export function injectAnswer(parts: InjectionParts, context: FaultContext, fault
 function rateLimitAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const nowS = parts.world.machineNow() / 1000
   const retryAfter = fault['retry_after']
-  const reset = fault['reset']
+  const { reset } = fault
   const headers: Record<string, string> = {}
   if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
-  // `reset` is in seconds from now if it is below a billion, else in seconds since 1970.
-  const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
-  if (reset !== undefined)
-    Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
+  if (reset !== undefined) {
+    // A text is sent as it is, so that the header may have a form that the specification does not name.
+    const shown = typeof reset === 'number' ? Math.ceil(epochSeconds(reset, nowS)) : reset
+    Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(shown) })
+  }
   const answer = toAnswer(rateLimitRefusal(context.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
-  const untilS = Math.max(nowS + requestedWaitS(answer), resetS ?? 0)
+  const untilS = Math.max(nowS + requestedWaitS(answer), epochSeconds(Number(answer.headers['x-rate-limit-reset']) || 0, nowS))
   if (untilS > nowS) recordWait(parts, context, untilS * 1000)
   return answer
+}
+
+/** Returns a reset in seconds since 1970. A reset below a billion is in seconds from now. */
+function epochSeconds(reset: number, nowS: number): number {
+  return reset < 1_000_000_000 ? nowS + reset : reset
 }
 
 /** Returns the seconds of the header `retry-after`; 0 if it is absent or not a number. */
