@@ -152,6 +152,11 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly onClock?: (world: World, state: S) => void | Promise<void>
   /** Applies an event: a change that no call in the journal describes. `World.record` and a replay of the journal call it. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
+  /**
+   * Returns true for an event that changes nothing that an endpoint reads. The fault `stale` then keeps no copy of the state before it.
+   * Default: false.
+   */
+  readonly isHiddenFromReads?: (event: Event) => boolean
   /** Cancels running work, before a restore replaces the state. Connections stay open. */
   readonly cancelWork?: (world: World) => void
   /** Cancels running work and ends open connections, before a reset, and when the sandbox closes. */

@@ -73,6 +73,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     seed: options.seed ?? 1,
     log: options.logger ?? silentLogger,
     names: namesOf(options.names),
+    staleLagMs: () => faults.longestLagMs,
     reportViolation: (rule, detail) => recordViolation(ledger.current, rule, detail),
   })
   const { world } = changes
@@ -90,7 +91,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket), world.log)
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
-  const handler = new RequestHandler({ world, changes, ledger, rates, faults, trafficRules })
+  const handler = new RequestHandler({ world, changes, ledger, rates, trafficRules })
   const control = new ControlServer({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,

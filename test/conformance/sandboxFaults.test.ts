@@ -540,6 +540,9 @@ describe('answers that do not fit', () => {
   })
 })
 
+const scheduled = '/12/accounts/18ce54d4x5t/scheduled_tweets'
+const secondsFromNow = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+/, '')
+
 describe('holds and later', () => {
   test('a held request waits at its stage until it is released', async () => {
     await arm({ kind: 'hold', name: 'gate', stage: 'before_apply' })
@@ -627,6 +630,36 @@ describe('holds and later', () => {
     expect(await ids()).toEqual(['a'])
     await add('b')
     expect(await ids()).toEqual(['a'])
+  })
+  test('stale shows changes by the clock only after its lag', async () => {
+    const statuses = async (): Promise<string[]> =>
+      (await sandbox.call('GET', scheduled)).body.data.map(({ scheduled_status: status }: Loose) => status)
+    await sandbox.call('POST', scheduled, { query: { as_user_id: '1001', text: 'Soon', scheduled_at: secondsFromNow(60) } })
+    await sandbox.call('POST', scheduled, { query: { as_user_id: '1001', text: 'Later', scheduled_at: secondsFromNow(120) } })
+    const before = await statuses()
+    const id = await arm({ kind: 'stale' }, { path: scheduled }, 'always')
+    await sandbox.control.advance(90)
+    await sandbox.control.advance(90)
+    expect(await statuses()).toEqual(before)
+    await sandbox.control.request('DELETE', `faults/${id}`)
+    expect((await statuses()).filter((status) => status === 'SUCCEEDED')).toHaveLength(2)
+  })
+  test('stale shows changes by the control API only after its lag', async () => {
+    const features = '/12/accounts/18ce54d4x5t/features'
+    const keys = async (): Promise<string[]> => (await sandbox.call('GET', features)).body.data
+    const before = await keys()
+    await sandbox.control.request('POST', 'snapshot')
+    await sandbox.control.request('PUT', 'features', { account_id: '18ce54d4x5t', add: ['ONE'] })
+    const id = await arm({ kind: 'stale' }, { path: features }, 'always')
+    await sandbox.control.request('PUT', 'features', { account_id: '18ce54d4x5t', add: ['TWO'] })
+    expect(await keys()).toEqual([...before, 'ONE'])
+    await sandbox.control.request('DELETE', `faults/${id}`)
+    expect(await keys()).toEqual([...before, 'ONE', 'TWO'])
+    await arm({ kind: 'stale' }, { path: features }, 'always')
+    await sandbox.control.request('POST', 'restore')
+    expect(await keys()).toEqual([...before, 'ONE', 'TWO'])
+    await sandbox.control.clearFaults()
+    expect(await keys()).toEqual(before)
   })
   test.for(['first:0', { only: ['other'] }])('apply %j of which no entry is applied is not applied in the ledger', async (apply) => {
     await arm({ kind: 'latency', ms: 1, apply })

@@ -1,7 +1,6 @@
 /** Checks the caller, the rate limits and the parameters of a request, then runs the handler of the area. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { AppliedPart } from '../appliedPart.ts'
-import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, oauth2Refusal, parameterRefusal, rateLimitRefusal, Refusal } from '../refusal.ts'
@@ -20,7 +19,6 @@ export interface HandlerParts {
   readonly changes: StateChanges
   readonly ledger: Ledger
   readonly rates: Rates
-  readonly faults: ArmedFaults
   readonly trafficRules: TrafficRules
 }
 
@@ -56,7 +54,7 @@ export class RequestHandler {
    * @throws {Error} for a mistake in the sandbox. The caller passes it to `answerInternalError`.
    */
   handle(context: RequestContext, part: AppliedPart): Answer | Promise<Answer> {
-    const { changes, faults, ledger, world } = this.#parts
+    const { changes, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admission = this.#admissions.get(context) ?? this.#admitOnce(context)
@@ -68,7 +66,7 @@ export class RequestHandler {
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
-      if (request.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
+      if (request.endpoint.method !== 'GET') world.keepPastState()
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or only rehearsed.
       const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !changes.appliesWithoutEntries(part)
       const done = isRehearsed ? changes.rehearse(request, checked) : changes.apply(request, checked, part)

@@ -122,6 +122,7 @@ export class StateChanges {
 
   /** Restores the state from a snapshot. Replaces the journal by the whole state, because no kind of entry describes a restore. */
   restore(snapshot: Snapshot): void {
+    this.#world.keepPastState()
     this.#world.restore(snapshot)
     this.#journal?.compact()
   }

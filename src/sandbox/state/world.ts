@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly log: Logger
   readonly names: Names
   readonly reportViolation: (rule: string, detail: string) => void
+  /** Returns the longest lag of the armed `stale` faults in milliseconds; 0 without one. */
+  readonly staleLagMs: () => number
   /** Called with each event before it is applied. Not called on a copy of the state, or in a replay. */
   readonly onEvent: (area: string, event: unknown) => void
 }
@@ -64,6 +66,7 @@ export class WorldState implements World {
   url = ''
   /** Milliseconds that the check of timestamps adds to the machine's clock. The fault `clock_skew` sets them during one request. */
   skewMs = 0
+  readonly #staleLagMs: () => number
   readonly #onEvent: (area: string, event: unknown) => void
   #seed: number
   #core: CoreState
@@ -82,6 +85,7 @@ export class WorldState implements World {
     this.machineNow = options.machineNow
     this.reportViolation = options.reportViolation
     this.areas = options.areas
+    this.#staleLagMs = options.staleLagMs
     this.#onEvent = options.onEvent
     this.#seed = options.seed
     this.#core = firstCore(options.seed)
@@ -117,23 +121,34 @@ export class WorldState implements World {
   }
 
   record = <Event>({ name }: AreaRef<unknown, Event>, event: NoInfer<Event>): void => {
-    if (!this.#isCopy) this.#onEvent(name, event)
+    if (!this.#isCopy) {
+      if (this.#areaOf(name).isHiddenFromReads?.(event) !== true) this.keepPastState()
+      this.#onEvent(name, event)
+    }
     this.applyEvent(name, event)
   }
 
   /** Applies an event with the function of its area. Does not write it to the journal. */
-  applyEvent(area: string, event: unknown): void {
-    const found = this.areas.find(({ ref }) => ref.name === area)
-    if (found === undefined) throw new Error(`unknown area ${area}`)
-    if (found.applyEvent === undefined) throw new Error(`the area ${area} has no events`)
-    found.applyEvent(this, this.#states.get(area), event)
+  applyEvent(name: string, event: unknown): void {
+    const area = this.#areaOf(name)
+    if (area.applyEvent === undefined) throw new Error(`the area ${name} has no events`)
+    area.applyEvent(this, this.#states.get(name), event)
   }
 
-  /** Keeps a copy of the state before a change, for reads of the state up to `lagMs` ago (the fault `stale`). Drops older copies. */
-  keepPastState(lagMs: number): void {
+  #areaOf(name: string): Area<unknown> {
+    const area = this.areas.find(({ ref }) => ref.name === name)
+    if (area === undefined) throw new Error(`unknown area ${name}`)
+    return area
+  }
+
+  /** Keeps a copy of the state before a change, if a `stale` fault is armed. Drops copies that are older than its lag. */
+  keepPastState(): void {
+    const lagMs = this.#staleLagMs()
+    if (lagMs === 0) return
     const now = this.machineNow()
     this.#past = this.#past.filter(({ until }) => until > now - lagMs)
-    this.#past.push({ until: now, snapshot: this.snapshot() })
+    // `asOf` reads only the first of several copies with the same time.
+    if (this.#past.at(-1)?.until !== now) this.#past.push({ until: now, snapshot: this.snapshot() })
   }
 
   /** Drops all copies of `keepPastState`. */
