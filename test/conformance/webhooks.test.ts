@@ -140,6 +140,16 @@ describe('validity by the clock', () => {
       expect(await isValid()).toBe(false)
     }))
 
+  test('a stale read shows the result of a check only after its lag', () =>
+    story(async ({ sandbox, endpoint, isValid }) => {
+      endpoint.challenge = 'wrong-token'
+      await sandbox.control.fault({ path: '/2/webhooks' }, { kind: 'stale' }, 'always')
+      await sandbox.control.advance(24 * HOUR)
+      expect(await isValid()).toBe(true)
+      await sandbox.control.clearFaults()
+      expect(await isValid()).toBe(false)
+    }))
+
   test('transient failures are checked every 30 minutes and invalidate after more than 28 hours', () =>
     story(async ({ sandbox, endpoint, isValid }) => {
       endpoint.challenge = 'error'
