@@ -75,7 +75,7 @@ interface Resource<S, T> {
   readonly missing: string
   /** Field that a list parameter filters: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
   readonly filters: Readonly<Record<string, keyof T>>
-  /** Fields that `sort_by` may name. Default: `created_at`, `updated_at`, `name`. */
+  /** As in `ListOptions`. */
   readonly sortable?: readonly string[]
   /** Returns false for a record that the list omits, and for which get and delete answer 404. Default: always true. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean

@@ -1,12 +1,13 @@
 /** Answers list endpoints: `count`, `cursor`, `sort_by`, `with_deleted`, `with_total_count` (spec Conventions). */
 import { hash } from 'node:crypto'
+import { fieldsOf } from '../service/contract/fieldAccess.ts'
 import type { Call, Reply } from './area.ts'
 import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
 import { recordOf } from '../unknownValue.ts'
 
 /** Options of a listing. */
 export interface ListOptions<T> {
-  /** Attributes that `sort_by` may name. Default: `created_at`, `updated_at`, `name`. */
+  /** Attributes that `sort_by` may name if the records have them. Default: `created_at`, `updated_at`, `name`. */
   readonly sortable?: readonly string[]
   /** Converts a record to its wire form. Default: the record itself. */
   readonly render?: (record: T) => unknown
@@ -59,10 +60,12 @@ export function matchesTerms(texts: readonly (string | null | undefined)[], q: u
 function sortRecords<T extends object>(
   call: Call<unknown>,
   records: T[],
-  sortable: readonly string[] = ['created_at', 'updated_at', 'name'],
+  attributes: readonly string[] = ['created_at', 'updated_at', 'name'],
 ): T[] {
   const sortBy = call.params['sort_by']
   if (!Array.isArray(sortBy) || sortBy.length === 0) return records
+  const fields = new Set(fieldsOf(call.endpoint).map(({ name }) => name))
+  const sortable = attributes.filter((name) => fields.has(name))
   const keys = sortBy.map((term: unknown) => {
     const match = /^(\w+)-(asc|desc)$/.exec(String(term))
     if (match === null || !sortable.includes(match[1] ?? ''))

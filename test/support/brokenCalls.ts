@@ -3,6 +3,7 @@
  * every parameter, and every condition between parameters that is data.
  */
 import type { Endpoint, Parameter, Rule } from '../../src/service/contract/endpoint.ts'
+import { fieldsOf } from '../../src/service/contract/fieldAccess.ts'
 import { FIRST } from './firstState.ts'
 
 export interface BrokenCall {
@@ -38,7 +39,11 @@ export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
   }
   const names = new Set(parameters.map(({ name }) => name))
   if (names.has('cursor')) add('a cursor that was never given out', 'INVALID_PARAMETER', 'cursor', { cursor: 'no cursor!' })
-  if (names.has('sort_by')) add('sort_by an unknown attribute', 'INVALID_PARAMETER', 'sort_by', { sort_by: 'no_such_attribute-asc' })
+  if (names.has('sort_by'))
+    for (const attribute of ['no_such_attribute', 'name', 'scheduled_at'].filter(
+      (name) => !fieldsOf(endpoint).some((field) => field.name === name),
+    ))
+      add(`sort_by ${attribute}, which the records do not have`, 'INVALID_PARAMETER', 'sort_by', { sort_by: `${attribute}-asc` })
   if (names.has('with_total_count') && names.has('cursor'))
     add('with_total_count and cursor', 'EXCLUSIVE_PARAMETERS', 'with_total_count', { with_total_count: 'true', cursor: 'x' })
   for (const rule of endpoint.rules ?? [])

@@ -24,7 +24,7 @@ function listPermissions(call: AudienceCall): Reply {
   const found = [...call.state.permissions.values()].filter(
     (one) => one.tailored_audience_id === audience.id && passesFilter(accounts, one.granted_account_id) && passesFilter(ids, one.id),
   )
-  return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => permissionWire(call, one) })
+  return listReply(call, found, { render: (one) => permissionWire(call, one) })
 }
 
 /**

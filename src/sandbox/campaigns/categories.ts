@@ -38,7 +38,6 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     id: 'line_item_curated_category_id',
     missing: 'NOT_FOUND',
     filters: {},
-    sortable: ['created_at', 'updated_at'],
     isVisible,
   }),
   'lineItemCuratedCategories.create': (call) => {

@@ -16,7 +16,6 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     id: 'promoted_tweet_id',
     missing: 'PROMOTED_TWEET_NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', promoted_tweet_ids: 'id' },
-    sortable: ['created_at', 'updated_at'],
     isVisible,
   }),
   'promotedTweets.create': (call) => {

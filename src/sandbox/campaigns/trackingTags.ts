@@ -12,7 +12,6 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
     id: 'tracking_tag_id',
     missing: 'NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', tracking_tag_ids: 'id' },
-    sortable: ['created_at', 'updated_at'],
     isVisible,
   }),
   'trackingTags.create': (call) => {
