@@ -465,6 +465,23 @@ describe('audiences, permissions, insights', () => {
       message: 'Expected time, got "" for start_time',
     })
   })
+  test('keyword insights count a keyword once, without the negative ones, and fewer posts in one country', async () => {
+    const volume = async (query: Record<string, string>): Promise<number[]> => {
+      const times = { start_time: '2026-01-01', end_time: '2026-01-04' }
+      const answer = await sandbox.call('GET', '/12/insights/keywords/search', { query: { granularity: 'DAY', ...times, ...query } })
+      return answer.body.data.tweet_volume as number[]
+    }
+    const mugs = await volume({ keywords: 'mugs' })
+    expect(await volume({ keywords: 'mugs,Mugs' })).toEqual(mugs)
+    expect(await volume({ keywords: 'mugs,cups', negative_keywords: 'Cups' })).toEqual(mugs)
+    expect(await volume({ keywords: 'mugs', negative_keywords: 'mugs' })).toEqual([0, 0, 0])
+    const others = await volume({ keywords: 'mugs', negative_keywords: 'tea' })
+    const country = await volume({ keywords: 'mugs', location: '96683cc9126741d1' })
+    for (const fewer of [others, country]) {
+      expect(fewer).not.toEqual(mugs)
+      expect(fewer.every((count, index) => Number.isInteger(count) && count >= 0 && count <= (mugs[index] ?? 0))).toBe(true)
+    }
+  })
   test('an estimate takes the object and the bare array', async () => {
     const criteria = [{ targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' }]
     for (const json of [{ targeting_criteria: criteria }, criteria]) {

@@ -24,7 +24,12 @@ const RELATED_COUNT = 30
 const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
-/** Returns an invented volume of all keywords together per hour or day, and 30 invented related keywords. @throws {Refusal} */
+/**
+ * Returns an invented volume of all keywords together per hour or day, and 30 invented related keywords. Negative keywords and a location
+ * reduce the volume.
+ *
+ * @throws {Refusal}
+ */
 export function searchKeywords(call: InsightsCall): Reply {
   const keywords = listParam(call, 'keywords') ?? []
   const negative = listParam(call, 'negative_keywords') ?? []
@@ -41,12 +46,25 @@ export function searchKeywords(call: InsightsCall): Reply {
   if (typeof location === 'string' && !countryTargets.some(([, , id]) => id === location))
     throw adsRefusals([invalidParameter('location', 'a targeting value of a country', location)])
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
+  const counted = lowerCaseSet(keywords).difference(lowerCaseSet(negative))
+  const share = shareOf([...lowerCaseSet(negative).difference(lowerCaseSet(keywords)), ...(typeof location === 'string' ? [location] : [])])
   const volume: number[] = []
-  for (let at = start; at < end; at += stepMs)
-    volume.push(keywords.reduce((sum, keyword) => sum + (numberFrom(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
+  for (let at = start; at < end; at += stepMs) {
+    const posts = [...counted].reduce((sum, keyword) => sum + (numberFrom(`${keyword} ${at}`) % 5000), 0)
+    volume.push(Math.floor(posts * share))
+  }
   const stem = keywords[0] ?? ''
   const related = Array.from({ length: RELATED_COUNT }, (_, index) => `${stem} ${WORDS[(numberFrom(stem) + index) % WORDS.length] ?? ''}`)
   return ok({ related_keywords: related, tweet_volume: volume })
+}
+
+function lowerCaseSet(keywords: readonly string[]): Set<string> {
+  return new Set(keywords.map((keyword) => keyword.toLowerCase()))
+}
+
+/** Returns the invented share of posts that pass all conditions, such as a location: for each condition 10 to 89 %. */
+function shareOf(conditions: readonly string[]): number {
+  return conditions.reduce((share, condition) => (share * (10 + (numberFrom(condition) % 80))) / 100, 1)
 }
 
 /**
