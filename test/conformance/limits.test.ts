@@ -158,7 +158,9 @@ test('video conversation: call to action 20 characters without #, title 23, than
       ...more,
     })
   taken(await card({ first_cta: `#${'a'.repeat(20)}`, title: long(23), thank_you_text: long(23) }))
+  taken(await card({ first_cta: `#${'a'.repeat(10)}#${'b'.repeat(10)}` }))
   expectRefusal(await card({ first_cta: `#${'a'.repeat(21)}` }), [400, 'INVALID_PARAMETER', 'first_cta'])
+  expectRefusal(await card({ first_cta: `#${'a'.repeat(10)}#${'b'.repeat(11)}` }), [400, 'INVALID_PARAMETER', 'first_cta'])
   for (const name of ['second', 'third', 'fourth']) {
     const more = Object.fromEntries(
       ['second', 'third', 'fourth'].flatMap((one) => [

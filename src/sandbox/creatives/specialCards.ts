@@ -90,7 +90,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   const set = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
   const errors: AdsError[] = []
   for (const cta of CTAS) {
-    if (set.has(cta) && codePoints(String(next[cta]).replace('#', '')) > 20)
+    if (set.has(cta) && codePoints(String(next[cta]).replaceAll('#', '')) > 20)
       errors.push(invalidParameter(cta, 'at most 20 characters, not counting `#`', next[cta]))
     if (set.has(`${cta}_tweet`) && !set.has(cta))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
