@@ -46,15 +46,22 @@ export function matchesPrefix(text: string | null | undefined, q: unknown): bool
   return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
 }
 
-/** Returns true if each term of `q` is the beginning of a word in one of the texts, ignoring case. Returns true without a `q`. */
+/**
+ * Returns true if each term of `q` is the beginning of a word in one of the texts, ignoring case. Returns true without a `q`, and false for
+ * a `q` without terms, such as `*`.
+ */
 export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
   if (typeof q !== 'string') return true
-  const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
-  return q
+  const words = texts.flatMap((text) => wordsOf(text ?? ''))
+  const terms = wordsOf(q)
+  return terms.length > 0 && terms.every((term) => words.some((word) => word.startsWith(term)))
+}
+
+function wordsOf(text: string): string[] {
+  return text
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
-    .filter((term) => term !== '')
-    .every((term) => words.some((word) => word.startsWith(term)))
+    .filter((word) => word !== '')
 }
 
 function sortRecords<T extends object>(

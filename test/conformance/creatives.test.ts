@@ -240,6 +240,7 @@ describe('media library', () => {
     expect((await account.get('media_library', { media_type: 'GIF' })).body.data).toMatchObject([
       { media_category: 'TWEET_GIF', media_status: 'TRANSCODE_COMPLETED', duration: expect.any(Number) as number },
     ])
+    expect((await account.get('media_library', { q: '*' })).body.data).toEqual([])
     expectRefusal(await account.get('media_library', { q: '' }), [400, 'INVALID_PARAMETER', 'q'])
     expectRefusal(await account.get('media_library', { q: 'a'.repeat(256) }), [400, 'INVALID_PARAMETER', 'q'])
     expectRefusal(await account.get('media_library', { media_type: 'AUDIO' }), [400, 'INVALID_PARAMETER', 'media_type'])
