@@ -12,7 +12,7 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** If set, writes the whole answer, on a connection that stays open. Then `headers` and `body` are not sent. */
+  /** If set, writes the answer after `headers`, on a connection that stays open. Then `body` is not sent. */
   readonly stream?: (response: ServerResponse) => void
 }
 

@@ -92,7 +92,7 @@ export type Reply =
       readonly status?: number
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** Connection that stays open. `open` writes the headers too. */
+  /** Connection that stays open. `open` writes the status, and headers besides those of every answer. */
   | { readonly kind: 'stream'; readonly open: (response: ServerResponse) => void }
 
 /** Handler of an endpoint. Throws `Refusal`, or rejects with it, to refuse the call. */

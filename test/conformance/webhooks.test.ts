@@ -430,6 +430,7 @@ describe('activity', () => {
     const second = await open()
     const third = await open()
     expect([first.status, second.status, third.status]).toEqual([200, 200, 429])
+    expect([first, second, third].map(({ headers }) => headers.get('x-rate-limit-remaining'))).toEqual(['49', '48', '47'])
     expect(await third.json()).toMatchObject({ connection_issue: 'TooManyConnections' })
     await sandbox.control.request('POST', 'events', { event_type: 'follow.follow' })
     const reader = first.body!.getReader()

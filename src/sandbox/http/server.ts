@@ -182,7 +182,10 @@ export class SandboxServer {
     if (response.destroyed || response.headersSent) return
     const bytes = Buffer.byteLength(answer.body)
     context.recordAnswer(answer.status, bytes)
-    if (answer.stream !== undefined) return answer.stream(response)
+    if (answer.stream !== undefined) {
+      response.setHeaders(new Map(Object.entries(answer.headers)))
+      return answer.stream(response)
+    }
     if (answer.status !== 204) answer.headers['content-length'] = String(bytes)
     response.writeHead(answer.status, answer.headers)
     // Node sends a string together with the headers, but a Buffer in a second write. JSON answers are therefore strings. In a bench with 25

@@ -21,7 +21,7 @@ export function checkStreamLimit(world: World): void {
   })
 }
 
-/** Writes the headers of an answer, and keeps it open for events until either side closes the connection. */
+/** Writes the head of an answer, and keeps it open for events until either side closes the connection. */
 export function openStream(world: World, response: ServerResponse): void {
   const streams = streamsOf(world)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })
