@@ -116,6 +116,8 @@ describe('product upserts', () => {
     ['gender', { gender: 'men' }],
     ['age_group', { age_group: 'Adult' }],
     ['color', { color: '#ff0000' }],
+    ['color', { color: '#ff000080' }],
+    ['color', { color: '#f008' }],
     ['brand', { brand: null }],
     ['shipping', { shipping: 'free' }],
     ['id', { id: 'x'.repeat(101) }],

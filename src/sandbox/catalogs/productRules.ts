@@ -98,8 +98,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   checkStock(fields, errors)
   checkPrices(fields, errors)
   const color = fields['color']
-  if (typeof color === 'string' && /^#?(?:[0-9a-f]{6}|[0-9a-f]{3})$/i.test(color) && (color.startsWith('#') || /\d/.test(color)))
-    errors.push('color: must be a word, not a hex code')
+  if (typeof color === 'string' && isHexCode(color)) errors.push('color: must be a word, not a hex code')
 }
 
 function checkImages(list: string | number | undefined, errors: string[]): void {
@@ -187,6 +186,11 @@ export function hasHtml(text: string): boolean {
 
 function lengthOf(text: string, unit: LengthUnit): number {
   return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : codePoints(text)
+}
+
+/** Returns true for a hex code, also with alpha digits. Without `#`, it needs a digit, because `bad` and `facade` are words. */
+function isHexCode(color: string): boolean {
+  return /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 }
 
 /**
