@@ -473,7 +473,9 @@ describe('features of an account', () => {
       sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, {
         query: { granted_account_id: '18ce54elsewhere', permission_level: 'READ_ONLY' },
       })
-    await sandbox.control.switches({ share_outside_business: 'by_feature' })
+    expect((await get(`${account}/features`)).body.data).toContain('SHARE_AUDIENCE_OUTSIDE_BUSINESS')
+    expect((await share()).status).toBe(200)
+    await sandbox.control.request('PUT', 'features', { account_id: '18ce54d4x5t', remove: ['SHARE_AUDIENCE_OUTSIDE_BUSINESS'] })
     expect([refusal(await poll()), refusal(await share())]).toEqual([
       [400, 'FEATURE_NOT_AVAILABLE', 'media_key'],
       [400, 'FEATURE_NOT_AVAILABLE', 'granted_account_id'],

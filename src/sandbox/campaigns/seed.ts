@@ -24,8 +24,17 @@ export function createCampaignsState(): CampaignsState {
     targeting: new Map(),
     lineItemCategories: new Map(),
     features: new Map([
-      [FIXED_ACCOUNT, ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'PREROLL_VIEWS_OBJECTIVE', 'VALIDATED_AGE_TARGETING']],
-      // No endpoint adds PROMOTED_MEDIA_POLLS, which media polls need (spec 5 rule 7).
+      // No endpoint adds SHARE_AUDIENCE_OUTSIDE_BUSINESS and PROMOTED_MEDIA_POLLS, which some calls need (spec 5 rule 7).
+      [
+        FIXED_ACCOUNT,
+        [
+          'REACH_AND_FREQUENCY_ANALYTICS',
+          'REACH_FREQUENCY_CAP',
+          'PREROLL_VIEWS_OBJECTIVE',
+          'VALIDATED_AGE_TARGETING',
+          'SHARE_AUDIENCE_OUTSIDE_BUSINESS',
+        ],
+      ],
       [SECOND_ACCOUNT, ['PROMOTED_MEDIA_POLLS', 'WEBSITE_CLICKS_CPM_BILLING']],
     ]),
     history: new Map(),

@@ -78,7 +78,7 @@ export const SWITCHES = [
   { name: 'group_reads', values: ['first', 'all'] },
   { name: 'ledger_keys', values: ['off', 'on'] },
   { name: 'values_recur', values: ['may', 'never'] },
-  { name: 'share_outside_business', values: ['granted', 'by_feature', 'denied'] },
+  { name: 'share_outside_business', values: ['by_feature', 'granted', 'denied'] },
   { name: 'duplicate_posts', values: ['refuse', 'accept'] },
   { name: 'edit_history', values: ['off', 'on'] },
   { name: 'v2_names', values: ['tweet', 'post'] },
