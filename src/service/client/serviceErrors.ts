@@ -106,10 +106,13 @@ export class RateLimitedError extends ServiceError {
   readonly recovery: Recovery = 'retry'
   readonly notApplied = true
 }
+/** Statuses of temporary failures (docs/spec-notes.md#errors). A call is not retried after another 5xx. */
+const temporaryStatuses: readonly (number | undefined)[] = [408, 423, 500, 502, 503, 504]
+
 /** 408, 423 or 5xx. The request may have been applied, except with 423. */
 export class UnavailableError extends ServiceError {
   readonly code = 'SERVICE_UNAVAILABLE'
-  readonly recovery: Recovery = 'retry'
+  readonly recovery: Recovery = temporaryStatuses.includes(this.status) ? 'retry' : 'stop-run'
   readonly notApplied = this.status === 423
 }
 /** 2xx with an unexpected body: an HTML page, no JSON, another shape than the contract has, or errors beside data. */

@@ -137,9 +137,9 @@ describe('the answer of the service becomes one class', () => {
     }
   })
 
-  test('a repeatable call is retried after every temporary status, and after no other of the catalogue', () => {
+  test('a repeatable call is retried after every temporary status, and after no other', () => {
     const temporary = new Set([408, 423, 429, 500, 502, 503, 504])
-    const statuses = new Set([...adsErrorStatus.values(), ...temporary])
+    const statuses = new Set([...adsErrorStatus.values(), ...temporary, 501, 505, 507, 520, 599])
     const again = [...statuses].filter((status) => {
       const error = errorOf(status, '')
       return error !== undefined && isRetryable(error, true)
