@@ -185,6 +185,14 @@ describe('app-only tokens', () => {
     const old = await sandbox.call('GET', '/2/webhooks', { bearer: first })
     expect([old.status, old.body]).toEqual([401, { errors: [{ code: 89, message: 'Invalid or expired token' }] }])
   })
+  test('is not invalidated by another user than the owner of the app', async () => {
+    const first = await token()
+    const added = (await sandbox.control.request('POST', 'users', { screen_name: 'guest', accounts: ['18ce54d4x5t'] })).body
+    const credentials = { ...sandboxCredentials, accessToken: added.oauth_token, accessTokenSecret: added.oauth_token_secret }
+    const refused = await sandbox.call('POST', '/oauth2/invalidate_token', { query: { access_token: first }, credentials })
+    expect([refused.status, refused.body.errors[0].code]).toEqual([403, 99])
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer: first })).status).toBe(200)
+  })
   test('is invalidated by the owner with OAuth 1.0a too', async () => {
     const first = await token()
     const gone = await sandbox.call('POST', '/oauth2/invalidate_token', { query: { access_token: first } })

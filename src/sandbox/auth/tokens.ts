@@ -1,8 +1,9 @@
 /** Handles the token endpoints: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
 import { isLoopback } from '../../loopback.ts'
 import type { Call, Handler, Reply, SandboxUser, World } from '../area.ts'
+import { FIXED_USER } from '../firstIds.ts'
 import { textParam } from '../params.ts'
-import { callbackRefusal, coreRefusal } from '../refusal.ts'
+import { callbackRefusal, coreRefusal, oauth2Refusal } from '../refusal.ts'
 import { percentEncode } from '../verify/signature.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
 import type { AuthState, RequestToken } from './state.ts'
@@ -111,12 +112,14 @@ function getBearerToken(call: AuthCall): Reply {
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }
 }
 
+/** Invalidates the app-only token. @throws {Refusal} for another token, or if another user than the owner of the app signed the call */
 function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
+  // Earlier versions of the sandbox accepted the signature of every user. A replay must not refuse such a call.
+  if (call.user !== undefined && call.user.id !== FIXED_USER && !call.isReplay) throw oauth2Refusal()
   const given = String(call.params['access_token'])
   // Clients may put the token into a form or query without encoding it. Its escapes are then decoded here.
-  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
-    throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
+  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer))) throw oauth2Refusal()
   call.state.bearer = null
   return { kind: 'json', body: { access_token: bearer } }
 }
