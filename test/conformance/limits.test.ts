@@ -270,11 +270,13 @@ test('account history times: whole hours', async () => {
     expectRefusal(await read({ [name]: value }), [400, 'INVALID_PARAMETER', name])
 })
 
-test('a list with with_total_count has the lower rate of 200 in 15 minutes', async () => {
+test('each list with with_total_count has the lower rate of 200 in 15 minutes', async () => {
   const read = (): Promise<CallResult> => account.get('campaigns', { with_total_count: true })
   expect((await read()).headers.get('x-rate-limit-limit')).toBe('200')
   for (let index = 1; index < 200; index++) await read()
   const over = await read()
   expect([over.status, over.body.errors[0].code, over.headers.get('x-rate-limit-remaining')]).toEqual([429, 'TOO_MANY_REQUESTS', '0'])
   taken(await account.get('campaigns'))
+  const another = await account.get('line_items', { with_total_count: true })
+  expect([another.status, another.headers.get('x-rate-limit-remaining')]).toEqual([200, '199'])
 })

@@ -49,7 +49,7 @@ const perAccount = (limit: number): RateLimit => ({
 export const rateLimits = {
   ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
-  total_count: { limit: 200, windowMs: quarterHour, per: 'user', shared: true, named: true, source: 'spec Conventions; spec 8' },
+  total_count: { limit: 200, windowMs: quarterHour, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),

@@ -95,7 +95,7 @@ test('every limit class has a positive limit, a window and a source', () => {
 test('the limits that count all endpoints, or all users of an app, together', () => {
   const names = (part: 'shared' | 'app') =>
     Object.entries(rateLimits).flatMap(([name, { shared, per }]) => ((part === 'shared' ? shared : per === 'app') ? [name] : []))
-  expect(names('shared')).toEqual(['ads_writes', 'total_count'])
+  expect(names('shared')).toEqual(['ads_writes'])
   expect(names('app')).toContain('v2_lookups')
 })
 
