@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
  * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed, cleaned and non-subscribed members to separate files. Only
  * the file of unsubscribed members has columns `UNSUB_…`, and only the file of cleaned members (their addresses bounced) has columns
  * `CLEAN_…`. A member with `UNSUB_TIME` or `CLEAN_TIME` counts as without consent. The file of non-subscribed members, such as customers
- * who never agreed, has the same columns as the file of subscribed members. Only its name differs (`unconsentedFile`).
+ * who never agreed, has the same columns as the file of subscribed members. Its name causes the warning `CONSENT_UNKNOWN`.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',
@@ -46,7 +46,7 @@ export const mailchimp: Preset = {
     { columns: ['SMS_MARKETING_STATUS'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
   unconsentedFile: /(?:^|[^a-z])non-?subscribed_/i,
-  // Columns that look like columns of consent, but do not decide it.
+  // Details of consent, which do not decide it.
   ignore: [
     'OPTIN_TIME',
     'OPTIN_IP',

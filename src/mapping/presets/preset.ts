@@ -6,7 +6,7 @@ export interface Preset {
   readonly name: string
   readonly title: string
   readonly records: 'products' | 'members'
-  /** Typical header of an export. */
+  /** Header of a typical file of the export. */
   readonly sample: readonly string[]
   /** Columns that together identify the export, compared by `normalizeHeader`. */
   readonly recognize: readonly string[]
