@@ -2,7 +2,7 @@
 import { countryCode } from './identifiers/country.ts'
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
-import { isCountry } from './identifiers/phoneFast.ts'
+import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
 import { normalizeHeader, readsCells, type PresetField } from './fields.ts'
@@ -49,7 +49,7 @@ function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>
 export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undefined {
   const columnOrCountry = map['phone_number']?.defaultCountry
   const code = columnOrCountry === undefined ? undefined : countryCode(columnOrCountry)
-  return code !== undefined && isCountry(code) ? code : undefined
+  return code !== undefined && hasNumberingPlan(code) ? code : undefined
 }
 
 /**

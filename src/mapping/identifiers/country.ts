@@ -9,7 +9,7 @@ const codePairs =
 
 /**
  * Returns the two-letter code of a country: `de`, `DE`, `DEU`, `Germany` → `DE`; `UK` → `GB`. Returns any other text in upper case, so the
- * result may not be a country: check it with `isCountry` (`phoneFast.ts`).
+ * result may not be a country: check it with `hasNumberingPlan` (`phoneFast.ts`).
  */
 export function countryCode(text: string): string {
   if (text.length === 2) return otherCodes[text.toUpperCase()] ?? text.toUpperCase()

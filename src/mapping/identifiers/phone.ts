@@ -1,4 +1,4 @@
-import { fastPhone, isCountry } from './phoneFast.ts'
+import { fastPhone, hasNumberingPlan } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
 import type { Normalized } from './result.ts'
 
@@ -42,7 +42,7 @@ function normalizeByLibrary(given: string, country: string | undefined): Normali
   if (digits.length < 6 && !plain.startsWith('+') && country === undefined) return invalid('has too few digits')
   if (digits.length > 18) return invalid('has too many digits')
   if (/^(\d)\1+$/.test(digits)) return invalid('is one digit repeated')
-  const knownCountry = country !== undefined && isCountry(country) ? country : undefined
+  const knownCountry = country !== undefined && hasNumberingPlan(country) ? country : undefined
   if (!plain.startsWith('+') && knownCountry === undefined) return { code: 'PHONE_COUNTRY_MISSING', message: 'has no country code' }
   const options = knownCountry === undefined ? undefined : { defaultCountry: knownCountry, extract: false }
   const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)

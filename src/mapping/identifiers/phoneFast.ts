@@ -1,12 +1,12 @@
 /**
- * Fast path for phone numbers in common spellings, compiled from the metadata of libphonenumber. It returns a number only if the library
- * returns the same one, and undefined otherwise. A test over every country compares the two: 0 mismatches. The fast path takes 0.19 µs per
- * number, the library 6.19 µs (docs/benchmarks.md, Node 24.21).
+ * Fast path for phone numbers in common spellings, compiled from the metadata of libphonenumber. If it returns a number, the library
+ * returns the same one; a test compares the two in every country. If it returns undefined, the library decides (`phone.ts`). The fast path
+ * takes 0.21 µs per number, the library 6.18 µs (docs/benchmarks.md).
  */
 import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
 
-/** Numbering plan of a country in the metadata: an array (version 4 of the library's METADATA.md). */
+/** Numbering plan of a country: an array in metadata of version 4, as the library's class `NumberingPlan` reads it. */
 type Plan = readonly unknown[]
 /** Indexes in a `Plan`. */
 const at = {
@@ -24,17 +24,17 @@ const at = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Pattern of a prefix that the library may strip. If a number begins with it, but not with `trunk`, the library decides. */
-  readonly prefix: RegExp | undefined
-  /** The same prefix as digits, which the fast path strips. Undefined if it is a pattern, or if a rule transforms the number too. */
+  /** Digits before a national number, such as `0`, to strip. Undefined if `prefix` is more than digits, or a rule transforms the number. */
   readonly trunk: string | undefined
+  /** Pattern of a prefix that the library may strip. If a number begins with it once `trunk` is stripped, the library decides. */
+  readonly prefix: RegExp | undefined
   /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
-  /** Pattern of all numbers of the country, without calling code and trunk prefix. */
+  /** Pattern of all numbers of the country, without calling code and `trunk`. */
   readonly general: RegExp
 }
 
-// The compact metadata is a plain object of arrays, which the library types as opaque.
+// The library types a plan as `any[]`. The casts also permit any text as a key.
 const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, Plan>>
 const countriesByCode = () => phoneMetadata().country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
 const countryRules = new Map<string, CountryRules | undefined>()
@@ -48,13 +48,13 @@ interface CodeRules {
   readonly prefix: RegExp | undefined
 }
 
-/** Returns true for a country that the metadata knows. */
-export function isCountry(code: string): code is CountryCode {
+/** Returns true for a country with a numbering plan in the metadata; false for example for Antarctica, `AQ`. */
+export function hasNumberingPlan(code: string): code is CountryCode {
   return Object.hasOwn(plans(), code)
 }
 
 const plus = 43
-/** Reused buffer: a plus and the digits of the current number. A string joined from parts would be copied once more for hashing. */
+/** Reused buffer: a plus and the digits of the current number. Unlike a string joined from parts, its text is not copied when hashed. */
 const plusAndDigits = Buffer.alloc(25, '+')
 
 /** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code for numbers without `+`. */
@@ -89,15 +89,15 @@ function isOneDigitRepeated(end: number): boolean {
 
 /** Returns `number` unchanged if it is valid. `number`: a plus and 8 to 15 digits. */
 function fastInternational(number: string): string | undefined {
-  const code = callingCodeOf(number)
+  const code = possibleCallingCode(number)
   const national = number.slice(1 + code.length)
   const rules = codeRulesOf(code)
   if (rules === undefined || rules.prefix?.test(national) === true) return undefined
   return rules.isValid(national) ? number : undefined
 }
 
-/** Returns the digits after the plus that can be a calling code; a code of three digits may not exist. */
-function callingCodeOf(number: string): string {
+/** Returns the only calling code that the number can have. If it has three digits, the metadata may not contain it. */
+function possibleCallingCode(number: string): string {
   const first = number.charAt(1)
   // 1 and 7 are calling codes, and no other code begins with 1 or 7.
   if (first === '1' || first === '7') return first
@@ -105,13 +105,13 @@ function callingCodeOf(number: string): string {
   return countriesByCode()[twoDigits] === undefined ? number.slice(1, 4) : twoDigits
 }
 
-/** Returns E.164 for digits without `+`, if the number is valid under the calling code of the country and has no other reading. */
+/** Returns E.164 for digits valid under the calling code of the country. Undefined also if the digits may begin with a calling code. */
 function fastNational(digits: string, country: string): string | undefined {
   const rules = countryRulesOf(country)
   if (rules === undefined || rules.idd.test(digits) || digits.startsWith(rules.callingCode)) return undefined
   let national = digits
   if (rules.trunk !== undefined && digits.startsWith(rules.trunk)) {
-    // If the number with its trunk prefix is valid too, the library decides between the two.
+    // If the number with `trunk` also matches, the library decides whether to strip it.
     if (rules.general.test(digits)) return undefined
     national = digits.slice(rules.trunk.length)
     if (rules.prefix?.test(national) === true) return undefined
@@ -149,8 +149,9 @@ function codeRulesOf(code: string): CodeRules | undefined {
 }
 
 /**
- * Compiles the rules of a calling code. The library finds the country by leading digits, else by number types, and then checks the types of
- * that country. After a calling code it may strip the prefix of the code's main country, which is the first in the metadata.
+ * Compiles the rules of a calling code. `isValid` tries its countries in the order of the metadata, as the library does. The first country
+ * whose leading digits match decides by its number types. A country without leading digits decides only if one of its types matches. After
+ * a calling code, the library may strip the prefix of the code's main country, which is the first in the metadata.
  */
 function compileCode(code: string): CodeRules | undefined {
   const countries = countriesByCode()[code]
@@ -159,7 +160,7 @@ function compileCode(code: string): CodeRules | undefined {
     const plan = plans()[country] ?? []
     const leadingDigits = plan[at.leadingDigits]
     return {
-      types: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${typePattern(plan)})$`),
+      anyType: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${typePattern(plan)})$`),
       leading: typeof leadingDigits === 'string' && leadingDigits !== '' ? new RegExp(`^(?:${leadingDigits})`) : undefined,
     }
   })
@@ -167,10 +168,10 @@ function compileCode(code: string): CodeRules | undefined {
   return {
     prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     isValid: (national) => {
-      for (const { types, leading } of patterns) {
+      for (const { anyType, leading } of patterns) {
         if (leading === undefined) {
-          if (types.test(national)) return true
-        } else if (leading.test(national)) return types.test(national)
+          if (anyType.test(national)) return true
+        } else if (leading.test(national)) return anyType.test(national)
       }
       return false
     },
@@ -185,7 +186,7 @@ function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: 
   return { pattern, transforms: typeof plan[at.prefixRule] === 'string' && plan[at.prefixRule] !== '' }
 }
 
-/** Joins the patterns of all number types, each with its own lengths. Without types in the metadata, returns the general pattern. */
+/** Joins the patterns of all number types, each with its own lengths, if it has any. Without types, returns the general pattern. */
 function typePattern(plan: Plan): string {
   const types = plan[at.types]
   if (!Array.isArray(types)) return String(plan[at.pattern])

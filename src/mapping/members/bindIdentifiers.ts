@@ -1,7 +1,7 @@
 import { missingColumnWarning } from '../boundColumns.ts'
 import { findColumn } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { isCountry } from '../identifiers/phoneFast.ts'
+import { hasNumberingPlan } from '../identifiers/phoneFast.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { IdentifierType } from '../../model/record.ts'
 import { isColleagueName } from './identifierColumns.ts'
@@ -38,7 +38,7 @@ function bindCountry(
     return index
   }
   const code = countryCode(columnOrCountry)
-  if (isCountry(code)) return code
+  if (hasNumberingPlan(code)) return code
   warnings.push(missingColumnWarning(`${type}.default_country`, columnOrCountry, columns))
   return undefined
 }
