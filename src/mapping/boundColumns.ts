@@ -5,7 +5,7 @@ import { findColumn, firstText, normalizeHeader, type BoundField, type PresetFie
 import { columnForField, fieldsForColumn } from './headerWords.ts'
 import { redactPersonalData, showValue } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
-import { serviceFields } from './products/vocabulary.ts'
+import { serviceOnlyFields } from './products/vocabulary.ts'
 import type { Mapped, PackedIdentifier, Row, Warning } from '../model/record.ts'
 import type { UnmappedReport } from './members/unmappedColumns.ts'
 import { trimText } from './text.ts'
@@ -230,7 +230,7 @@ export function unknownColumns(
     const name = normalizeHeader(column)
     // A function may read any column. The column named like its field is assumed to be read.
     if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
-    if (serviceFields.has(name) && fields.length > 0)
+    if (serviceOnlyFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
     const possibleFields = fieldsForColumn(column)
     const suggestion = suggestName(name, freeFields) ?? possibleFields.find((field) => freeFields.includes(field))

@@ -4,7 +4,7 @@ import type * as croner from 'croner'
 import { z } from 'zod'
 import { lateCodes, qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
-import { serviceWords } from '../mapping/products/vocabulary.ts'
+import { acceptedWords } from '../mapping/products/vocabulary.ts'
 import { argumentFault, transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import type { FieldMapping } from '../model/pipeline.ts'
@@ -189,8 +189,8 @@ const guards = strict({
 })
 
 /** Returns the schema of `options.values` for one field: words of the source, each with the word of the service for it. */
-const wordsFor = (field: keyof typeof serviceWords) => {
-  const [first = '', ...others] = serviceWords[field]
+const wordsFor = (field: keyof typeof acceptedWords) => {
+  const [first = '', ...others] = acceptedWords[field]
   return z.record(z.string(), oneOf([first, ...others]), 'must be a mapping from your words to words of the service').optional()
 }
 

@@ -3,7 +3,7 @@ import { showValue } from '../mask.ts'
 import { stripHtml } from '../html.ts'
 import { cutAtGrapheme, isVisible, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
-import { spreadsheetDamage, topCategories, serviceWords } from './vocabulary.ts'
+import { spreadsheetDamage, topLevelCategories, acceptedWords } from './vocabulary.ts'
 
 const maxTitle = 150
 const maxDescription = 5000
@@ -105,14 +105,14 @@ export function colorOf(row: ProductRow): string | undefined {
 
 /**
  * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. Keeps, with a warning, a
- * `google_product_category` that is neither a number from 1 nor a path that begins with one of `topCategories`.
+ * `google_product_category` that is neither a number from 1 nor a path that begins with one of `topLevelCategories`.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function categoryOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
   const text = row.cleanText(field)
   if (text === undefined) return undefined
-  if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
+  if (field === 'google_product_category' && !/^[1-9]\d*$/.test(text) && !topLevelCategories.has(text.split('>', 1)[0]?.trim() ?? ''))
     row.warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
   if (!text.includes('>')) return text
   const levels = text.replace(/(?:(?<!\s)\s+)?>\s*/g, ' > ').trim()
@@ -124,10 +124,10 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
  * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word that `options.values` has for
  * it. Undefined for an unknown word. Warns if the word differs from the text.
  */
-function knownWord(row: ProductRow, field: keyof typeof serviceWords, text: string): string | undefined {
-  if (serviceWords[field].has(text)) return text
+function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: string): string | undefined {
+  if (acceptedWords[field].has(text)) return text
   const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
-  const found = serviceWords[field].has(spelled) ? spelled : configuredWord(row.rules.values.get(field), text, spelled)
+  const found = acceptedWords[field].has(spelled) ? spelled : configuredWord(row.rules.values.get(field), text, spelled)
   if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
   return found
 }

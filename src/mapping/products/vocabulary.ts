@@ -1,4 +1,4 @@
-/** Names of the fields of a product, the words that the service accepts, and placeholders (spec 2.2; docs/inputs.md). */
+/** Names, accepted words and placeholders of product fields, and patterns of their values (spec 2.2; docs/inputs.md). */
 
 /** Fields of a product that a source may fill, in byte order, which is the order of the keys in a product's JSON. */
 export const productFields = [
@@ -44,10 +44,10 @@ export const requiredProductFields: readonly string[] = [
   'image_link',
 ] satisfies readonly ProductField[]
 /** Fields that only the service sets (docs/inputs.md, case 98). */
-export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
+export const serviceOnlyFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
 
 /** Words that the service accepts in a field. */
-export const serviceWords: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
+export const acceptedWords: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
   availability: new Set(['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued']),
   condition: new Set(['new', 'used', 'refurbished']),
   gender: new Set(['female', 'male', 'unisex']),
@@ -55,6 +55,7 @@ export const serviceWords: Readonly<Record<'availability' | 'condition' | 'gende
 }
 /**
  * Placeholders in custom labels, in lower case. Fewer than in other fields, because a merchant may use a word such as `test` as a label.
+ * Texts such as `xx` are in none of these sets; `ProductRow.optional` adds them.
  */
 export const labelPlaceholders = new Set([
   'n/a',
@@ -73,15 +74,15 @@ export const labelPlaceholders = new Set([
   'tbd',
   'tba',
 ])
-/** Placeholders in other optional fields, in lower case. */
+/** Placeholders in optional fields other than custom labels and the brand, in lower case. */
 export const commonPlaceholders = new Set([...labelPlaceholders, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
 /** Placeholders in the brand, in lower case. */
 export const brandPlaceholders = new Set([...commonPlaceholders, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])
-/** Matches error values, exponents and dates that a spreadsheet wrote in place of an id or a title (docs/inputs.md, case 30). */
+/** Matches texts that a spreadsheet wrote in place of an id or a title: `1.2E+11`, `1-Mar`, `####`, `#REF!` (docs/inputs.md, case 30). */
 export const spreadsheetDamage =
   /^(?:\d(?:[.,]\d+)?[eE]\+\d+|#+|#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!)|\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$/
-/** First levels of the product taxonomy (English). */
-export const topCategories = new Set([
+/** First levels of Google's product taxonomy, in English. */
+export const topLevelCategories = new Set([
   'Animals & Pet Supplies',
   'Apparel & Accessories',
   'Arts & Entertainment',

@@ -1,6 +1,6 @@
 /** Lists the changes of a stored plan for a review. Reads them from the frozen batches. Changes nothing. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { serviceFields } from '../../mapping/products/vocabulary.ts'
+import { serviceOnlyFields } from '../../mapping/products/vocabulary.ts'
 import { UsageError } from '../../errors.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, formerEntries } from '../../db/entries/read.ts'
@@ -115,10 +115,10 @@ const leftOut = 'left out by only: or except:'
 const descriptions: Readonly<Record<Destination['keys'], Description>> = {
   products: {
     keyEncoding: 'utf8',
-    fields: productFields,
+    fields: productChanges,
     reasonOfDelete: ({ filtered }) => `its row is not in the source${filtered ? `, or ${leftOut}` : ''}`,
   },
-  identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
+  identifiers: { keyEncoding: 'hex', fields: memberChanges, reasonOfDelete: reasonOfMember },
 }
 
 /** Parts of a change that depend on the type of the destination's keys. */
@@ -128,18 +128,18 @@ interface Description {
   readonly reasonOfDelete: (row: ChangeRow) => string
 }
 
-function productFields({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
+function productChanges({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
   if (action === 'delete') return []
   const before = parseFields(body_before)
   const after = parseFields(body)
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((field) => !serviceFields.has(field))
+    .filter((field) => !serviceOnlyFields.has(field))
     .toSorted()
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
 }
 
-function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
+function memberChanges({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
   const shown = keys.map(describeIdentifier)
   if (action === 'delete') return [{ field: 'identifiers', before: shown, after: [] }]
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(describeIdentifier) ?? null), after: shown }]

@@ -1,5 +1,5 @@
 /** Loads a stored plan for a review, with samples of each change. */
-import { serviceFields } from '../../mapping/products/vocabulary.ts'
+import { serviceOnlyFields } from '../../mapping/products/vocabulary.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../db/plans.ts'
@@ -142,11 +142,11 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
   })
 }
 
-/** Returns the fields that differ; without `before`, all fields. Leaves out `serviceFields`. */
+/** Returns the fields that differ; without `before`, all fields. Leaves out `serviceOnlyFields`. */
 function fieldsOf(before: Readonly<Record<string, unknown>> | undefined, after: Readonly<Record<string, unknown>>): ChangeSample['fields'] {
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after)])
   return [...names]
-    .filter((field) => !serviceFields.has(field))
+    .filter((field) => !serviceOnlyFields.has(field))
     .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
     .filter((texts) => before === undefined || texts.before !== texts.after)
     .map(({ field, ...texts }) => ({ field, ...cutTexts(texts) }))

@@ -175,16 +175,16 @@ function flagsOf(kind: string): string {
   return `--${kind} ID${needsAccount(kind) ? ' --account ID' : ''}`
 }
 
-const productFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
+const typicalProductFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
 
 /**
- * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless at least five of `productFields` have
- * a column. Without such values, a column named like an email, phone or device id means an audience, unless there is a price column. All
- * else means a catalog.
+ * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless at least five of `typicalProductFields`
+ * have a column. Without such values, a column named like an email, phone or device id means an audience, unless there is a price column.
+ * All else means a catalog.
  */
 function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection
-  const productColumns = productFields.filter((field) => columnForField(field, columns) !== undefined).length
+  const productColumns = typicalProductFields.filter((field) => columnForField(field, columns) !== undefined).length
   const { email, phone_number: phone } = peopleColumns(inspection)
   if (email.length + phone.length > 0) return productColumns < 5 ? 'audience' : 'catalog'
   const people = columnForField('email', columns) ?? columnForField('phone_number', columns) ?? columnForField('device_id', columns)
