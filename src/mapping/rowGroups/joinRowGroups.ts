@@ -1,6 +1,7 @@
 /**
- * Joins row groups, for exports that write one product over several rows. A joined row can be mapped without the other rows. Exception: a
- * variation lacks the values of its parent if the parent is not above it, or is no longer in memory (`parentRows.ts`).
+ * Joins row groups, for exports that write one product over several rows: fills each row with the values and images that only other rows
+ * of its product have, so that it can be mapped alone. Rows that hold only these are left out. `handleRows.ts` and `parentRows.ts` describe
+ * what happens if such another row is missing, or is too far away to be in memory.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -18,7 +19,7 @@ export function rowJoiner(columns: readonly string[], preset: string | undefined
   return rowGroups.kind === 'handle' ? HandleRows.of(rowGroups, columns) : ParentRows.of(rowGroups, columns)
 }
 
-/** Yields the rows of a table after its joiner has joined them. */
+/** Passes the rows of a table through its joiner, and yields what the joiner returns. */
 export async function* joinRowGroups(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
   for await (const chunk of rows) {
     const complete = chunk.flatMap((row) => joiner.push(row))
