@@ -1,42 +1,43 @@
 /**
  * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely). It still counts the most frequent values exactly: the stored feature set
- * of a row names the ones that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the count of the last full
- * read, plus the new rows since.
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). It still counts up to `maxExact` values exactly: the stored feature set
+ * of a row lists those of them that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the stored bound of the
+ * last read plus the new rows. Values without a stored bound share one, `slack`.
  *
- * A full read counts with sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a count, and so the bound,
- * may be too low by 1/2,049 of the added values: by 12 for 24,588 identifiers, by 25 for 51,225 products with a group.
+ * Other values of mapped rows are counted by sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a
+ * count, and so the bound, may be too low by 1/2,049 of all added values. That is about a quarter of the limit for 24,588 identifiers, and
+ * for 51,225 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
 /** Counts for the next read, stored as JSON. */
 export interface StoredFrequent {
-  /** Value → upper bound of its rows, over all sources of the read. Contains only the most frequent values. */
+  /** Value → upper bound of its rows, over all sources of the read. Contains the exactly counted and the most frequent other values. */
   readonly counts: Readonly<Record<string, number>>
   /** Upper bound of the rows of any value that is not in `counts`. */
   readonly slack: number
 }
 
 /** Maximum number of values that are counted exactly. */
-const mostTracked = 64
+const maxExact = 64
 /** Maximum number of values in `StoredFrequent.counts`. */
-const mostStored = 1_000
+const maxStored = 1_000
 
 /** Frequent values of one source. */
-export interface FrequentRows {
-  /** Values above the limit by their count, or by a stored bound that already was above it; most frequent first. */
+export interface FrequentInSource {
+  /**
+   * Values above the limit, most frequent first: by their count, or by a stored bound that already was above it. Such a bound is reported
+   * for every source.
+   */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Number of rows with the most frequent value. A gated read considers only the values that are counted exactly and, if it has a single
-   * source, those whose stored bound is above the limit.
+   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values and, if it has a single source,
+   * the bounds in `above`. With several sources it cannot, because these bounds count the rows of all of them.
    */
-  readonly highestCount: number
+  readonly highestInSource: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
-  /**
-   * True if a value may be above the limit: its stored bound was within the limit, and is above it with the new rows. Only a full read can
-   * decide.
-   */
+  /** True if the new rows of a value raise its bound above the limit. Only a full read can decide whether its count is above it. */
   readonly doubtful: boolean
 }
 
@@ -56,7 +57,8 @@ export class FrequentValues {
 
   /**
    * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
-   * read only selects their most frequent values, which it then counts exactly. `sources`: number of sources of the read.
+   * read selects from them the values that it counts exactly, which must be known before its first row: the most frequent ones above half
+   * of the limit. `sources`: number of sources of the read.
    */
   constructor(
     sets: FeatureSets,
@@ -74,7 +76,7 @@ export class FrequentValues {
     this.#sources = sources
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
-      for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.addItem(code, value, '')
+      for (const [value] of sortByCount(frequent).slice(0, maxExact)) sets.addItem(code, value, '')
     }
     this.#exact = new Set(sets.trackedValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
@@ -87,46 +89,45 @@ export class FrequentValues {
 
   /**
    * Adds the counts of one source to the counts to store, and returns its frequent values. `exact`: number of rows of each exactly counted
-   * value, unchanged rows included. `mapped`: number of rows of each value among the mapped rows; exactly counted values are ignored in it.
+   * value, unchanged rows included. `mapped`: counts of the mapped rows by a sketch; exactly counted values are ignored in it.
    */
-  addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentRows {
+  addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentInSource {
     const above: [string, number][] = []
-    let highestCount = 0
+    let highestInSource = 0
     let doubtful = false
     for (const [value, count] of exact) {
-      highestCount = Math.max(highestCount, count)
+      highestInSource = Math.max(highestInSource, count)
       if (count > this.#limit) above.push([value, count])
       this.#toStore.set(value, (this.#toStore.get(value) ?? 0) + count)
     }
     // In a gated read, a value without a stored count may have up to `#slack` rows.
     const unstoredBound = this.#gated ? this.#slack : 0
-    let highestBound = Math.max(highestCount, unstoredBound)
+    let highestBound = Math.max(highestInSource, unstoredBound)
     const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstoredBound)]))
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
       // In a full read, the bound is a count. A gated read reports only a value whose stored bound was above the limit already.
-      const isReported = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
-      // A stored bound counts the rows of all sources, so it is not a share of one of them.
-      if (isReported && (!this.#gated || this.#sources === 1)) highestCount = Math.max(highestCount, bound)
+      const reportsBound = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
+      if (reportsBound && (!this.#gated || this.#sources === 1)) highestInSource = Math.max(highestInSource, bound)
       if (bound <= this.#limit) continue
-      if (isReported) above.push([value, bound])
+      if (reportsBound) above.push([value, bound])
       else doubtful = true
     }
     this.#addMapped(mappedCounts)
-    return { above: sorted(above), highestCount, highestBound, doubtful }
+    return { above: sortByCount(above), highestInSource, highestBound, doubtful }
   }
 
   /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and there is room for it. */
   get needsFullRead(): boolean {
-    return this.#exact.size < mostTracked && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
+    return this.#exact.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
 
   /** Returns the counts for the next read. */
   stored(): StoredFrequent {
-    const kept = sorted([...this.#toStore].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
-    return { counts: Object.fromEntries(kept.slice(0, mostStored)), slack: Math.max(this.#slack, kept[mostStored]?.[1] ?? 0) }
+    const kept = sortByCount([...this.#toStore].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
+    return { counts: Object.fromEntries(kept.slice(0, maxStored)), slack: Math.max(this.#slack, kept[maxStored]?.[1] ?? 0) }
   }
 
   /** Adds the counts of the mapped rows of one source to the counts to store. */
@@ -138,12 +139,12 @@ export class FrequentValues {
       else if (count > 1) this.#toStore.set(value, this.#slack + count)
       else hasSingle = true
     }
-    // New values on a single row are too many to store. They raise the bound of all values that are not stored.
+    // New values on a single row are too many to store. Instead, the bound of all values that are not stored rises by 1.
     if (hasSingle) this.#slack += 1
   }
 }
 
 /** Sorts in place by count, highest first, then by value. */
-function sorted<Entry extends readonly [value: string, count: number]>(entries: Entry[]): Entry[] {
+function sortByCount<Entry extends readonly [value: string, count: number]>(entries: Entry[]): Entry[] {
   return entries.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }

@@ -1,5 +1,5 @@
 /** Derives the notes on a whole source from the sums of its row statistics. */
-import type { FrequentRows } from './frequentValues.ts'
+import type { FrequentInSource } from './frequentValues.ts'
 import { maxGroupRows, maxIdentifierRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
 import type { FeatureSetCounts } from './rowStatistics.ts'
@@ -38,8 +38,8 @@ interface NoteInputs {
   /** Sums of all rows. */
   readonly total: StatisticsSums
   /** Frequent item groups and identifiers of all rows. */
-  readonly groups: FrequentRows
-  readonly identifiers: FrequentRows
+  readonly groups: FrequentInSource
+  readonly identifiers: FrequentInSource
   /** First brand, as key and value of JSON (`"brand":"Acme"`), and first item group, as JSON text without quotes; `''` for none. */
   readonly brand: string
   readonly group: string
@@ -102,11 +102,11 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
       `${identifiers.above.length} identifiers are on more than ${maxIdentifierRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
     )
   const shareLimit = members * 0.3
-  if (members >= minRowsForShare && identifiers.highestCount > shareLimit)
+  if (members >= minRowsForShare && identifiers.highestInSource > shareLimit)
     note(
       'IDENTIFIER_SHARE',
-      identifiers.highestCount,
-      `${Math.round((identifiers.highestCount / members) * 1000) / 10} % of the members have one identifier`,
+      identifiers.highestInSource,
+      `${Math.round((identifiers.highestInSource / members) * 1000) / 10} % of the members have one identifier`,
     )
   else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) doubts.push('IDENTIFIER_SHARE')
   return { notes, doubts }

@@ -123,7 +123,7 @@ test('a value that an earlier source of the same read has once counts in the bou
 test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
-  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestCount: 0, highestBound: 60, doubtful: false })
+  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestInSource: 0, highestBound: 60, doubtful: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
-  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestCount: 60, highestBound: 60, doubtful: false })
+  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestInSource: 60, highestBound: 60, doubtful: false })
 })
