@@ -334,6 +334,40 @@ test.skipIf(target !== undefined)(
   },
 )
 
+test.skipIf(target !== undefined)('a download of a statistics file writes nothing to the state file', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  await using sandbox = await withSandbox({ stateFile })
+  // The file of the first job expires after two days.
+  await sandbox.control.setClock('2026-01-17T00:00:00Z')
+  const jobs = (await sandbox.call('GET', '/12/stats/jobs/accounts/18ce54d4x5t')).body as Loose
+  const before = readFileSync(stateFile, 'utf8')
+  expect((await fetch(jobs.data[0].url as string)).status).toBe(200)
+  expect(readFileSync(stateFile, 'utf8')).toBe(before)
+})
+
+test.skipIf(target !== undefined)('a restart repeats no request token that was created while a webhook check waited', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const requestToken = async (sandbox: SandboxUnderTest): Promise<string> =>
+    (await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'oob' } })).text
+  await using endpoint = await webhookEndpoint()
+  let created: string
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    await sandbox.control.switches({ webhook_dev_urls: 'on' })
+    const bearer = await bearerOf(sandbox)
+    const { id } = (await sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })).body.data
+    const answered = Promise.withResolvers<void>()
+    endpoint.beforeAnswer = () => answered.promise
+    const check = sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })
+    await expect.poll(() => endpoint.challenges).toBe(2)
+    created = await requestToken(sandbox)
+    answered.resolve()
+    expect((await check).status).toBe(200)
+  }
+  await using again = await withSandbox({ stateFile })
+  expect(await requestToken(again)).not.toBe(created)
+})
+
 test.skipIf(target !== undefined)(
   'a journal of an earlier version with a product that was not applied gives the other products their keys',
   async () => {

@@ -7,7 +7,7 @@ import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { isStrict } from '../params.ts'
 import { adsRefusals, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
-import { refuseChangedFields } from '../verify/returnedFields.ts'
+import { refuseChangedFields } from '../verify/sentBackFields.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
 import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
@@ -107,7 +107,7 @@ function runSingle(call: Call<CampaignsState>, type: OperationType, params: Read
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
   if (checked.errors.length > 0) throw adsRefusals(checked.errors)
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
-  if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READERS[type.endpoint]?.(single))
+  if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => READERS[type.endpoint]?.(single))
   // A copy, because a later operation of the batch may change the record.
   return structuredClone(type.run(single))
 }

@@ -2,7 +2,7 @@
 import { accountOf, type Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
-import { isSameValue } from '../verify/returnedFields.ts'
+import { isSameValue } from '../verify/sentBackFields.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /** Adds an entry to the history of the call's account. `before`: the entity before an update; ignored for a deletion. */

@@ -4,7 +4,7 @@ import type { AppliedPart } from '../appliedPart.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, oauth2Refusal, parameterRefusal, rateLimitRefusal, Refusal } from '../refusal.ts'
-import type { AuthenticatedRequest, StateChanges } from '../state/stateChanges.ts'
+import type { AdmittedRequest, StateChanges } from '../state/stateChanges.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
@@ -31,7 +31,7 @@ interface ResultParts {
 }
 
 /** Result of all checks of a request except those of its parameters. */
-type Admission = { readonly known: ResultParts } & ({ readonly request: AuthenticatedRequest } | { readonly refusal: Refusal })
+type Admission = { readonly known: ResultParts } & ({ readonly request: AdmittedRequest } | { readonly refusal: Refusal })
 
 /** Handles requests whose body is complete. */
 export class RequestHandler {
@@ -134,7 +134,7 @@ export class RequestHandler {
    *
    * @throws {Refusal}
    */
-  #admit(context: RequestContext, known: ResultParts): AuthenticatedRequest {
+  #admit(context: RequestContext, known: ResultParts): AdmittedRequest {
     const { rates, world } = this.#parts
     // For the answer if `endpointOf` refuses the request.
     known.headers = rateHeaders(rates.unrouted())

@@ -1,8 +1,9 @@
 /**
- * Changes the state, by calls of the service, events and the control API. Writes each change to the journal; exception: cursors of product
- * listings. No other module writes the journal, or sets the clock or the switches.
+ * Changes the state, by calls of the service, events and the control API, and writes the changes to the journal. Does not write what only
+ * reads and refused calls change: cursors of product listings, counters of ids and random numbers. No other module writes the journal, or
+ * sets the clock or the switches.
  */
-import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { accountPath, type Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
@@ -11,19 +12,20 @@ import { DroppedRequest } from '../droppedRequest.ts'
 import { Journal, type Counters, type JournalEntry } from './journal.ts'
 import { adsRefusal, Refusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
-import { refuseChangedFields } from '../verify/returnedFields.ts'
+import { refuseChangedFields } from '../verify/sentBackFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import { recordOf } from '../../unknownValue.ts'
-import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from './world.ts'
+import { laterRandom, WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
 import { READ_ONLY_ROLES } from '../auth/users.ts'
 
-/** Request whose caller is known. Its parameters are not checked yet. */
-export interface AuthenticatedRequest {
+/** Request that passed all checks except those of its parameters. */
+export interface AdmittedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
   /** Decoded pairs of query and form, with the neutral names of the specification. */
   readonly pairs: readonly Pair[]
+  /** Decoded pairs of the query, with their names as sent. */
   readonly query: readonly Pair[]
   readonly oauth: ReadonlyMap<string, string>
   readonly user: SandboxUser | undefined
@@ -32,7 +34,7 @@ export interface AuthenticatedRequest {
   readonly rawBody: Buffer
 }
 
-/** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault let nothing of the request be applied. */
+/** Result of a handler. `echo`: `request.params` of the answer. `isApplied`: false if a fault omitted the whole request. */
 export interface HandlerResult {
   readonly reply: Reply
   readonly echo: Readonly<Record<string, unknown>>
@@ -59,7 +61,7 @@ interface AreaHandler {
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
-/** Makes and records every change of the state. */
+/** Changes the state, and writes the changes to the journal. */
 export class StateChanges {
   readonly #world: WorldState
   readonly #handlers = new Map<string, AreaHandler>()
@@ -133,74 +135,73 @@ export class StateChanges {
   }
 
   /** Decodes and checks the parameters. Returns errors in the result. */
-  readParameters(request: AuthenticatedRequest): Validated {
-    // The fields of the authorization page are not parameters of the API.
+  readParameters(request: AdmittedRequest): Validated {
     const pairs = request.endpoint.auth === 'browser' ? request.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : request.pairs
     const strict = this.#world.switch('unknown_parameters') === 'strict'
     return validate(request.endpoint, { path: request.path, pairs, body: request.body, oauth: request.oauth, strict })
   }
 
   /**
-   * Runs the handler for a part of the request. Then writes a successful or partly applied call to the journal. Returns a promise only if
-   * the handler does.
+   * Runs the handler for a part of the request. Writes the call to the journal if it succeeded, or if a handler without effects applied a
+   * part of it. Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
    */
-  apply(request: AuthenticatedRequest, checked: Validated, part: AppliedPart): HandlerResult | Promise<HandlerResult> {
+  apply(request: AdmittedRequest, checked: Validated, part: AppliedPart): HandlerResult | Promise<HandlerResult> {
     const { area, handler } = this.#handlerOf(request.endpoint)
     const world = this.#world
     const before = { now: world.now(), ...this.#counters() }
-    const effects: unknown[] = []
+    const effectResults: unknown[] = []
     const entryCounts = { applied: 0, omitted: 0 }
     const isIncluded = appliesOf(part)
     const call = this.#callOf(area, request, checked, {
       now: before.now,
       applies: (index, key) => {
-        const isApplied = isIncluded(index, key)
-        entryCounts[isApplied ? 'applied' : 'omitted']++
-        return isApplied
+        const included = isIncluded(index, key)
+        entryCounts[included ? 'applied' : 'omitted']++
+        return included
       },
       effect: async (run) => {
         const value = await run()
-        // Handlers wait only here. So only here can a reset or restore replace the state of the call.
+        // A handler waits only for effects, so a reset or restore can replace the state of the call only now.
         if (world.stateOf(area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
-        effects.push(value)
+        effectResults.push(value)
         return value
       },
     })
-    const write = (): void => this.#writeCall(request, { ...before, apply: part, effects })
-    const isApplied = (): boolean => entryCounts.omitted === 0 || entryCounts.applied > 0
+    const write = (): void => this.#writeCall(request, { ...before, apply: part, effects: effectResults })
+    const hasApplied = (): boolean => entryCounts.omitted === 0 || entryCounts.applied > 0
     const finish = (reply: Reply): HandlerResult => {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
-      return { reply, echo: call.echo, isApplied: isApplied() }
+      return { reply, echo: call.echo, isApplied: hasApplied() }
     }
-    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(request, checked))
+    if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => this.#recordOf(request, checked))
     try {
       const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
     } catch (error) {
       if (error instanceof Refusal && error.isPartlyApplied) {
         write()
-        // The journal needs the call even if a fault omitted every entry, because the call starts the processing of the audience.
-        error.isPartlyApplied = isApplied()
+        // The journal needs the call even if a fault omitted every entry: the call may start the processing of the audience.
+        error.isPartlyApplied = hasApplied()
       }
       throw error
     }
   }
 
-  /** Returns true if the part applies a request without entries. Such a request counts as one entry with an empty key. */
+  /** Returns true if the part applies a request without entries, as if it had one entry with an empty key. `part`: as for `appliesOf`. */
   appliesWithoutEntries(part: AppliedPart): boolean {
     return appliesOf(part)(0, '')
   }
 
   /**
-   * Runs the handler on a copy of the state, for the answer to a request that a fault omits. Runs no effects. Does not check create-only
-   * fields that the client sent back.
+   * Runs the handler on a copy of the state (`WorldState.onCopy`), for the answer to a request that a fault omits. Runs no effects. Does
+   * not check create-only fields that the client sent back.
    *
    * @throws {Refusal}
    */
-  rehearse(request: AuthenticatedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
+  rehearse(request: AdmittedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
     const { area, handler } = this.#handlerOf(request.endpoint)
     return this.#world.onCopy(() => {
       const call = this.#callOf(area, request, checked, {
@@ -221,7 +222,7 @@ export class StateChanges {
   }
 
   /** Returns the record that the call updates, as its read endpoint shows it. */
-  #recordOf(request: AuthenticatedRequest, checked: Validated): unknown {
+  #recordOf(request: AdmittedRequest, checked: Validated): unknown {
     const endpoint = readerOf(request.endpoint)
     if (endpoint === undefined) throw new Error(`no endpoint reads the record of ${request.endpoint.name}`)
     const { area, handler } = this.#handlerOf(endpoint)
@@ -237,9 +238,10 @@ export class StateChanges {
   /**
    * Returns the account of the path, and checks that the user may make the call; undefined without an account in the path.
    *
-   * @throws {Refusal} for an unknown account, an account without access, a write by a role that only reads, and a deleted account
+   * @throws {Refusal} for an unknown account, a user without access, a write by a role that only reads, and, unless `with_deleted` is set, a
+   * deleted account
    */
-  #checkedAccount(request: AuthenticatedRequest, checked: Validated): Call<unknown>['account'] {
+  #checkedAccount(request: AdmittedRequest, checked: Validated): Call<unknown>['account'] {
     const id = request.path['account_id']
     if (id === undefined) return undefined
     const account = this.#world.accounts.get(id)
@@ -252,18 +254,14 @@ export class StateChanges {
       READ_ONLY_ROLES.includes(account.roles[request.user?.id ?? ''] ?? '')
     )
       throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${request.user?.id ?? ''} on account ${id} may only read`)
-    // The path of a deleted account answers 404 (docs/spec-notes.md#errors). Paths below it answer 403, the default of the code.
+    // A deleted account answers 404, as any deleted record does (docs/spec-notes.md#errors). Other paths with its id answer 403.
     if (account.deleted && checked.params['with_deleted'] !== true)
-      throw adsRefusal(
-        'ACCOUNT_NOT_FOUND',
-        `Account ${id} was not found`,
-        request.endpoint.path.endsWith(':account_id') ? { status: 404 } : {},
-      )
+      throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`, request.endpoint.path === accountPath ? { status: 404 } : {})
     return account
   }
 
   /** Writes a call to the journal, if there is one and the endpoint can change the state. */
-  #writeCall(request: AuthenticatedRequest, run: Pick<CallEntry, 'now' | 'apply' | 'effects' | keyof Counters>): void {
+  #writeCall(request: AdmittedRequest, run: Pick<CallEntry, 'now' | 'apply' | 'effects' | keyof Counters>): void {
     if (this.#journal === undefined || !canChangeState(request.endpoint)) return
     this.#write({
       kind: 'call',
@@ -320,7 +318,7 @@ export class StateChanges {
     const { nextId, nextShortId, random } = world.core
     this.#restoreCounters(entry)
     const rawBody = Buffer.from(entry.body)
-    const request: AuthenticatedRequest = {
+    const request: AdmittedRequest = {
       endpoint,
       path: entry.path,
       pairs: entry.pairs,
@@ -343,12 +341,11 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect has lower counters than calls and events that began later, but its entry may be after theirs. Their
-    // ids are in use, so the higher counters stay.
-    if (nextId <= BigInt(entry.nextId) && nextShortId <= entry.nextShortId) return
+    // A call that waited for an effect may be in the journal after calls that began later, and has lower counters than these. The ids and
+    // random texts of the later calls are in use, so no counter goes back.
     if (nextId > world.core.nextId) world.core.nextId = nextId
     world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
-    world.core.random = random
+    world.core.random = laterRandom(random, world.core.random)
   }
 
   #counters(): Counters {
@@ -363,7 +360,8 @@ export class StateChanges {
     core.random = random ?? core.random
   }
 
-  #callOf(area: Area<unknown>, request: AuthenticatedRequest, checked: Validated, conditions: CallConditions): Call<unknown> {
+  /** Returns the call that the handler gets. @throws {Refusal} as `#checkedAccount` */
+  #callOf(area: Area<unknown>, request: AdmittedRequest, checked: Validated, conditions: CallConditions): Call<unknown> {
     return {
       endpoint: request.endpoint,
       world: this.#world,
@@ -387,10 +385,10 @@ export class StateChanges {
 
 /** Returns true if the endpoint can change the state. The authorization pages can, although browsers request them with GET. */
 function canChangeState(endpoint: Endpoint): boolean {
-  return endpoint.method !== 'GET' || endpoint.auth === 'browser'
+  return endpoint.method !== 'GET' || endpoint.answer.resource === 'page'
 }
 
-/** Returns `Call.applies` for a part of a request. Treats `none`, `half`, `twice` and `later` as `all`, because callers handle them. */
+/** Returns `Call.applies` for `all`, `first:N` or `only`. `FaultRunner` replaces all other parts by these. */
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
   if (!part.startsWith('first:')) return appliesToAll

@@ -54,6 +54,16 @@ export type SandboxWorld = Omit<
 /** Name of the shared part in the journal. */
 const CORE = 'core'
 
+/** Difference of two successive states of `random`, modulo 2^32, and the inverse of this step. */
+const RANDOM_STEP = 0x6d2b79f5
+const RANDOM_STEP_INVERSE = 0xdc58aa5d
+
+/** Returns the state of `random` that comes later in its sequence. */
+export function laterRandom(a: number, b: number): number {
+  // The product is the number of steps from `a` to `b`.
+  return Math.imul(b - a, RANDOM_STEP_INVERSE) > 0 ? b : a
+}
+
 /** State and switches of a sandbox. */
 export class WorldState implements World {
   readonly credentials: SandboxCredentials
@@ -114,7 +124,7 @@ export class WorldState implements World {
 
   random = (): number => {
     // mulberry32, because its whole state is one number, which fits into snapshots and the journal.
-    this.#core.random = (this.#core.random + 0x6d2b79f5) | 0
+    this.#core.random = (this.#core.random + RANDOM_STEP) | 0
     let t = Math.imul(this.#core.random ^ (this.#core.random >>> 15), 1 | this.#core.random)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296

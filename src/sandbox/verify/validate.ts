@@ -31,7 +31,7 @@ export interface Validated {
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
   /** Decoded create-only fields that the client sent back on an update. The caller must compare them with the stored values. */
-  readonly returned: ReadonlyMap<string, unknown>
+  readonly sentBack: ReadonlyMap<string, unknown>
 }
 
 /** State of one validation. */
@@ -42,7 +42,7 @@ interface Validation {
   readonly params: Record<string, unknown>
   readonly given: Set<string>
   readonly errors: AdsError[]
-  readonly returned: Map<string, unknown>
+  readonly sentBack: Map<string, unknown>
   /** Names as sent, by the name of the parameter in the contract (`Endpoint.alsoNamed`). */
   readonly sentNames: Map<string, string>
 }
@@ -61,7 +61,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     params: { ...path },
     given: new Set(Object.keys(path)),
     errors: [],
-    returned: new Map(),
+    sentBack: new Map(),
     sentNames,
   }
   const { params, given, errors } = validation
@@ -84,7 +84,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
       errors.push(missingParameter(parameter.name))
   }
   checkConditions(endpoint, params, given, errors)
-  return { params, given, echo, errors, returned: validation.returned }
+  return { params, given, echo, errors, sentBack: validation.sentBack }
 }
 
 /** Reads the pairs of query and form. */
@@ -96,7 +96,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
     const parameter = accepted.byName.get(name)
     if (parameter === undefined && acceptsOauthParameter(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
-      if (acceptReturned(validation, name, value)) continue
+      if (acceptSentBack(validation, name, value)) continue
       errors.push({
         ...invalidParameter(sent, 'a parameter of this endpoint', value, 'unknown parameter'),
         message: `"${sent}" is not a parameter of this endpoint`,
@@ -127,19 +127,19 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
   }
 }
 
-/** Drops a returned read-only field, and adds a returned create-only field to `returned`. Returns false for any other name. */
-function acceptReturned(validation: Validation, name: string, value: unknown): boolean {
-  const { accepted, errors, returned, strict } = validation
+/** Drops a read-only field that the client sent back, and adds a create-only one to `sentBack`. Returns false for any other name. */
+function acceptSentBack(validation: Validation, name: string, value: unknown): boolean {
+  const { accepted, errors, sentBack, strict } = validation
   if (accepted.ignored.has(name)) return true
   const creation = accepted.createOnly.get(name)
   if (creation === undefined) return false
-  const before = returned.get(name)
+  const before = sentBack.get(name)
   const text = typeof value === 'string' && typeof before === 'string' ? `${before},${value}` : value
-  if (typeof text !== 'string' || text === '') returned.set(name, text)
+  if (typeof text !== 'string' || text === '') sentBack.set(name, text)
   else {
     const decoded = decode(creation, text, strict)
     if ('error' in decoded) errors.push(decoded.error)
-    else returned.set(name, decoded.value)
+    else sentBack.set(name, decoded.value)
   }
   return true
 }
@@ -183,7 +183,7 @@ function readBody(validation: Validation, sent: unknown): void {
   for (const [name, value] of Object.entries(body)) {
     const parameter = accepted.byName.get(name)
     if (parameter === undefined || parameter.in !== 'body') {
-      if (acceptReturned(validation, name, value ?? '')) continue
+      if (acceptSentBack(validation, name, value ?? '')) continue
       errors.push({
         ...invalidParameter(name, 'a field of this body', '', 'unknown field'),
         message: `"${name}" is not a field of this body`,

@@ -4,14 +4,14 @@ import { recordOf } from '../../unknownValue.ts'
 import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'
 
 /** Compares fields that a client sent back with the record that `read` returns. @throws {Refusal} that names each field that differs */
-export function refuseChangedFields(returned: ReadonlyMap<string, unknown>, read: () => unknown): void {
-  const errors = changedFields(returned, recordOf(read()))
+export function refuseChangedFields(sentBack: ReadonlyMap<string, unknown>, read: () => unknown): void {
+  const errors = changedFields(sentBack, recordOf(read()))
   if (errors.length > 0) throw adsRefusals(errors)
 }
 
-/** Returns an error for each returned field that differs from the record. */
-function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
-  return [...returned].flatMap(([name, value]) =>
+/** Returns an error for each field that differs from the record. */
+function changedFields(sentBack: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
+  return [...sentBack].flatMap(([name, value]) =>
     isSameValue(value, record[name])
       ? []
       : [{ ...invalidParameter(name, 'the stored value: it is set on creation only', value), details: `${name} cannot be changed` }],
