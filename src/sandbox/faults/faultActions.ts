@@ -3,7 +3,7 @@ import type { Answer } from '../answer.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { parseForm } from '../verify/signature.ts'
+import { parsePairs } from '../verify/signature.ts'
 import type { ArmedRule } from './armedFaults.ts'
 import type { FaultContext } from './faultContext.ts'
 import { lagMsOf, integerSetting, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
@@ -200,7 +200,7 @@ function isActing(kind: FaultKind): kind is ActingKind {
 
 /** Returns the `cursor` of the request's query; undefined without a cursor. */
 export function cursorOf(context: FaultContext): string | undefined {
-  return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]
+  return parsePairs(context.entry.query).find(([name]) => name === 'cursor')?.[1]
 }
 
 /** Returns the milliseconds that a fault waits: `ms` plus a random part of `jitter`. */

@@ -6,7 +6,7 @@ import { DroppedRequest } from '../droppedRequest.ts'
 import { matchesRetiredPath, retiredRefusal } from './retired.ts'
 import type { Names } from '../names.ts'
 import type { RequestContext } from './requestContext.ts'
-import { parseForm, type Pair } from '../verify/signature.ts'
+import { parsePairs, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
 /** Maximum size of a stored body, in bytes. A larger body is read to its end but not stored, so that the client gets the refusal. */
@@ -47,7 +47,7 @@ function wrongMethodBody({ rawPath, entry }: RequestContext): RefusalBody {
 export function formOf(context: RequestContext): readonly Pair[] {
   const type = context.request.headers['content-type']
   return context.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
-    ? parseForm(context.body.toString())
+    ? parsePairs(context.body.toString())
     : NO_PAIRS
 }
 

@@ -8,7 +8,7 @@ import { isSilenced } from '../faults/wireFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Observer } from '../ledger/observer.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { parseForm } from '../verify/signature.ts'
+import { parsePairs } from '../verify/signature.ts'
 import type { Answer } from '../answer.ts'
 import { MAX_BODY, parseJson, pathOf } from './incoming.ts'
 import { Listener } from './listener.ts'
@@ -93,7 +93,7 @@ export class SandboxServer {
       route,
       rawPath,
       rawQuery,
-      query: parseForm(rawQuery),
+      query: parsePairs(rawQuery),
       body: EMPTY,
       json: undefined,
       jsonError: false,

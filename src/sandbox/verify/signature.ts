@@ -24,15 +24,15 @@ export interface SignedRequest {
   readonly oauth: readonly Pair[]
 }
 
-/** Secrets that sign. `tokenSecret`: empty without a token. */
+/** Secrets of the signature. `tokenSecret`: `''` for a request that is signed without one. */
 export interface Secrets {
   readonly consumerSecret: string
   readonly tokenSecret: string
 }
 
 /**
- * Rule for equal `oauth_*` pairs. `rfc`: the signature covers each of them. `both`: it may also cover only one, as a widely used client
- * does.
+ * Rule for `oauth_*` pairs with the same name and value. `rfc`: the signature must cover each of them. `both`: it may cover only the first,
+ * as that of a widely used client does.
  */
 export type DuplicateOauth = 'both' | 'rfc'
 
@@ -50,7 +50,7 @@ export function verifySignature(request: SignedRequest, secrets: Secrets, duplic
   return collapsed.length !== pairs.length && sameText(given, sign(request, collapsed, secrets))
 }
 
-/** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). `pairs`: decoded, of all sources. */
+/** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). */
 function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
   const encoded = pairs.map(([name, value]): Pair => [percentEncode(name), percentEncode(value)])
   encoded.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
@@ -67,7 +67,7 @@ export function percentEncode(text: string): string {
 }
 
 /** Decodes the pairs of a query or form. `+` and `%20` both mean a space. A name or value with an invalid escape keeps all its escapes. */
-export function parseForm(text: string): Pair[] {
+export function parsePairs(text: string): Pair[] {
   if (text === '') return []
   const pairs: Pair[] = []
   for (const part of text.split('&')) {
@@ -78,10 +78,11 @@ export function parseForm(text: string): Pair[] {
   return pairs
 }
 
-/** Decodes the pairs of `OAuth k="v", k="v"`, with or without spaces after commas. Undefined for another scheme. */
+/** Decodes the pairs of `OAuth k="v", k="v"`, with or without spaces after commas. Undefined for any other header. */
 export function parseAuthorization(header: string): Pair[] | undefined {
   if (!/^oauth\s/i.test(header)) return undefined
   const pairs: Pair[] = []
+  // The lookbehind keeps the time linear for a long text without `=`.
   for (const match of header.slice(6).matchAll(/(?<![^=\s,])([^=\s,]+)\s*=\s*"([^"]*)"\s*(?:,|$)/g))
     pairs.push([percentDecode(match[1] ?? ''), percentDecode(match[2] ?? '')])
   return pairs
@@ -97,7 +98,7 @@ function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {
     if (!name.startsWith('oauth_')) return true
-    const key = `${name}=${value}`
+    const key = JSON.stringify([name, value])
     if (seen.has(key)) return false
     seen.add(key)
     return true

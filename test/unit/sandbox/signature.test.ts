@@ -1,6 +1,7 @@
 /** The sandbox's own implementation of RFC 5849: vectors of the RFC and of requests, headers (docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
-import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
+import { parseAuthorization, parsePairs, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
+import { authorization } from '../../support/signer.ts'
 
 // Vectors of docs/spec-notes.md#signing: R1 to R4 from RFC 5849, S1 to S3 of the sandbox's fixed credentials.
 
@@ -60,7 +61,7 @@ describe('RFC 5849 vectors', () => {
       scheme: 'http',
       host: 'photos.example.net',
       rawPath: '/photos',
-      query: parseForm('file=vacation.jpg&size=original'),
+      query: parsePairs('file=vacation.jpg&size=original'),
       form: [],
       oauth: oauth(photos.consumerKey, '137131202', 'chapoH', 'MdpQcU8iPSUjWoN/UDMsK2sui9I=', [['oauth_token', 'nnch734d00sl2jdk']]),
     }
@@ -72,8 +73,8 @@ describe('RFC 5849 vectors', () => {
       scheme: 'http',
       host: 'EXAMPLE.COM:80',
       rawPath: '/request',
-      query: parseForm('b5=%3D%253D&a3=a&c%40=&a2=r%20b'),
-      form: parseForm('c2&a3=2+q'),
+      query: parsePairs('b5=%3D%253D&a3=a&c%40=&a2=r%20b'),
+      form: parsePairs('c2&a3=2+q'),
       oauth: oauth('9djdj82h48djs9d2', '137131201', '7d8f3e4a', 'r6/TJjbCOr97/+UU0NsvSne7s5g=', [
         ['oauth_token', 'kkk9d7dh3k39sjv7'],
         ['realm', 'Example'],
@@ -89,7 +90,7 @@ describe('wire vectors', () => {
     scheme: 'http',
     host,
     rawPath: '/12/accounts',
-    query: parseForm(query),
+    query: parsePairs(query),
     form: [],
     oauth: wire(signature, [userToken]),
   })
@@ -107,7 +108,7 @@ describe('wire vectors', () => {
       host: '127.0.0.1:4010',
       rawPath: '/12/accounts/18ce54d4x5t',
       form: [],
-      query: parseForm('name=Caf%C3%A9%27s%2C%20100%25%20%28A%2BB%29%21'),
+      query: parsePairs('name=Caf%C3%A9%27s%2C%20100%25%20%28A%2BB%29%21'),
       oauth: wire('dxzAUA9IHES5howtrrqeNq6RR0Q=', [userToken, ['oauth_body_hash', '2jmj7l5rSw0yVb/vlWAYkK/YBwk=']]),
     }
     expect(verifySignature(request, userSecrets)).toBe(true)
@@ -119,7 +120,7 @@ describe('wire vectors', () => {
       host: '127.0.0.1:4010',
       rawPath: '/oauth/access_token',
       query: [],
-      form: parseForm('oauth_token=req-token&oauth_verifier=123456'),
+      form: parsePairs('oauth_token=req-token&oauth_verifier=123456'),
       oauth: wire(signature, [['oauth_token', 'req-token']]),
     })
     const secrets = { consumerSecret: sandbox.consumerSecret, tokenSecret: 'req-token-secret' }
@@ -128,6 +129,17 @@ describe('wire vectors', () => {
     expect(verifySignature(request('IkoaubfHQl3p+ryHsaS9c8IODHY='), secrets, 'rfc')).toBe(false)
     expect(verifySignature(request('AAAaubfHQl3p+ryHsaS9c8IODHY='), secrets)).toBe(false)
   })
+})
+
+test('pairs that differ, and are equal only when joined by =, both count', () => {
+  const oauth = parseAuthorization(authorization({ method: 'GET', url: 'http://127.0.0.1:4010/12/accounts?oauth_a%3Db=c' })) ?? []
+  const request = { method: 'GET', scheme: 'http', host: '127.0.0.1:4010', rawPath: '/12/accounts', form: [], oauth }
+  expect(verifySignature({ ...request, query: [['oauth_a=b', 'c']] }, userSecrets)).toBe(true)
+  const query: Pair[] = [
+    ['oauth_a=b', 'c'],
+    ['oauth_a', 'b=c'],
+  ]
+  expect(verifySignature({ ...request, query }, userSecrets)).toBe(false)
 })
 
 test.for([
