@@ -5,7 +5,7 @@ import { endpoints } from '../service/contract/index.ts'
 import { fixedCredentials, type SandboxCredentials } from './area.ts'
 import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
-import { ControlServer } from './controlServer.ts'
+import { ControlApi } from './controlApi.ts'
 import { sandboxControl, type SandboxControl } from './controlClient.ts'
 import { StateChanges } from './state/stateChanges.ts'
 import type { SandboxWorld } from './state/world.ts'
@@ -92,7 +92,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
   const handler = new RequestHandler({ world, changes, ledger, rates, trafficRules })
-  const control = new ControlServer({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
+  const control = new ControlApi({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),

@@ -100,12 +100,19 @@ test.for([
   ['POST', 'reset', '{"seeds":1}'],
   ['POST', 'reset', '{"seed":"1"}'],
   ['POST', 'restore', '{"name":"s1"}'],
+  ['POST', 'restore', '{"id":5}'],
 ] as const)('a malformed control call is refused, and the sandbox stays up: %s %s %s', async ([method, path, body]) => {
   const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body }) })
   expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) as string }])
   expect((await fetch(`${sandbox.url}/_sandbox/health`, { method: 'HEAD' })).status).toBe(200)
   const clock = (await (await fetch(`${sandbox.url}/_sandbox/clock`)).json()) as { now: string }
   expect(Date.parse(clock.now)).toBeGreaterThan(0)
+})
+
+test('a path that only begins like the control API is a path of the service', async () => {
+  const answer = await fetch(`${sandbox.url}/_sandboxes/health`)
+  expect([answer.status, await answer.json()]).toEqual([404, { errors: [expect.anything()], request: expect.anything() as unknown }])
+  expect((await fetch(`${sandbox.url}/_sandbox/health?x=1`)).status).toBe(200)
 })
 
 test('a snapshot is restored as often as asked', async () => {

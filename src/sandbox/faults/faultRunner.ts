@@ -25,7 +25,7 @@ export class FaultRunner {
   }
 
   /** Returns an error message if this sandbox cannot run the rule, or if the rule would have no effect. Otherwise returns undefined. */
-  unsupportedReason({ fault, match }: FaultRule): string | undefined {
+  rejectionReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
     if (fault.kind === 'crash' && this.#tools.crash === undefined)
       return 'crash needs a sandbox with a process of its own: start one with sluice sandbox'

@@ -110,7 +110,7 @@ export class RequestHandler {
   }
 
   /** Deletes the nonces of earlier requests. */
-  clear(): void {
+  clearNonces(): void {
     this.#nonces.clear()
   }
 

@@ -1,7 +1,7 @@
 /** Receives and records all requests, runs faults and handlers, and sends the answers. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ControlServer } from '../controlServer.ts'
+import type { ControlApi } from '../controlApi.ts'
 import type { ArmedFaults, ArmedRule, RequestToMatch } from '../faults/armedFaults.ts'
 import type { FaultRunner } from '../faults/faultRunner.ts'
 import { isSilenced } from '../faults/wireFaults.ts'
@@ -26,8 +26,10 @@ export interface ServerParts {
   readonly faults: ArmedFaults
   readonly runner: FaultRunner
   readonly handler: RequestHandler
-  readonly control: ControlServer
+  readonly control: ControlApi
 }
+
+const CONTROL_PATH = /^\/_sandbox(?:[/?]|$)/
 
 /** HTTP server of the service and of the control API. */
 export class SandboxServer {
@@ -42,7 +44,7 @@ export class SandboxServer {
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const url = request.url ?? '/'
     if (isSilenced(request.socket)) return
-    if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
+    if (CONTROL_PATH.test(url)) return this.#parts.control.receive(request, response)
     const context = this.#createContext(request, response, url)
     const rule = this.#parts.faults.hitBeforeBody(requestToMatch(context))
     if (rule !== undefined) {

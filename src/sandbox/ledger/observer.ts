@@ -63,8 +63,8 @@ export class Observer {
       this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
-  /** Deletes everything that was recorded. */
-  clear(): void {
+  /** Deletes the ledger, the violations and all else that was recorded. */
+  clearRecords(): void {
     this.#ledger.clear()
     this.#trafficRules.clear()
     this.#valueOrder.clear()

@@ -20,7 +20,7 @@ test('docs/sandbox.md lists every switch with its values, and every kind of faul
 
 test('docs/sandbox.md lists every call of the control API', () => {
   const calls = [
-    'controlServer.ts',
+    'controlApi.ts',
     'audiences/area.ts',
     'auth/area.ts',
     'campaigns/features.ts',

@@ -41,8 +41,8 @@ interface ControlAnswer {
 /** Path segments after the name of the call, parsed body, and query. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
-/** Server of the control API. Calls that return undefined are answered with 404. */
-export class ControlServer {
+/** Reads and answers requests to the control API. Calls that return undefined are answered with 404. */
+export class ControlApi {
   readonly #parts: ControlParts
   readonly #snapshots = new Map<string, Snapshot>()
   readonly #calls: Readonly<Record<string, (input: Input) => unknown>>
@@ -68,11 +68,10 @@ export class ControlServer {
       'GET holds': () => runner.holds(),
       'POST release': ({ rest }) => ({ released: runner.release(rest[0] ?? '') }),
       'POST snapshot': () => this.#snapshot(),
-      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? readId(body)),
+      'POST restore': ({ rest, body }) => this.#restore(rest[0] ?? readSnapshotId(body)),
     }
   }
 
-  /** Reads and answers a request to `/_sandbox/…`. */
   receive(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -96,9 +95,9 @@ export class ControlServer {
     listeners.close()
     faults.clear()
     changes.reset(seed)
-    observer.clear()
+    observer.clearRecords()
     rates.clear()
-    handler.clear()
+    handler.clearNonces()
     return { ok: true }
   }
 
@@ -112,7 +111,7 @@ export class ControlServer {
         body,
         query: url.searchParams,
       })
-      if (result === undefined) return jsonAnswer(404, { error: `no call or record at ${url.pathname}` })
+      if (result === undefined) return jsonAnswer(404, { error: `no call or record for ${request.method} ${url.pathname}` })
       if (result instanceof ControlText) return { status: 200, pieces: result.pieces, type: 'text/plain; charset=utf-8' }
       return jsonAnswer(200, result)
     } catch (error) {
@@ -133,9 +132,9 @@ export class ControlServer {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)
     const { world } = this.#parts
-    const registered = name.replace(' ', ' /_sandbox/')
+    const nameInArea = name.replace(' ', ' /_sandbox/')
     for (const area of world.areas) {
-      const handler = area.control?.[registered]
+      const handler = area.control?.[nameInArea]
       if (handler !== undefined) return handler({ world, state: world.stateOf(area.ref), ...input })
     }
     return undefined
@@ -170,18 +169,18 @@ export class ControlServer {
     return world.switches.all()
   }
 
-  /** Arms a fault. Returns the armed rule. @throws {ControlError} for a wrong rule, or a fault that this sandbox cannot run */
+  /** Arms a fault. Returns the armed rule. @throws {ControlError} for a wrong rule, or a fault that cannot run or has no effect */
   #arm(body: unknown): unknown {
     const { faults, runner, world } = this.#parts
     const rule = readRule(body)
-    const problem = runner.unsupportedReason(rule)
+    const problem = runner.rejectionReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // No armed fault needs the stored past states. The new fault shows no state from before it was armed.
+    // Drops past states that no armed fault needs: the new fault must not show a state from before it was armed.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
 
-  /** Removes the fault with this id, or all faults without an id. Returns undefined, for a 404, if the id is unknown. */
+  /** Removes the fault with this id; all faults if it is undefined. Returns undefined, for a 404, if the id is unknown. */
   #removeFaults(id: string | undefined): unknown {
     const { faults, world } = this.#parts
     const isKnown = id === undefined || faults.remove(id)
@@ -198,13 +197,14 @@ export class ControlServer {
   }
 
   /**
-   * Restores the state and the switches from the snapshot with this id; for `''`, from the newest snapshot. Keeps ledger, faults,
-   * violations and rates. Returns undefined, for a 404, if there is no such snapshot.
+   * Restores the state and the switches from the snapshot with this id, by default from the newest. Keeps ledger, faults, violations and
+   * rates. Returns undefined, for a 404, if there is no such snapshot.
    */
-  #restore(id: string): unknown {
-    const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
+  #restore(id: string | undefined): unknown {
+    const snapshot = id === undefined ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
     this.#parts.changes.restore(snapshot)
+    // Values that the restored state does not have may be sent again.
     this.#parts.valueOrder.clear()
     return { ok: true }
   }
@@ -226,7 +226,8 @@ function readSeed(body: unknown): number | undefined {
   return seed
 }
 
-function readId(body: unknown): string {
+function readSnapshotId(body: unknown): string | undefined {
   const { id } = fieldsOf(body, ['id'])
-  return typeof id === 'string' ? id : ''
+  if (id !== undefined && typeof id !== 'string') throw new ControlError('id must be the id of a snapshot, as text')
+  return id
 }
