@@ -2,7 +2,7 @@
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
 import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { idOfHandle, userOf } from '../posts/userLookup.ts'
+import { idOfHandle, v2UserOf } from '../posts/userLookup.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
@@ -21,12 +21,13 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   if (typeof name !== 'string') throw new ControlError('name must be a text')
   if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
   const id = givenId === undefined ? nextUserId(world) : String(givenId)
-  if (!/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, as text')
+  const isInexact = typeof givenId === 'number' && !Number.isSafeInteger(givenId)
+  if (isInexact || !/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, above 2^53 as text')
   if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
   const event: UserAdded = {
     kind: 'person',
     user: { id, name, screenName: handle, premium, createdAt: new Date(world.now()).toISOString() },
-    accounts: accessOf(world, accounts),
+    accounts: readAccounts(world, accounts),
     token: `${id}-${randomText(world, 40)}`,
     secret: randomText(world, 45),
   }
@@ -34,10 +35,10 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   return { ...userView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 
-/** Returns all users, with their accounts and roles. */
+/** Returns the users who can sign in, with their accounts and roles. */
 export const listUsers: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => userView(world, user))
 
-/** Applies the event of an added user: stores the user, the access to accounts, and the token. Ignores unknown accounts. */
+/** Applies the event of an added user: stores the user, the access to accounts, and the token. */
 export function applyAddedUser(world: World, state: AuthState, { user, accounts, token, secret }: UserAdded): void {
   world.users.set(user.id, user)
   for (const { id, role } of accounts) {
@@ -62,7 +63,7 @@ function userView(world: World, user: SandboxUser): Record<string, unknown> {
 }
 
 /** Reads the accounts of a new user: ids, or `{ id, role }`. @throws {ControlError} */
-function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
+function readAccounts(world: World, accounts: unknown): UserAdded['accounts'] {
   if (!Array.isArray(accounts)) throw new ControlError('accounts must be an array of ids or of { "id", "role" }')
   return accounts.map((one: unknown) => {
     const { id, role = 'ACCOUNT_ADMIN' } = isRecord(one) ? one : { id: one }
@@ -72,16 +73,16 @@ function accessOf(world: World, accounts: unknown): UserAdded['accounts'] {
   })
 }
 
-/** Returns true if a user of the sandbox or of the posts area has the id or the handle. Ignores the case of handles. */
+/** Returns true if any user has the id or the handle, also one who cannot sign in. Ignores the case of handles. */
 function isTaken(world: World, id: string, handle: string): boolean {
   const posts = world.stateOf(areaRefs.posts)
-  return userOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined
+  return v2UserOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined
 }
 
 /** Returns the lowest free id from 1002. */
 function nextUserId(world: World): string {
   const posts = world.stateOf(areaRefs.posts)
   let id = 1002
-  while (userOf(world, posts, String(id)) !== undefined) id++
+  while (v2UserOf(world, posts, String(id)) !== undefined) id++
   return String(id)
 }

@@ -7,7 +7,7 @@ import { codePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
 import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
-import { idOfHandle, userOf } from './userLookup.ts'
+import { idOfHandle, v2UserOf } from './userLookup.ts'
 
 /** Options of a request that determine which fields of a post are shown. */
 export interface ViewOptions {
@@ -83,7 +83,7 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
 }
 
 function authorWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
-  const known = userOf(world, state, id)
+  const known = v2UserOf(world, state, id)
   return trim || known === undefined ? { id: BigInt(id), id_str: id } : profileWire(known)
 }
 
@@ -112,7 +112,7 @@ function adsEntities(world: World, state: PostsState, text: string): Record<stri
       const id = idOfHandle(world, state, mention.username) ?? null
       return {
         screen_name: mention.username,
-        name: id === null ? null : userOf(world, state, id)?.['name'],
+        name: id === null ? null : v2UserOf(world, state, id)?.['name'],
         id: id === null ? null : BigInt(id),
         id_str: id,
         indices: [mention.start, mention.end],

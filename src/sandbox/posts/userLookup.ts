@@ -4,7 +4,7 @@ import { FIRST_DAY } from '../firstIds.ts'
 import type { PostsState } from './state.ts'
 
 /** Returns the v2 user with the id: a user of the first state, or one that the control API added. Undefined for an unknown id. */
-export function userOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
+export function v2UserOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
   const known = state.users.get(id)
   const added = world.users.get(id)
   if (known !== undefined || added === undefined) return known
@@ -23,7 +23,7 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
 
 /** Returns true if the user has a premium subscription. */
 export function hasPremium(world: World, state: PostsState, id: string): boolean {
-  const subscription = userOf(world, state, id)?.['subscription_type']
+  const subscription = v2UserOf(world, state, id)?.['subscription_type']
   return typeof subscription === 'string' && subscription.startsWith('Premium')
 }
 

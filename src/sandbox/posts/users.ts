@@ -5,7 +5,7 @@ import { listParam } from '../params.ts'
 import { coreRefusal } from '../refusal.ts'
 import { profileWire } from './adsView.ts'
 import type { PostsState } from './state.ts'
-import { idOfHandle, userOf } from './userLookup.ts'
+import { idOfHandle, v2UserOf } from './userLookup.ts'
 import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
 import { postWire, selectionOf, userWire } from './v2View.ts'
 
@@ -71,7 +71,7 @@ function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'use
 /** Renders a user in the form of `/1.1`; undefined for an unknown id. */
 function coreUser(call: UserCall, id: string): Record<string, unknown> | undefined {
   const { world, state } = call
-  const known = userOf(world, state, id)
+  const known = v2UserOf(world, state, id)
   if (known === undefined) return undefined
   const metrics = recordOf(known['public_metrics'])
   return {

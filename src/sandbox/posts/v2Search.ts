@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import type { Post, PostsState } from './state.ts'
-import { userOf } from './userLookup.ts'
+import { v2UserOf } from './userLookup.ts'
 import { includesOf, postSelectionOf, postWire } from './v2View.ts'
 
 /**
@@ -75,7 +75,7 @@ function byOperator(operator: string, value: string): Term | undefined {
   switch (operator) {
     case 'from':
       return (call, post) => {
-        const handle = userOf(call.world, call.state, post.author_id)?.['username']
+        const handle = v2UserOf(call.world, call.state, post.author_id)?.['username']
         return post.author_id === value || String(handle).toLowerCase() === value.replace(/^@/, '')
       }
     case 'min_likes':

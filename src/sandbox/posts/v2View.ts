@@ -12,7 +12,7 @@ import { codePoints } from '../text.ts'
 import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
 import type { Post, PostsState } from './state.ts'
-import { hasPremium, idOfHandle, userOf } from './userLookup.ts'
+import { hasPremium, idOfHandle, v2UserOf } from './userLookup.ts'
 import type { PartialError } from './v2Errors.ts'
 
 /** Fields and expansions that a call requests, and the caller. */
@@ -220,7 +220,7 @@ export function editsRemaining({ edit_history: { length: versions } }: Post): nu
 
 /** Returns a user with the selected fields; undefined for an unknown id. Only the user itself gets `confirmed_email`. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
-  const known = userOf(world, state, id)
+  const known = v2UserOf(world, state, id)
   if (known === undefined) return undefined
   const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id)
   return pick(known, ['id', 'name', 'username', ...shown])
