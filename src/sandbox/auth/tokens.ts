@@ -16,12 +16,12 @@ export const tokenHandlers: Readonly<Record<string, Handler<AuthState>>> = {
   'oauth.authenticate': (call) => authorize(call, { skipsPage: skipsAuthorizationPage(call) }),
   'oauth.accessToken': createAccessToken,
   'oauth.invalidateToken': invalidateToken,
-  'oauth2.token': getBearerToken,
+  'oauth2.token': getOrCreateBearer,
   'oauth2.invalidateToken': invalidateBearer,
 }
 
 function createRequestToken(call: AuthCall): Reply {
-  // A nonce is ASCII only (spec 4.1).
+  // Only this endpoint limits the characters of the nonce: to printable ASCII (spec 4.1).
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
   if (callback !== 'oob' && !isLoopbackUrl(callback)) throw callbackRefusal()
@@ -66,7 +66,7 @@ function authorize(call: AuthCall, { skipsPage }: { readonly skipsPage: boolean 
   return redirect(token.callback, { oauth_token: token.token, oauth_verifier: token.verifier })
 }
 
-/** Returns true if the user allowed access before, and the call has no `force_login`. */
+/** Returns true if the user allowed access before, and `force_login` is not true. */
 function skipsAuthorizationPage(call: AuthCall): boolean {
   const user = userOfHandle(call)
   return user !== undefined && call.params['force_login'] !== true && call.state.granted.has(user.id)
@@ -85,15 +85,15 @@ function createAccessToken(call: AuthCall): Reply {
   if (token === undefined || user === undefined || token.state !== 'allowed' || token.verifier !== call.params['oauth_verifier'])
     throw coreRefusal(401, 32, 'Could not authenticate you.')
   token.state = 'used'
-  const access = {
+  const accessToken = {
     token: `${user.id}-${randomText(call.world, 40)}`,
     secret: randomText(call.world, 45),
     userId: user.id,
     access: token.access,
     active: true,
   }
-  call.state.accessTokens.set(access.token, access)
-  return form({ oauth_token: access.token, oauth_token_secret: access.secret, user_id: user.id, screen_name: user.screenName })
+  call.state.accessTokens.set(accessToken.token, accessToken)
+  return form({ oauth_token: accessToken.token, oauth_token_secret: accessToken.secret, user_id: user.id, screen_name: user.screenName })
 }
 
 function invalidateToken(call: AuthCall): Reply {
@@ -103,11 +103,8 @@ function invalidateToken(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: token.token } }
 }
 
-/**
- * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). Clients must send its percent-escapes without
- * decoding them.
- */
-function getBearerToken(call: AuthCall): Reply {
+/** Returns the app-only token: the current one, or a new one if there is none (spec 3.2). A bearer header must keep its percent-escapes. */
+function getOrCreateBearer(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }
 }
@@ -118,7 +115,7 @@ function invalidateBearer(call: AuthCall): Reply {
   // Earlier versions of the sandbox accepted the signature of every user. A replay must not refuse such a call.
   if (call.user !== undefined && call.user.id !== FIXED_USER && !call.isReplay) throw oauth2Refusal()
   const given = String(call.params['access_token'])
-  // Clients may put the token into a form or query without encoding it. Its escapes are then decoded here.
+  // A token that a client put into a form or query without encoding it arrives without its escapes.
   if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer))) throw oauth2Refusal()
   call.state.bearer = null
   return { kind: 'json', body: { access_token: bearer } }
@@ -131,6 +128,7 @@ function isLoopbackUrl(text: string): boolean {
   return (url.protocol === 'http:' || url.protocol === 'https:') && isLoopback(url.hostname)
 }
 
+/** Returns a form-encoded answer. Clients must not rely on its content type. */
 function form(fields: Readonly<Record<string, string>>): Reply {
   const body = Object.entries(fields)
     .map(([name, value]) => `${name}=${percentEncode(value)}`)
