@@ -66,7 +66,7 @@ export interface AudienceSummary {
   readonly members: number
   /** Number of identifiers in force, by type. */
   readonly identifiers: Readonly<Record<string, number>>
-  /** SHA-256, in lower-case hex, of a line `type TAB value LF` for each identifier in force. The lines are sorted bytewise. */
+  /** One SHA-256, in lower-case hex, over the lines `type TAB value LF` of all identifiers in force. The lines are sorted bytewise. */
   readonly digest: string
 }
 
@@ -75,8 +75,8 @@ export interface CatalogSummary {
   /** Number of products, variants included. */
   readonly products: number
   /**
-   * SHA-256, in lower-case hex, of a line `id TAB JSON LF` for each product. The lines are sorted bytewise by id. The JSON has the fields
-   * that callers set, sorted by name.
+   * One SHA-256, in lower-case hex, over the lines `id TAB JSON LF` of all products. The lines are sorted bytewise by id. The JSON has the
+   * fields that callers set, sorted by name.
    */
   readonly digest: string
 }
@@ -159,8 +159,8 @@ export interface SandboxControl {
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
   /**
-   * Restores the first state, clock and switches. Clears faults, TLS listeners, ledger, violations and rates. Default seed: the current
-   * seed.
+   * Restores the first state, clock and switches. Removes faults, TLS listeners, ledger and violations, and forgets used rate limits.
+   * Default seed: the current one.
    */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }
@@ -176,7 +176,7 @@ export class SandboxControlError extends Error {
 
 /** Creates a client of the control API of the sandbox at `url`. A call rejects with {@link SandboxControlError} for an error answer. */
 export function sandboxControl(url: string): SandboxControl {
-  const text = async (method: string, path: string, body?: unknown): Promise<string> => {
+  const fetchText = async (method: string, path: string, body?: unknown): Promise<string> => {
     const response = await fetch(`${url}/_sandbox/${path}`, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
@@ -186,9 +186,9 @@ export function sandboxControl(url: string): SandboxControl {
       throw new SandboxControlError(response.status, `${method} /_sandbox/${path}: ${response.status} ${content.slice(0, 500)}`)
     return content
   }
-  // The answer is not checked: a control API of the same version returns these types.
-  const call = async <Result>(method: string, path: string, body?: unknown) => JSON.parse(await text(method, path, body)) as Result
-  const send = async (method: string, path: string, body?: unknown) => void (await text(method, path, body))
+  // The answer is not checked, because client and sandbox are of the same package.
+  const call = async <Result>(method: string, path: string, body?: unknown) => JSON.parse(await fetchText(method, path, body)) as Result
+  const send = async (method: string, path: string, body?: unknown) => void (await fetchText(method, path, body))
   return {
     faults: {
       arm: (fault) => call('POST', 'faults', fault),
@@ -206,7 +206,7 @@ export function sandboxControl(url: string): SandboxControl {
     audience: (id) => call('GET', `audiences/${encodeURIComponent(id)}`),
     catalog: (id) => call('GET', `catalogs/${encodeURIComponent(id)}`),
     products: async (id) =>
-      (await text('GET', `catalogs/${encodeURIComponent(id)}/products`))
+      (await fetchText('GET', `catalogs/${encodeURIComponent(id)}/products`))
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => recordOf(JSON.parse(line))),

@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Throws if the destination was synced from another database last. Binds a destination that was never synced to this database.
+ * Throws if the destination was synced from another database last. If it was never synced, binds it to this database.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

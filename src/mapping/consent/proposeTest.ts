@@ -20,7 +20,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Pairs of a no and its yes. If no value of the file passes, the test needs a value that the file does not contain. */
+/** Pairs of a no and its yes. If a file has only the no of a pair, the test proposes its yes. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -62,8 +62,8 @@ interface ColumnFacts {
 }
 
 /**
- * Proposes a test that people who may be reached pass. `name`: undefined if only the values show that the column is about consent. If only
- * the user can decide which values pass, the test has the placeholder `unknownYes`.
+ * Proposes the test of a column: people pass it if they may be reached. `name`: what the name of the column says about consent; undefined if
+ * only the values show it. If only the user can decide which values pass, the test has the placeholder `unknownYes`.
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.counted
@@ -82,21 +82,21 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
     return proposed(yes, certain)
   }
-  // Only the user knows the meaning of number codes, of `O` and `E`, and of a yes or `enabled` in a column of unclear polarity. The list of
-  // unknown values below would include people who said no.
+  // Only the user knows the meaning of number codes, of `O` and `E`, and of a yes or `enabled` in a column of unclear polarity. Listing
+  // them as `unclassified` below might let people pass who said no.
   const isDoubtfulAnswer = (value: string) =>
     isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some(isDoubtfulAnswer)) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
-  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that may mean no in a column of consent.
-  const types = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
-  if (types.length === 0) {
-    const onlyMayMeanNo = unknown.some((value) => consentMeaning(value) === undefined)
-    return proposed(onlyMayMeanNo ? [unknownYes] : oppositesOf(no, polarity))
+  // Values of unknown meaning, such as customer types. The test lists them, except those that may mean no in a column of consent.
+  const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
+  if (unclassified.length === 0) {
+    const someMayMeanNo = unknown.some((value) => consentMeaning(value) === undefined)
+    return proposed(someMayMeanNo ? [unknownYes] : oppositesOf(no, polarity))
   }
-  // If no value seems to mean no, one of the types may be the no, in an unknown language. Then only the user can choose.
-  const hasNo = types.length < unknown.length || no.some((value) => meaningOf(value) !== 'empty')
-  return proposed(name !== undefined && !hasNo ? [unknownYes] : types)
+  // If all values are unclassified, one of them may be a no in a language that `words.ts` lacks. Then only the user can choose.
+  const hasNo = unclassified.length < unknown.length || no.some((value) => meaningOf(value) !== 'empty')
+  return proposed(name !== undefined && !hasNo ? [unknownYes] : unclassified)
 }
 
 function factsOf(all: readonly CountedValue[], name: ConsentName | undefined): ColumnFacts {
@@ -110,8 +110,8 @@ function factsOf(all: readonly CountedValue[], name: ConsentName | undefined): C
 }
 
 /**
- * Returns the letter that means yes only beside its no: `o` (`oui`) beside `n` or `non`, `e` (`evet`) beside `h`. Beside `i`, `O` may mean
- * out; beside `k` (`kyllä`), `E` means no.
+ * Returns the letter of the column that means yes: `o` for `oui` beside `n` or `non`, `e` for `evet` beside `h`. Undefined if another letter
+ * gives it a second meaning: `o` is out beside `i` for in, and `e` is no beside `k` for `kyllä`.
  */
 function letterMeaningYes(values: readonly string[]): string | undefined {
   if (values.includes('o') && (values.includes('n') || values.includes('non')) && !values.includes('i')) return 'o'
@@ -137,8 +137,8 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
   const meaning = text === letterYes ? 'yes' : ownMeaning
   if (meaning === 'in') {
     // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
-    const isAboutPerson = polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in')
-    return isAboutPerson ? 'yes' : 'unknown'
+    const meansConsent = polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in')
+    return meansConsent ? 'yes' : 'unknown'
   }
   // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
   // the person.
@@ -156,9 +156,9 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates whose name is one of an opt-in, or says nothing, the dates after `earliestDate` pass. If a test of dates cannot
- *   read them all, every cell passes except empty ones and words that mean no or `out`. That is never certain, because a word that first
- *   appears in a later file would pass.
+ * - In a column of dates that is named like an opt-in, or not like a consent at all, the dates after `earliestConsent` pass. If a test of
+ *   dates cannot read them all, every cell passes except empty ones and words that mean no or `out`. That is never certain, because a word
+ *   that first appears in a later file would pass.
  * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. So too if a date is in the future, or
  *   if a word has no known meaning.
  */
@@ -177,14 +177,14 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   // A date in the future may be the end of a consent.
   if (values.mostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
     if (values.unreadableDateCount === 0 && wordMeanings.every((meaning) => negativeMeanings.has(meaning)))
-      return { test: { column, after: earliestDate }, certain: name?.certain === true, shown: [] }
+      return { test: { column, after: earliestConsent }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
   }
   return { test: { column, values: [unknownYes] }, certain: false, shown: [] }
 }
 
 /** Earlier than every date of a consent. Programs write 1 January 1970, or an earlier date, for an empty date. */
-const earliestDate = '1970-01-02'
+const earliestConsent = '1970-01-02'
 
 const negativeMeanings: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 

@@ -24,10 +24,10 @@ const at = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Digits before a national number, such as `0`, to strip. Undefined if `prefix` is more than digits, or a rule transforms the number. */
+  /** Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or a pattern or rule for them. */
   readonly trunk: string | undefined
-  /** Pattern of a prefix that the library may strip. If a number begins with it once `trunk` is stripped, the library decides. */
-  readonly prefix: RegExp | undefined
+  /** Pattern of a prefix that the library may strip. If the number without `trunk` begins with it, the library decides. */
+  readonly doubtfulPrefix: RegExp | undefined
   /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
   /** Pattern of all numbers of the country, without calling code and `trunk`. */
@@ -45,7 +45,7 @@ interface CodeRules {
   /** Returns true if a number without its calling code is valid in one of the countries. */
   readonly isValid: (national: string) => boolean
   /** Pattern of a prefix that the library may strip after the calling code. If it matches, the library decides. */
-  readonly prefix: RegExp | undefined
+  readonly doubtfulPrefix: RegExp | undefined
 }
 
 /** Returns true for a country with a numbering plan in the metadata; false for example for Antarctica, `AQ`. */
@@ -54,7 +54,7 @@ export function hasNumberingPlan(code: string): code is CountryCode {
 }
 
 const plus = 43
-/** Reused buffer: a plus and the digits of the current number. Unlike a string joined from parts, its text is not copied when hashed. */
+/** Reused buffer: a plus and the digits of the current number. A text cut from it is flat, so hashing it later copies nothing. */
 const plusAndDigits = Buffer.alloc(25, '+')
 
 /** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code for numbers without `+`. */
@@ -92,7 +92,7 @@ function fastInternational(number: string): string | undefined {
   const code = possibleCallingCode(number)
   const national = number.slice(1 + code.length)
   const rules = codeRulesOf(code)
-  if (rules === undefined || rules.prefix?.test(national) === true) return undefined
+  if (rules === undefined || rules.doubtfulPrefix?.test(national) === true) return undefined
   return rules.isValid(national) ? number : undefined
 }
 
@@ -114,8 +114,8 @@ function fastNational(digits: string, country: string): string | undefined {
     // If the number with `trunk` also matches, the library decides whether to strip it.
     if (rules.general.test(digits)) return undefined
     national = digits.slice(rules.trunk.length)
-    if (rules.prefix?.test(national) === true) return undefined
-  } else if (rules.prefix?.test(digits) === true) return undefined
+    if (rules.doubtfulPrefix?.test(national) === true) return undefined
+  } else if (rules.doubtfulPrefix?.test(digits) === true) return undefined
   return codeRulesOf(rules.callingCode)?.isValid(national) === true ? `+${rules.callingCode}${national}` : undefined
 }
 
@@ -134,7 +134,7 @@ function compileCountry(country: string): CountryRules | undefined {
   return {
     callingCode: String(plan[at.callingCode]),
     general: new RegExp(`^(?:${String(plan[at.pattern])})$`),
-    prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
+    doubtfulPrefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     trunk: prefix !== undefined && /^\d+$/.test(prefix.pattern) && !prefix.transforms ? prefix.pattern : undefined,
     idd: new RegExp(`^(?:${String(plan[at.idd])})`),
   }
@@ -166,7 +166,7 @@ function compileCode(code: string): CodeRules | undefined {
   })
   const prefix = prefixOf(plans()[countries[0] ?? ''] ?? [])
   return {
-    prefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
+    doubtfulPrefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     isValid: (national) => {
       for (const { anyType, leading } of patterns) {
         if (leading === undefined) {

@@ -7,7 +7,7 @@ import { targetingOperators } from '../../service/contract/campaignResources.ts'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { countryTargets } from '../campaigns/targetingLists.ts'
-import { isTargetingType, wrongTargetingType } from '../campaigns/targetingTypes.ts'
+import { isTargetingType, targetingTypeError } from '../campaigns/targetingTypes.ts'
 import type { AudienceState } from './state.ts'
 import { textOf } from '../text.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
@@ -79,7 +79,7 @@ export function estimateAudience(call: InsightsCall): Reply {
   for (const one of criteria) {
     const { targeting_type: type, targeting_value: value, operator_type: operator, ...rest } = recordOf(one)
     if (typeof type !== 'string') errors.push(missingParameter('targeting_type'))
-    else if (!isTargetingType(type)) errors.push(wrongTargetingType(type))
+    else if (!isTargetingType(type)) errors.push(targetingTypeError(type))
     if (typeof value !== 'string' && typeof value !== 'number') errors.push(missingParameter('targeting_value'))
     if (operator !== undefined && !targetingOperators.some((known) => known === operator))
       errors.push(invalidParameter('operator_type', `one of ${targetingOperators.join(', ')}`, operator))

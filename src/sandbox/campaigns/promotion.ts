@@ -5,7 +5,7 @@ import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { givenFields, listParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
-import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
+import { isTargetingType, targetingTypeError } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
 import { findChild, isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
@@ -68,7 +68,7 @@ function promote(call: Call<CampaignsState>): PromotedTweet[] {
 export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const item = findLiveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
-  if (!isTargetingType(type)) throw adsRefusals([wrongTargetingType(type)])
+  if (!isTargetingType(type)) throw adsRefusals([targetingTypeError(type)])
   const value = String(call.params['targeting_value'])
   if (audienceTargetingTypes.includes(type)) checkAudience(call, value)
   const criterion: TargetingCriterion = {

@@ -8,7 +8,7 @@ export function isTargetingType(type: string): boolean {
 }
 
 /** Returns the error for an unknown targeting type. */
-export function wrongTargetingType(type: string): AdsError {
+export function targetingTypeError(type: string): AdsError {
   return {
     code: 'INVALID_TARGETING_TYPE',
     message: `Expected one of ${targetingTypes.join(', ')}, got "${type}" for targeting_type`,

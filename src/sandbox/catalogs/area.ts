@@ -22,13 +22,13 @@ export const catalogsArea = defineArea({
       return new ControlText(
         sortedById(catalog)
           .values()
-          .map((product) => `${JSON.stringify(withKeys(product))}\n`),
+          .map((product) => `${JSON.stringify(withServiceKeys(product))}\n`),
       )
     },
   },
 })
 
-/** Returns the SHA-256, in hex, of a line `id TAB JSON LF` for each product. `sortedById` sets the order, `canonicalJson` the JSON. */
+/** Returns one SHA-256, in hex, over the lines `id TAB JSON LF` of all products. `sortedById` sets their order, `canonicalJson` the JSON. */
 function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
@@ -44,7 +44,7 @@ function sortedById(catalog: Catalog): Product[] {
 }
 
 /** Returns the fields of a product as they were written, and its generated keys. */
-function withKeys(product: Product): Record<string, unknown> {
+function withServiceKeys(product: Product): Record<string, unknown> {
   return { ...product.fields, product_key: product.key, ...(product.groupKey === null ? {} : { item_group_key: product.groupKey }) }
 }
 

@@ -65,9 +65,8 @@ async function deletePost(call: Call<PostsState>): Promise<Reply> {
 /** Creates a post, or a new version of a post, and emits its event. @throws {Refusal} */
 async function createPost(call: Call<PostsState>): Promise<Reply> {
   const { world, state } = call
-  const { post, poll } = readPost(call)
-  // A replay refuses no duplicates, because earlier versions of the sandbox accepted some: they compared edits of replies without the
-  // reference to the other post.
+  const { post, poll } = makePost(call)
+  // Earlier versions of the sandbox accepted some duplicates, namely edits of replies. A replay of the journal must not refuse them.
   if (!call.isReplay && isDuplicate(world, state, post))
     throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
   state.posts.set(post.id, post)
@@ -81,24 +80,25 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
   return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
 }
 
-/** Returns the post that the body describes, with its poll. Does not store them. @throws {Refusal} */
-function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
+/** Makes the post that the body describes, and its poll. Does not store them. @throws {Refusal} */
+function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
   const author = call.user?.id ?? ''
   const { params, state } = call
   const text = textParam(call, 'text') ?? ''
-  const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
+  const mediaKeys = mediaKeysOf(params['media'], acceptedSdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
-  const quoted = textParam(call, 'quote_tweet_id')
-  // Earlier versions of the sandbox accepted blank text if the card or quoted post was null. A replay must not refuse such a call.
-  if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quoted === null)
+  const quotedId = textParam(call, 'quote_tweet_id')
+  // Earlier versions of the sandbox accepted blank text beside `"card_uri": null`. A replay of the journal must not refuse such a call.
+  if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quotedId === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
-  const edited = editedPost(call, author)
+  const previous = previousVersion(call, author)
   // The edit of a reply stays a reply to the same post.
-  const repliedId = replied?.id ?? edited?.referenced.find(({ type }) => type === 'replied_to')?.id
-  if (quoted !== null && !state.posts.has(quoted)) throw v2ParameterRefusal('quote_tweet_id', quoted, 'the post to quote was not found')
+  const repliedId = replied?.id ?? previous?.referenced.find(({ type }) => type === 'replied_to')?.id
+  if (quotedId !== null && !state.posts.has(quotedId))
+    throw v2ParameterRefusal('quote_tweet_id', quotedId, 'the post to quote was not found')
   const poll = pollOf(call)
-  const place = placeOf(call)
+  const place = placeIdOf(call)
   const id = call.world.newId()
   const post = newPost({
     id,
@@ -109,17 +109,17 @@ function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll:
     createdAt: call.now,
     media_keys: mediaKeys,
     card_uri: cardUri,
-    conversation_id: replied?.conversation_id ?? edited?.conversation_id ?? id,
-    in_reply_to_user_id: replied?.author_id ?? edited?.in_reply_to_user_id ?? null,
+    conversation_id: replied?.conversation_id ?? previous?.conversation_id ?? id,
+    in_reply_to_user_id: replied?.author_id ?? previous?.in_reply_to_user_id ?? null,
     referenced: [
       ...(repliedId === undefined ? [] : [{ type: 'replied_to', id: repliedId }]),
-      ...(quoted === null ? [] : [{ type: 'quoted', id: quoted }]),
+      ...(quotedId === null ? [] : [{ type: 'quoted', id: quotedId }]),
     ],
     community_id: textParam(call, 'community_id'),
     paid_partnership: params['paid_partnership'] === true,
     reply_settings: textParam(call, 'reply_settings') ?? 'everyone',
-    edit_history: [...(edited?.edit_history ?? []), id],
-    firstCreatedAt: edited === undefined ? call.now : firstCreatedAt(state, edited),
+    edit_history: [...(previous?.edit_history ?? []), id],
+    firstCreatedAt: previous === undefined ? call.now : firstCreatedAt(state, previous),
   })
   return { post, poll }
 }
@@ -143,7 +143,7 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   }
 }
 
-function placeOf(call: Call<PostsState>): string | null {
+function placeIdOf(call: Call<PostsState>): string | null {
   const { geo } = call.params
   if (geo === undefined || geo === null) return null
   const id = recordOf(geo)['place_id']
@@ -159,7 +159,12 @@ function placeOf(call: Call<PostsState>): string | null {
 function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
   if (reply === undefined || reply === null) return undefined
-  const id = postIdOf(reply, 'reply', 'in_reply_to_tweet_id', sdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']))
+  const id = postIdOf(
+    reply,
+    'reply',
+    'in_reply_to_tweet_id',
+    acceptedSdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']),
+  )
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
   if (post.author_id !== author && !mentionsUser(post.text, call.user?.screenName ?? ''))
@@ -168,12 +173,12 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 }
 
 /**
- * Returns the post that is edited; undefined without one.
+ * Returns the version that the body edits; undefined without one.
  *
  * @throws {Refusal} for an unknown post, another author's post, a caller without a premium subscription, a first version that is older than
  * an hour, and a post without edits remaining (spec 4.7)
  */
-function editedPost(call: Call<PostsState>, author: string): Post | undefined {
+function previousVersion(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
   if (options === undefined || options === null) return undefined
   const id = postIdOf(options, 'edit_options', 'previous_post_id')
@@ -190,7 +195,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
 }
 
 /** Returns the media keys (`3_ID`) for the 1 to 4 `media_ids`; none without `media`. `alsoAllowed`: other fields. @throws {Refusal} */
-function mediaOf(media: unknown, alsoAllowed: readonly string[]): readonly string[] {
+function mediaKeysOf(media: unknown, alsoAllowed: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
   refuseOtherFields('media', media, ['media_ids', ...alsoAllowed])
@@ -200,7 +205,7 @@ function mediaOf(media: unknown, alsoAllowed: readonly string[]): readonly strin
 }
 
 /** Returns `names`, undocumented fields that common clients send. Returns none with the switch `unknown_parameters: strict`. */
-function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
+function acceptedSdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
   return isStrict(call) ? [] : names
 }
 

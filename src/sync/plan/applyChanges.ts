@@ -73,7 +73,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // These calls mark or add records in `change`, and return their numbers by the change that the diff had found.
+  // These calls mark or add records in `change`. All but the first count the marked records by their kind of change in `found`.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -95,7 +95,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const correction = await desired.correctMissing(missingPolicy)
-  // Records that were marked after the diff move from the count that they had there to `optedOut` or `suppressed`.
+  // A record that was marked after the diff counts as `optedOut` or `suppressed`, and no longer as what it was in `found`.
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
@@ -104,9 +104,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
-  // If very many records are removed, `expectChanges` sets the flag that all keys changed (`db/changedKeys.ts`). Without the flag, one row
-  // of `changed_key` would get the keys of up to ten million people. Called before the savepoint of the guards, because their rollback
-  // would undo the flag.
+  // If very many records are removed, `expectChanges` stores that all keys changed, instead of a list of up to ten million keys
+  // (`db/changedKeys.ts`). Called before the savepoint of the guards, because their rollback would undo this.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }

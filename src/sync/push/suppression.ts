@@ -45,29 +45,29 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
   if (erased === undefined && !listsChanged) return false
-  // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form
-  // of a phone number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md).
+  // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has a phone
+  // number in one form, and this entry has it in the other form (docs/decisions/both-forms.md).
   // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
   // of several users: their entry names only the first user's record. Because they have many keys, the search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with
      -- All entries, with the identifiers of their records.
-     carried as materialized (
+     entries_with_identifiers as materialized (
        select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('r')}, '{}') as identifiers
        from ${entriesOf('$1::bigint')} e left join record r on r.destination_id = $3 and r.key = e.record_key),
      -- Keys that are not in the record of their entry.
-     moved as materialized (
-       select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
+     key_elsewhere as materialized (
+       select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
      -- Records that have these keys.
      other_record as materialized (
        select m.ord, r.key, ${rowIdentifiers('r')} as identifiers
-       from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join moved m on m.key = i.key
-       where exists (select from moved) and r.destination_id = $3),
+       from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere m on m.key = i.key
+       where exists (select from key_elsewhere) and r.destination_id = $3),
      -- Each entry with all its keys, and with the identifiers of its records.
      named as materialized (
-       select e.ord, k.key from carried e cross join lateral unnest(e.keys || e.identifiers) as k (key)
+       select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys || e.identifiers) as k (key)
        union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
-     select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from carried e
+     select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from entries_with_identifiers e
      where e.ord in (
          select n.ord from named n join remote r on r.destination_id = any($2::int[]) and r.key = n.key and ${isSuppressed('$2::int[]')}
          union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
@@ -97,8 +97,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
 
 /**
  * Removes the entries at `ords` from the batch, because their people opted out after the plan was made; the other entries move to a new
- * batch. If the batch may have been applied, identifiers without confirmed content count as synced with unknown content. So a plan deletes
- * those that no row has, within the limits of the guards.
+ * batch. If the batch may have been applied, the service may have identifiers whose content was never confirmed. They are stored as
+ * synced, so that a plan deletes those that no row has, within the limits of the guards.
  */
 export async function splitOffOptedOut(
   tx: Queryable,

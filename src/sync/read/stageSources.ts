@@ -33,7 +33,7 @@ import { destinationOf } from '../../destinations/index.ts'
 /** Number of rows of a full read for which V8's space for new objects may grow. After these rows the space is limited. */
 const growingRows = 30_000
 /** A first load of members partitions its stage once it has this many times `usersInFirstPart` rows. Partitioning takes 0.1 s. */
-const partitionFromFirstParts = 8
+const firstPartsBeforePartition = 8
 
 /** Inputs of staging. */
 export interface StageContext {
@@ -108,7 +108,7 @@ export async function stageSources(
     rejected: 0,
     filtered: 0,
     growing,
-    partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * partitionFromFirstParts : undefined,
+    partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsBeforePartition : undefined,
   }
 
   // Stored facts name a local file by its absolute path, so the addresses to compare with them are made absolute too.
@@ -145,7 +145,8 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
   try {
     for await (const rows of source.rows) {
       if (deps.signal?.aborted) throw interrupted()
-      for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1]) // below the length
+      // `rows[at]` exists; the next row does not exist after the last one.
+      for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1])
       await stager.flush()
       if (staging.growing && staging.read >= growingRows) {
         keepMemoryFlat()

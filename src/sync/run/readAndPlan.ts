@@ -30,8 +30,8 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, checkSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * Number of rows of a full read from which on the connection is closed after the plan. Dropping its temporary tables would take longer
- * than opening a new connection.
+ * A full read of at least this number of rows closes its connection after the plan. Dropping its temporary tables would take longer than
+ * opening a new connection.
  */
 const closedFromRows = 100_000
 
@@ -92,9 +92,9 @@ export async function readAndPlan(
 }
 
 /**
- * Drops the temporary tables and returns the connection to the pool. Closes the connection instead after many rows, or if the statement
- * fails. A pooled connection has cached the schema: of 220 ms of the server's processor for a small run, a new connection took 50
- * (Postgres 18.4, 60 products or people). Does not throw, so the caller need not wait: after 10,000 changed rows it takes 30 ms.
+ * Drops the temporary tables and returns the connection to the pool, because a new connection would read the schema again: that took 50 of
+ * 220 ms of the server's processor of a run of 60 records (Postgres 18.4). Closes the connection instead after many rows, or if the
+ * statement fails. Never throws, so the caller need not wait for it. Waiting would take 30 ms after 10,000 changed rows.
  */
 async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
   if (reading === 'whole' && rows.read >= closedFromRows) return client.release(true)
@@ -208,7 +208,10 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
   }
 }
 
-/** Time added to a wait, because a timer of Node may end before the clock of the database is there. Then the plan would defer the keys. */
+/**
+ * Time added to a wait. A timer of Node may end before the database's clock has reached the end of the wait, and the plan would then defer
+ * the keys.
+ */
 const timerSlackMs = 50
 
 /**
@@ -227,6 +230,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + timerSlackMs, deps.signal)
-  // The longest correct wait is two horizons, for the second delete of a suppressed person. A wrong clock stored any longer wait.
+  // The longest correct wait is two horizons, for the second delete of a suppressed person. If a longer one is stored, a clock was wrong.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }
