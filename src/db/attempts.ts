@@ -50,12 +50,12 @@ export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id 
   and a.started_at >= r.started_at and not exists (
     select from run n where n.pipeline = r.pipeline and n.id > r.id and n.plan_id = r.plan_id and n.trigger = 'apply' and n.started_at <= a.started_at)))`
 
-/**
- * Returns SQL of a percentile of the durations of attempts; null if none was sent. Attempts with the reason `not-in-time` do not count: no
- * byte of them was sent, and their duration is 0.
- */
+/** SQL condition that a byte of an attempt was sent. The duration of any other attempt is 0. */
+export const wasSent = `reason is distinct from 'not-in-time'`
+
+/** Returns SQL of a percentile of the durations of attempts that were sent; null if none was. */
 export const durationPercentile = (fraction: number): string =>
-  `percentile_cont(${fraction}) within group (order by duration_ms) filter (where reason is distinct from 'not-in-time')`
+  `percentile_cont(${fraction}) within group (order by duration_ms) filter (where ${wasSent})`
 
 /** Counts the attempts of a run, also those for plans of other runs. */
 export async function countAttempts(db: Queryable, runId: number): Promise<number> {

@@ -2,6 +2,7 @@
 import type { RunCounts, RunTrigger, StoredRunStatus } from '../model/report.ts'
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
+import { wasSent } from './attempts.ts'
 import { listBudgets } from './rateBudget.ts'
 import { queueState } from './runs/queued.ts'
 import { decodeMetricCounts, type Unconfirmed } from './runs/columns.ts'
@@ -70,7 +71,7 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
      from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
-     where a.id > $1 and a.reason is distinct from 'not-in-time' and a.id < coalesce(
+     where a.id > $1 and a.${wasSent} and a.id < coalesce(
        (select min(o.id) from attempt o where o.id > $1 and o.finished_at is null and o.started_at > statement_timestamp() - interval '5 minutes'), 9223372036854775807)
      order by a.id limit $2`,
     [id, limit],

@@ -18,7 +18,7 @@ import { identifierBytes } from '../../model/record.ts'
 import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
-import { fillTable } from './planTables.ts'
+import { analyzeTable, fillTable } from './planTables.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 
 /** Result of a first load. */
@@ -178,26 +178,26 @@ async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | unde
     mayShare === undefined ? [] : [mayShare],
   )
   if (shared === 0) return false
-  await tx.query('analyze shared')
+  await analyzeTable(tx, 'shared')
   await fillTable(
     tx,
     'shared_group',
     `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
      from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
   )
-  await tx.query('analyze shared_group')
+  await analyzeTable(tx, 'shared_group')
   await fillTable(
     tx,
     'omitted',
     `select s.key, array_agg(i.identifier)
      from ${identifiers} join shared_group x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
   )
-  await tx.query('analyze omitted')
+  await analyzeTable(tx, 'omitted')
   await fillTable(
     tx,
     'sharing',
     `select distinct s.key from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
   )
-  await tx.query('analyze sharing')
+  await analyzeTable(tx, 'sharing')
   return true
 }

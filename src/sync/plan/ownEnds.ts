@@ -5,7 +5,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { createTable } from './planTables.ts'
+import { analyzeTable, createTable } from './planTables.ts'
 
 /**
  * Returns SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, the times of the identifier if they may
@@ -48,6 +48,6 @@ export async function collectOwnEnds(tx: Transaction, destinationId: number): Pr
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )
-  await tx.query('analyze own_end')
+  await analyzeTable(tx, 'own_end')
   return hasExpiry
 }

@@ -119,7 +119,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
  * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and the shares of few different values. `columns`:
  * SQL of the analyzed columns, default all.
  */
-export async function analyzeTable(tx: Transaction, name: PlanTableName, columns = ''): Promise<void> {
+export async function analyzeTable(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }
 

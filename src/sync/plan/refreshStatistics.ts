@@ -4,6 +4,7 @@
  * 276 s instead of 7 to plan a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
+import { analyzeTable } from './planTables.ts'
 
 /** Number of records up to which the join order does not matter: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
@@ -54,13 +55,8 @@ export async function refreshStatistics(
 export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
   const all = await expectedRows(tx, 'record', undefined, 'true')
-  if (records < all * largeShare) {
-    await tx.query('analyze record')
-    return
-  }
-  await tx.query('set local default_statistics_target = 10')
-  await tx.query('analyze record')
-  await tx.query('set local default_statistics_target to default')
+  if (records < all * largeShare) await tx.query('analyze record')
+  else await analyzeTable(tx, 'record')
 }
 
 /** Returns the tables of which `isUnderestimated` is true. */
