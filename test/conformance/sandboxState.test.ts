@@ -345,10 +345,22 @@ test.skipIf(target !== undefined)('a download of a statistics file writes nothin
   expect(readFileSync(stateFile, 'utf8')).toBe(before)
 })
 
+const requestToken = async (sandbox: SandboxUnderTest): Promise<string> =>
+  (await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'oob' } })).text
+
+test.skipIf(target !== undefined)('a restart repeats no request token', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  let created: string
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    created = await requestToken(sandbox)
+  }
+  await using again = await withSandbox({ stateFile })
+  expect(await requestToken(again)).not.toBe(created)
+})
+
 test.skipIf(target !== undefined)('a restart repeats no request token that was created while a webhook check waited', async () => {
   const stateFile = join(folder, 'state.jsonl')
-  const requestToken = async (sandbox: SandboxUnderTest): Promise<string> =>
-    (await sandbox.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'oob' } })).text
   await using endpoint = await webhookEndpoint()
   let created: string
   {

@@ -325,6 +325,18 @@ test('a change after the first 200 characters of a text is shown', async () => {
   ])
 })
 
+test('content that is sent again unchanged has not expired', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', csvOf([shownProduct]))
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  await engine.run('shop')
+  const { planId } = await engine.plan('shop', { full: true })
+  const samples = async () => (await loadReview(engine.db, planId)).samples
+  expect(await samples()).toMatchObject([{ change: 'update', fields: [], hasExpired: false }])
+  await engine.db.execute('update batch set body = null where plan_id = $1', [planId])
+  expect(await samples()).toMatchObject([{ change: 'update', fields: [], hasExpired: true }])
+})
+
 test('a plan that conflicts with a late answer starts again instead of failing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 3))

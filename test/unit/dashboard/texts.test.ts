@@ -46,23 +46,24 @@ test('one of something is in the singular', async () => {
   expect(String(await page.body)).toMatch(/\b1 event\b/)
 })
 
+const plan: PlanReview = {
+  planId: 'p_1',
+  newestPlanId: 'p_1',
+  runId: 'r_1',
+  pipeline: 'shop',
+  words: destinationOf('catalog').words,
+  showsRecords: true,
+  status: 'ready',
+  digest: '',
+  createdAt: new Date(0),
+  counts: { withheld: 1 },
+  guards: [{ code: 'GUARD_DELETES', message: '', hint: '', withheld: 1, examples: [] }],
+  updateFields: [],
+  requests: 0,
+  samples: [],
+}
+
 test('the title of a plan counts the deletes to approve', () => {
-  const plan: PlanReview = {
-    planId: 'p_1',
-    newestPlanId: 'p_1',
-    runId: 'r_1',
-    pipeline: 'shop',
-    words: destinationOf('catalog').words,
-    showsRecords: true,
-    status: 'ready',
-    digest: '',
-    createdAt: new Date(0),
-    counts: { withheld: 1 },
-    guards: [{ code: 'GUARD_DELETES', message: '', hint: '', withheld: 1, examples: [] }],
-    updateFields: [],
-    requests: 0,
-    samples: [],
-  }
   const titleOf = (shown: PlanReview) => planPage({ plan: shown, batches: [], mayAct: true, now: 0 }).title
   expect(titleOf(plan)).toBe('Approve 1 delete of shop')
   expect(titleOf({ ...plan, newestPlanId: 'p_2' })).toBe('Plan p_1')
@@ -70,6 +71,20 @@ test('the title of a plan counts the deletes to approve', () => {
   const withheld = (outOfStock: number): PlanReview => ({ ...plan, counts: { withheld: 12 }, guards: [{ ...guard, outOfStock }] })
   expect(titleOf(withheld(12))).toBe('Approve 12 out-of-stock updates of shop')
   expect(titleOf(withheld(2))).toBe('Approve 12 changes of shop')
+})
+
+test('the page of a plan says that content is sent again unchanged, or that it has expired', async () => {
+  const shown = (hasExpired: boolean) =>
+    String(
+      planPage({
+        plan: { ...plan, samples: [{ change: 'update', name: 'SKU-1', fields: [], hasExpired }] },
+        batches: [],
+        mayAct: true,
+        now: 0,
+      }).body,
+    )
+  expect(shown(false)).toContain('the same content again')
+  expect(shown(true)).toContain('the content has expired')
 })
 
 test('alerts are advised only if no receiver is configured', async () => {
