@@ -30,7 +30,7 @@ export function errorsDoc(): string {
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
-      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
+      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
       '',
     ]),
   ].join('\n')
