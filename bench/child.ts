@@ -1,10 +1,10 @@
 /** Runs one measured function in a separate process, so that its memory and compiled code are not shared: `child.ts FILE EXPORT JSON`. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { keepMemoryFlat } from '../src/flatMemory.ts'
+import { peakMebibytes } from '../test/support/peakMemory.ts'
 
 export interface Measured {
   readonly seconds: number
@@ -39,17 +39,6 @@ export async function medianOf(count: number, run: () => Promise<Measured>): Pro
   return { ...middle, megabytes: Math.max(...all.map(({ megabytes }) => megabytes)) }
 }
 
-/** Returns the peak memory of this process. Elsewhere than on Linux, `maxRSS` may include the memory of the parent. */
-function peakMegabytes(): number {
-  try {
-    const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
-    if (kilobytes !== undefined) return Math.round(Number(kilobytes) / 1024)
-  } catch {
-    // Not Linux.
-  }
-  return Math.round(process.resourceUsage().maxRSS / 1024)
-}
-
 async function work(): Promise<void> {
   // The command line does the same.
   keepMemoryFlat()
@@ -59,7 +48,7 @@ async function work(): Promise<void> {
   const result = await module[name]?.(JSON.parse(input))
   const { user, system } = process.cpuUsage(before)
   const processorSeconds = (user + system) / 1e6
-  process.stdout.write(JSON.stringify({ processorSeconds, ...result, megabytes: peakMegabytes() }), () => process.exit(0))
+  process.stdout.write(JSON.stringify({ processorSeconds, ...result, megabytes: peakMebibytes() }), () => process.exit(0))
 }
 
 // Not awaited, because the imported module may import this one.

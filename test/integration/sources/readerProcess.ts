@@ -7,6 +7,7 @@ import { RunError } from '../../../src/errors.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { SourceDefinition } from '../../../src/model/pipeline.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
+import { peakMebibytes } from '../../support/peakMemory.ts'
 
 let rows = 0
 let outcome: object
@@ -20,4 +21,4 @@ try {
   if (!(error instanceof RunError)) throw error
   outcome = { code: error.code, rows, message: error.message }
 }
-process.stdout.write(`${JSON.stringify({ ...outcome, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) })}\n`)
+process.stdout.write(`${JSON.stringify({ ...outcome, peakMiB: peakMebibytes() })}\n`)
