@@ -2,13 +2,14 @@
  * Checks that code and pages are written in the words of CONTRIBUTING.md: `npm run words [-- PATH…]`.
  *
  * Reads comments, texts and names of TypeScript files, and the prose of Markdown pages. Names the file, the line, the word and what to
- * write instead.
+ * write instead. Also finds sentences of comments and pages that are too long.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { parseSync } from 'oxc-parser'
 import { allowed, avoided, avoidedPhrases, docstringOpening, unresolvable } from './words/glossary.ts'
+import { longSentences, mostWords } from './words/sentences.ts'
 
 interface Finding {
   readonly file: string
@@ -46,14 +47,41 @@ function readFile(file: string): Finding[] {
   } catch {
     return [] // deleted, and not committed yet
   }
-  const pieces = file.endsWith('.md') ? prosePieces(text) : codePieces(file, text)
-  return pieces.flatMap((piece) =>
+  const isPage = file.endsWith('.md')
+  const pieces = isPage ? prosePieces(text) : codePieces(file, text)
+  const lineAt = (place: number) => text.slice(0, place).split('\n').length
+  const words = pieces.flatMap((piece) =>
     findingsOf(piece)
       .filter(
         ({ found }) => !allowed.some(({ word, under }) => word === found.toLowerCase() && (under === undefined || isBelow(file, under))),
       )
-      .map(({ found, instead, at }) => ({ file, line: text.slice(0, piece.start + at).split('\n').length, found, instead })),
+      .map(({ found, instead, at }) => ({ file, line: lineAt(piece.start + at), found, instead })),
   )
+  // The page is generated from titles of tests and the service's contract.
+  if (file === 'docs/coverage.md') return words
+  const sentences = (isPage ? [pageProse(text)] : wholeComments(pieces, text)).flatMap(({ value, start }) =>
+    longSentences(value).map(({ words: count, opening, at }) => ({
+      file,
+      line: lineAt(start + at),
+      found: `${opening} … (${count} words)`,
+      instead: `sentences of at most ${mostWords} words`,
+    })),
+  )
+  return [...words, ...sentences].sort((a, b) => a.line - b.line)
+}
+
+/** Returns the docstrings and comments. Line comments below each other are one comment, because a sentence may span several. */
+function wholeComments(pieces: readonly Piece[], text: string): readonly Piece[] {
+  const whole: Piece[] = []
+  for (const piece of pieces) {
+    if (piece.kind !== 'comment' && piece.kind !== 'docstring') continue
+    const last = whole.at(-1)
+    const between = last === undefined ? '' : text.slice(last.start + last.value.length, piece.start)
+    if (last !== undefined && /^\n[ \t]*\/\/$/.test(between))
+      whole[whole.length - 1] = { ...last, value: last.value + between + piece.value }
+    else whole.push(piece)
+  }
+  return whole
 }
 
 /** Comments, strings of several words, template texts, and names that the file declares. */
@@ -93,6 +121,11 @@ function visit(value: unknown, each: (node: Node) => void): void {
 function prosePieces(text: string): Piece[] {
   const prose = text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, (code) => code.replaceAll(/[^\n]/g, ' '))
   return [{ kind: 'comment', value: prose, start: 0 }]
+}
+
+/** Returns the page without code blocks, whose lengths are kept. */
+function pageProse(text: string): Piece {
+  return { kind: 'comment', value: text.replaceAll(/```[\s\S]*?```/g, (code) => code.replaceAll(/[^\n]/g, ' ')), start: 0 }
 }
 
 function findingsOf({ kind, value }: Piece): { readonly found: string; readonly instead: string; readonly at: number }[] {
